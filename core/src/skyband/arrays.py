@@ -1,0 +1,68 @@
+"""Checks on the numpy arrays that cross a backend's border; each names the argument and the first row at fault."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skyband.errors import InputError
+
+Array = npt.NDArray[Any]
+Int8 = npt.NDArray[np.int8]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+UInt64 = npt.NDArray[np.uint64]
+Float64 = npt.NDArray[np.float64]
+
+
+def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int | None = None) -> Array:
+    """`values` as a contiguous one-dimensional array of `dtype`, copied only where it has to be.
+
+    Raises InputError where a value would change by the conversion, or the length is not `length`.
+    """
+    given = np.asarray(values)
+    if given.ndim != 1:
+        raise InputError(name, f"must be one-dimensional (got {given.ndim} dimensions)")
+    if length is not None and len(given) != length:
+        raise InputError(name, f"must have {length} values, as the other arguments have (got {len(given)})")
+    wanted = np.dtype(dtype)
+    if given.dtype == wanted:
+        return np.ascontiguousarray(given)
+    if given.dtype.kind not in "iufb":
+        raise InputError(name, f"must be {wanted.name} (got {given.dtype.name})")
+    with np.errstate(invalid="ignore", over="ignore"):
+        converted = given.astype(wanted)
+        changed = np.flatnonzero((converted != given) | ((converted < 0) != (given < 0)))
+    changed = changed[~np.isnan(given[changed])] if wanted.kind == "f" else changed
+    if len(changed):
+        row = int(changed[0])
+        raise InputError(name, f"{given[row]!r} does not fit {wanted.name}", row)
+    return np.ascontiguousarray(converted)
+
+
+def never_back(name: str, times: Int64, now: int | None) -> None:
+    """Raise unless `times` are ascending and none is before `now` (None: no time seen yet)."""
+    if not len(times):
+        return
+    if now is not None and times[0] < now:
+        raise InputError(name, f"{int(times[0])} is before {now}, the time already reached; times never go back", 0)
+    falls = times[1:] < times[:-1]
+    if falls.any():
+        row = int(falls.argmax()) + 1
+        raise InputError(name, f"{int(times[row])} is before the row above ({int(times[row - 1])}); sort by time", row)
+
+
+def within(name: str, values: Array, low: float, high: float) -> None:
+    """Raise unless every value is a number in [low, high]."""
+    bad = ~((values >= low) & (values <= high))
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(name, f"must be a number from {low:g} to {high:g} (got {values[row]!r})", row)
+
+
+def offsets_of(name: str, offsets: Int64, length: int) -> None:
+    """Raise unless `offsets` cut an array of `length` values into consecutive lists, as Arrow's do."""
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != length:
+        raise InputError(name, f"must begin with 0 and end with {length}, the number of values")
+    if (offsets[1:] < offsets[:-1]).any():
+        raise InputError(name, "must be ascending", int((offsets[1:] < offsets[:-1]).argmax()) + 1)

@@ -1,0 +1,113 @@
+"""Finding the installed plugins. Each is tried alone: its faults are written down beside it and harm no other."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import Distribution, EntryPoint, distributions
+from itertools import islice
+from typing import Any, TypeVar
+
+import pluggy
+from attrs import evolve, frozen
+
+from skyband import hookspecs
+from skyband.info import BackendInfo, QueryInfo
+
+GROUP = "skyband"
+RESTRICT = "SKYBAND_PLUGINS"
+MOST_ENTRIES = 1000
+
+T = TypeVar("T")
+
+
+@frozen
+class Plugin:
+    """An installed distribution with an entry point in our group, and what it brings or why it cannot."""
+
+    distribution: str
+    version: str
+    entry_point: str
+    module: str
+    backends: tuple[BackendInfo, ...] = ()
+    queries: tuple[QueryInfo, ...] = ()
+    problem: str | None = None
+    manager: pluggy.PluginManager | None = None
+
+
+def discover() -> tuple[Plugin, ...]:
+    """Every installed plugin, by distribution name; `SKYBAND_PLUGINS=a,b` restricts it to those distributions."""
+    wanted = _restriction()
+    found = [
+        _load(distribution, entry)
+        for distribution in _installed()
+        for entry in distribution.entry_points
+        if entry.group == GROUP and (wanted is None or _canonical(distribution.name) in wanted)
+    ]
+    return tuple(sorted(found, key=lambda plugin: (plugin.distribution, plugin.entry_point)))
+
+
+def read_hooks(plugin: Plugin, module: Any) -> Plugin:
+    """`plugin` with what the hooks in `module` answer, or with the reason they cannot be used."""
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    try:
+        manager.register(module, name=f"{plugin.distribution}:{plugin.entry_point}")
+        manager.check_pending()
+        if not manager.get_hookcallers(module):
+            return evolve(plugin, problem=f"{plugin.module} implements no hook: mark them with skyband.hookimpl")
+        backends = _entries(manager.hook.skyband_backends, BackendInfo, lambda info: info.key)
+        queries = _entries(manager.hook.skyband_queries, QueryInfo, lambda info: info.kind)
+    except Exception as error:  # whatever a plugin raises is its own affair, and ours to report
+        return evolve(plugin, problem=cause(error))
+    return evolve(plugin, backends=backends, queries=queries, manager=manager)
+
+
+def cause(error: BaseException) -> str:
+    """An exception in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _installed() -> Iterator[Distribution]:
+    seen = set()
+    for distribution in distributions():
+        name = distribution.metadata["Name"] if distribution.metadata else None
+        if name and _canonical(name) not in seen:
+            seen.add(_canonical(name))
+            yield distribution
+
+
+def _load(distribution: Distribution, entry: EntryPoint) -> Plugin:
+    plugin = Plugin(_canonical(distribution.name), distribution.version, entry.name, entry.value)
+    try:
+        module = entry.load()
+    except (Exception, SystemExit) as error:
+        return evolve(plugin, problem=f"could not be imported: {cause(error)}")
+    return read_hooks(plugin, module)
+
+
+def _entries(hook: Callable[[], list[Any]], kind: type[T], key: Callable[[T], str]) -> tuple[T, ...]:
+    entries: list[T] = []
+    for answer in hook():
+        if not isinstance(answer, Iterable) or isinstance(answer, str | bytes):
+            raise TypeError(f"a hook must return a list of {kind.__name__} (got {answer!r:.80})")
+        entries.extend(islice(answer, MOST_ENTRIES + 1))
+    if len(entries) > MOST_ENTRIES:
+        raise ValueError(f"a hook returned more than {MOST_ENTRIES} entries")
+    known = set()
+    for entry in entries:
+        if not isinstance(entry, kind):
+            raise TypeError(f"a hook must return a list of {kind.__name__} (it holds {entry!r:.80})")
+        if key(entry) in known:
+            raise ValueError(f"{key(entry)} is listed twice")
+        known.add(key(entry))
+    return tuple(entries)
+
+
+def _restriction() -> set[str] | None:
+    value = os.environ.get(RESTRICT)
+    return None if value is None else {_canonical(name) for name in value.split(",") if name.strip()}
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()

@@ -1,0 +1,70 @@
+"""What can go wrong, each with the place, the value and the remedy."""
+
+import difflib
+from collections.abc import Iterable
+
+from attrs import frozen
+
+
+class SkybandError(Exception):
+    """Base of every error raised on purpose by Skyband."""
+
+
+@frozen
+class Problem:
+    """One thing wrong with a configuration: the field it sits in and what to do about it."""
+
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+    def within(self, place: str) -> "Problem":
+        """The same problem seen from outside, its field prefixed with `place`."""
+        return Problem(f"{place}.{self.field}" if self.field else place, self.message)
+
+
+class ConfigError(SkybandError, ValueError):
+    """A query, backend or job that cannot be built. `problems` holds every fault found, not just the first."""
+
+    def __init__(self, *problems: Problem) -> None:
+        self.problems = problems
+        super().__init__("\n".join(map(str, problems)))
+
+    def __reduce__(self) -> tuple[type["ConfigError"], tuple[Problem, ...]]:
+        return type(self), self.problems
+
+
+class InputError(SkybandError, ValueError):
+    """Data that breaks a backend's contract. The backend is left as it was."""
+
+    def __init__(self, argument: str, message: str, row: int | None = None) -> None:
+        self.argument = argument
+        self.message = message
+        self.row = row
+        super().__init__(f"{argument}: {message}" if row is None else f"{argument}, row {row}: {message}")
+
+    def __reduce__(self) -> tuple[type["InputError"], tuple[str, str, int | None]]:
+        return type(self), (self.argument, self.message, self.row)
+
+
+class SnapshotError(SkybandError, ValueError):
+    """Bytes that are no snapshot, are damaged, or were written by something newer or other than what reads them."""
+
+
+class PluginError(SkybandError):
+    """A backend that is installed wrongly, claimed twice, or not what its plugin says it is."""
+
+
+class EngineError(SkybandError, RuntimeError):
+    """A host that cannot run the operator: no Java, a missing Spark setting, a foreign checkpoint."""
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """The end of an error message about an unknown `word`: the closest of `known`, or all of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(word), names, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known: {', '.join(names)}" if names else "none is known"

@@ -1,0 +1,36 @@
+"""The hooks a plugin may implement: four, each with a one-line docstring."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from skyband.info import BackendInfo, QueryInfo
+
+if TYPE_CHECKING:
+    import click
+
+PROJECT = "skyband"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def skyband_backends() -> Iterable[BackendInfo]:  # type: ignore[empty-body]
+    """The backends this plugin brings."""
+
+
+@hookspec
+def skyband_queries() -> Iterable[QueryInfo]:  # type: ignore[empty-body]
+    """The kinds of query this plugin brings."""
+
+
+@hookspec
+def skyband_cases(role: str, name: str) -> Iterable[Mapping[str, Any]]:  # type: ignore[empty-body]
+    """Further parameter sets with which the conformance checks try the backend role/name."""
+
+
+@hookspec
+def skyband_commands(group: "click.Group") -> None:
+    """Add commands to the `skyband` command line."""

@@ -1,0 +1,182 @@
+"""The registry: from `role/name` to a backend, its class imported only when one is created."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from attrs import field, frozen
+
+from skyband import snapshot
+from skyband.discovery import Plugin, cause, discover
+from skyband.errors import ConfigError, PluginError, Problem, SnapshotError, suggest
+from skyband.info import API, BackendInfo
+from skyband.parameters import build
+from skyband.roles import ROLES, Backend
+
+
+@frozen
+class Listed:
+    """A backend as `skyband backends` lists it: who brings it and, if it cannot be used, why."""
+
+    info: BackendInfo
+    distribution: str
+    version: str
+    problem: str | None = None
+
+
+@frozen
+class Binding:
+    """A chosen backend and the parameters the user gave it. Plain data, so that it travels to where it is created."""
+
+    info: BackendInfo
+    distribution: str
+    version: str
+    parameters: Mapping[str, Any] = field(factory=dict)
+
+    def create(self, **given: Any) -> Backend:
+        """The backend, with the user's parameters and those the query gives (`k`, `window`, …)."""
+        return build(load_class(self.info), {**self.parameters, **given})
+
+    def restore(self, blob: bytes) -> Backend:
+        """The backend a snapshot was taken of. Raises SnapshotError where that was another backend."""
+        held = snapshot.decode(blob)
+        if (held.header.get("role"), held.header.get("name")) != (self.info.role, self.info.name):
+            raise SnapshotError(f"holds {_key(held)}, not {self.info.key}")
+        return _revive(load_class(self.info), held)
+
+
+class Registry:
+    """What the installed plugins bring. Two distributions that claim one backend must be told apart by the user."""
+
+    def __init__(self, plugins: Iterable[Plugin]) -> None:
+        self.plugins = tuple(plugins)
+
+    def listing(self, role: str | None = None) -> list[Listed]:
+        """Every backend of the plugins that load, with the reason beside each that cannot be used."""
+        claims: dict[str, list[Plugin]] = {}
+        for plugin in self.plugins:
+            for info in plugin.backends:
+                claims.setdefault(info.key, []).append(plugin)
+        listed = [
+            Listed(info, plugin.distribution, plugin.version, _problem(info, claims[info.key]))
+            for plugin in self.plugins
+            for info in plugin.backends
+            if role is None or info.role == role
+        ]
+        return sorted(listed, key=lambda entry: (entry.info.role, entry.info.name, entry.distribution))
+
+    def backends(self, role: str | None = None) -> list[BackendInfo]:
+        """The backends that can be created, by role and name."""
+        if role is not None and role not in ROLES:
+            raise ConfigError(Problem("role", f"unknown {role!r}; {suggest(role, ROLES)}"))
+        return [entry.info for entry in self.listing(role) if entry.problem is None]
+
+    def bind(self, role: str, name: str | None = None, distribution: str | None = None, **parameters: Any) -> Binding:
+        """Choose a backend by name (None: the role's default). Raises ConfigError or PluginError."""
+        if role not in ROLES:
+            raise ConfigError(Problem("role", f"unknown {role!r}; {suggest(role, ROLES)}"))
+        entry = self._find(role, name or ROLES[role].default, distribution)
+        return Binding(entry.info, entry.distribution, entry.version, parameters)
+
+    def _find(self, role: str, name: str, distribution: str | None) -> Listed:
+        named = [entry for entry in self.listing(role) if entry.info.name == name]
+        if not named:
+            raise ConfigError(Problem(role, self._unknown(role, name)))
+        usable = [entry for entry in named if not _unusable(entry.info)]
+        if not usable:
+            raise PluginError(f"{role}/{name}: {_unusable(named[0].info)}")
+        if distribution is not None:
+            usable = [entry for entry in usable if entry.distribution == distribution]
+        if not usable:
+            brought = ", ".join(entry.distribution for entry in named)
+            raise ConfigError(Problem(role, f"{name} is not in {distribution}; it is in {brought}"))
+        if len(usable) > 1:
+            raise PluginError(f"{role}/{name}: {usable[0].problem}")
+        return usable[0]
+
+    def _unknown(self, role: str, name: str) -> str:
+        known = [info.name for info in self.backends(role)]
+        message = f"unknown backend {name!r}; {suggest(name, known)}"
+        if name == ROLES[role].default:
+            message += f"; it comes with {ROLES[role].distribution}: pip install {ROLES[role].distribution}"
+        broken = [f"{plugin.distribution} ({plugin.problem})" for plugin in self.plugins if plugin.problem]
+        return message + (f"; plugins that did not load: {', '.join(broken)}" if broken else "")
+
+
+@cache
+def installed() -> Registry:
+    """The registry of this process."""
+    return Registry(discover())
+
+
+def backends(role: str | None = None) -> list[BackendInfo]:
+    """The installed backends that can be created, by role and name."""
+    return installed().backends(role)
+
+
+def create(role: str, name: str | None = None, *, distribution: str | None = None, **parameters: Any) -> Backend:
+    """A new backend, e.g. `create("sketch", "k-skb", epsilon=0.02)`; without a name, the role's default.
+
+    Raises ConfigError, with every problem at once, naming the field, the value and the closest right one.
+    """
+    return installed().bind(role, name, distribution, **parameters).create()
+
+
+def restore(blob: bytes) -> Backend:
+    """The backend that `snapshot()` was called on, from its bytes; runs no code out of them.
+
+    Raises SnapshotError where the bytes are damaged or newer than this Skyband, or the backend is not installed.
+    """
+    held = snapshot.decode(blob)
+    try:
+        role, name = held.header["role"], held.header["name"]
+        binding = installed().bind(role, name)
+    except (KeyError, ConfigError) as error:
+        raise SnapshotError(f"holds {_key(held)}, which is not installed: {error}") from error
+    return _revive(load_class(binding.info), held)
+
+
+def load_class(info: BackendInfo) -> type[Backend]:
+    """Import a backend's class. Raises PluginError where it is not there or not what its plugin says."""
+    module, _, name = info.factory.partition(":")
+    try:
+        cls = getattr(import_module(module), name)
+    except Exception as error:
+        raise PluginError(f"{info.key}: {info.factory} could not be imported: {cause(error)}") from error
+    interface = ROLES[info.role].interface
+    if not (isinstance(cls, type) and issubclass(cls, interface)):
+        raise PluginError(f"{info.key}: {info.factory} is not a subclass of {interface.__name__}")
+    if getattr(cls, "name", None) != info.name:
+        raise PluginError(f"{info.key}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree")
+    return cls
+
+
+def _revive(cls: type[Backend], held: snapshot.Snapshot) -> Backend:
+    try:
+        backend = build(cls, held.header["parameters"])
+        backend._load(held.arrays)
+    except (KeyError, ConfigError) as error:
+        raise SnapshotError(f"of {_key(held)} does not fit the installed version: {error}") from error
+    return backend
+
+
+def _key(held: snapshot.Snapshot) -> str:
+    return f"{held.header.get('role')}/{held.header.get('name')}"
+
+
+def _problem(info: BackendInfo, claimed_by: list[Plugin]) -> str | None:
+    if len(claimed_by) > 1:
+        names = " and ".join(plugin.distribution for plugin in claimed_by)
+        return f'claimed by {names}: choose one with distribution = "{claimed_by[0].distribution}"'
+    return _unusable(info)
+
+
+def _unusable(info: BackendInfo) -> str | None:
+    if info.role not in ROLES:
+        return f"unknown role {info.role!r}; {suggest(info.role, ROLES)}"
+    if info.api > API:
+        return f"written for API {info.api}, this Skyband speaks {API}: upgrade skyband"
+    if info.api < API:
+        return f"written for API {info.api}, this Skyband speaks {API}: upgrade the plugin"
+    return None

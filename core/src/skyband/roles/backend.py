@@ -1,0 +1,57 @@
+"""What every backend can do, whatever its role."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import attrs
+from attrs import define
+
+from skyband import snapshot
+from skyband.arrays import Array
+
+
+@define(eq=False)
+class Backend(ABC):
+    """One way of doing a role: an attrs class whose init fields are its parameters.
+
+    A role's public methods check their arguments and then call the method of the same name with an
+    underscore, which is what a backend writes: its arguments are contiguous arrays of the right dtype and
+    keep the role's contract. State lives in fields with `init=False`.
+    """
+
+    role: ClassVar[str]
+    name: ClassVar[str]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Items retained: the papers' measure of memory."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes of state."""
+
+    @abstractmethod
+    def _state(self) -> dict[str, Array]:
+        """The whole state as flat arrays, in one canonical form however the input was cut into batches."""
+
+    @abstractmethod
+    def _load(self, state: Mapping[str, Array]) -> None:
+        """Take over a state from `_state`. Called once, on a fresh backend; the arrays are read-only."""
+
+    def parameters(self) -> dict[str, Any]:
+        """The values of the init fields."""
+        return {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if field.init}
+
+    def snapshot(self) -> bytes:
+        """The backend as bytes, back through `skyband.restore`. Equal parameters and input give equal bytes."""
+        header = {"role": self.role, "name": self.name, "parameters": self.parameters()}
+        return snapshot.encode(header, self._state())
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return self.snapshot() == other.snapshot()
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,55 @@
+"""The clock shared by the rankers: when an item is valid, in time or in rows."""
+
+from typing import ClassVar
+
+from attrs import define, field
+
+from skyband.arrays import Int64, never_back
+from skyband.errors import InputError
+from skyband.parameters import choice
+from skyband.roles.backend import Backend
+
+
+@define(eq=False)
+class Clocked(Backend):
+    """A backend with a `now` that never goes back; an item is valid iff its time >= now − window.
+
+    `by="rows"`: the times are the row numbers 0, 1, 2, … and `now` is the number of rows seen, so a window
+    holds exactly the last W rows.
+    """
+
+    ordered: ClassVar[bool] = True
+
+    by: str = choice("time", "rows", default="time", kw_only=True, help="whether windows are times or row counts")
+
+    _now: int | None = field(default=None, init=False)
+
+    @property
+    def now(self) -> int | None:
+        """The moment reached, None before the first row."""
+        return self._now
+
+    def _check_times(self, times: Int64) -> None:
+        if self.by == "time":
+            never_back("times", times, self._now)
+            return
+        first = self._now or 0
+        wrong = times != range(first, first + len(times))
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError("times", f"must be the row number {first + row} (got {int(times[row])})", row)
+
+    def _reached(self, times: Int64) -> int:
+        """The `now` that these times lead to."""
+        return int(times[-1]) + (self.by == "rows")
+
+    def advance(self, now: int) -> None:
+        """Move `now` on; idempotent. Raises InputError where it would go back."""
+        if self._now is not None and now < self._now:
+            raise InputError("now", f"{now} is before {self._now}, the time already reached; times never go back")
+        if now != self._now:
+            self._advance(int(now))
+            self._now = int(now)
+
+    def _advance(self, now: int) -> None:
+        """Let go of what is no longer valid at `now`; a backend may also do so later."""

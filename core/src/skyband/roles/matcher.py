@@ -1,0 +1,99 @@
+"""Matcher: which uncertain tuples of a window are near a probe."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from skyband.arrays import Float64, Int64, column, offsets_of, within
+from skyband.errors import InputError
+from skyband.parameters import number
+from skyband.roles.backend import Backend
+
+
+@define(eq=False)
+class Matcher(Backend):
+    """Holds the uncertain tuples of a window, each a set of weighted samples, and matches probes against them."""
+
+    role: ClassVar[str] = "matcher"
+
+    epsilon: float = number(at_least=0, help="two samples match when they differ by at most this much")
+
+    _start: int = field(default=0, init=False)
+    _end: int = field(default=0, init=False)
+
+    @property
+    def start(self) -> int:
+        """Position, counted from the start of the stream, of the oldest tuple held."""
+        return self._start
+
+    @property
+    def end(self) -> int:
+        """Position one past the youngest tuple."""
+        return self._end
+
+    def append(self, offsets: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> None:
+        """Add n tuples: samples offsets[i]..offsets[i+1] (int64[n+1]) of `values` and `probabilities` (float64[m]).
+
+        Raises InputError, the matcher unchanged, on samples and probabilities of different lengths, values that
+        are not finite, probabilities outside [0, 1], or a tuple whose probabilities sum above 1.
+        """
+        cuts, samples, weights = checked_tuples(offsets, values, probabilities)
+        self._append(cuts, samples, weights)
+        self._end += len(cuts) - 1
+
+    @abstractmethod
+    def _append(self, offsets: Int64, values: Float64, probabilities: Float64) -> None: ...
+
+    def evict(self, start: int) -> None:
+        """Forget the tuples before position `start`. Raises InputError where `start` goes back or past the end."""
+        if not self._start <= start <= self._end:
+            raise InputError("start", f"must be from {self._start} to {self._end} (got {start})")
+        self._evict(start)
+        self._start = start
+
+    @abstractmethod
+    def _evict(self, start: int) -> None: ...
+
+    def match(self, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> tuple[Int64, Float64]:
+        """The tuples near a probe of s samples: (positions int64[r] ascending, probability float64[r]).
+
+        The probability of tuple u is the sum of Pr(u_i)·Pr(v_j) over the sample pairs with |u_i − v_j| <= epsilon;
+        only tuples where it is above 0 are returned. Raises InputError as `append` does.
+        """
+        samples: Float64 = column("values", values, np.float64)
+        _, samples, weights = checked_tuples(np.array([0, len(samples)]), samples, probabilities)
+        return self._match(samples, weights)
+
+    @abstractmethod
+    def _match(self, values: Float64, probabilities: Float64) -> tuple[Int64, Float64]: ...
+
+    def __len__(self) -> int:
+        return self._end - self._start
+
+
+SUM_SLACK = 1e-9
+"""How far above 1 the probabilities of one tuple may sum by rounding."""
+
+
+def checked_tuples(
+    offsets: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLike
+) -> tuple[Int64, Float64, Float64]:
+    """The three arrays of a batch of uncertain tuples, or an InputError naming the argument and the row."""
+    samples: Float64 = column("values", values, np.float64)
+    weights: Float64 = column("probabilities", probabilities, np.float64, len(samples))
+    cuts: Int64 = column("offsets", offsets, np.int64)
+    offsets_of("offsets", cuts, len(samples))
+    finite = np.isfinite(samples)
+    if not finite.all():
+        row = int((~finite).argmax())
+        raise InputError("values", f"must be finite (got {samples[row]!r})", row)
+    within("probabilities", weights, 0.0, 1.0)
+    sums = np.add.reduceat(np.append(weights, 0.0), cuts[:-1]) if len(cuts) > 1 else np.empty(0)
+    sums[cuts[1:] == cuts[:-1]] = 0.0
+    if (sums > 1.0 + SUM_SLACK).any():
+        row = int((sums > 1.0 + SUM_SLACK).argmax())
+        raise InputError("probabilities", f"sum to {sums[row]:g}; a tuple's may sum to at most 1", row)
+    return cuts, samples, weights

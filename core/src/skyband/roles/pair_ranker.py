@@ -1,0 +1,94 @@
+"""PairRanker: the k most similar pairs of sets."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from skyband.arrays import Float64, Int8, Int64, column, offsets_of
+from skyband.errors import InputError, suggest
+from skyband.parameters import checked, integer
+from skyband.roles.clock import Clocked
+
+SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming")
+
+
+def _check_similarity(value: Any) -> str | None:
+    if callable(value) or value in SIMILARITIES:
+        return None
+    return f"must be one of {', '.join(SIMILARITIES)}, or a function (got {value!r}); {suggest(value, SIMILARITIES)}"
+
+
+@define(eq=False)
+class PairRanker(Clocked):
+    """Keeps the k most similar pairs of the sets in the window. Sets are numbered from 0 in order of arrival.
+
+    Pairs share at least one token; an empty set pairs with nothing; a set's repeated tokens count once.
+    Hamming ranks by the smallest distance and reports it as a negative similarity.
+    """
+
+    role: ClassVar[str] = "pair-ranker"
+
+    k: int = integer(at_least=1, help="pairs in an answer")
+    window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
+    similarity: str | Callable[[int, int, int], float] = checked(
+        "jaccard",
+        type="str | function",
+        check=_check_similarity,
+        bounds="one of " + ", ".join(SIMILARITIES) + ", or a well-behaved function of (overlap, size, size)",
+        help="how alike two sets are",
+    )
+    sides: int = integer(1, at_least=1, at_most=2, help="1: pairs within one stream; 2: pairs across two only")
+
+    _seen: int = field(default=0, init=False)
+
+    @property
+    def seen(self) -> int:
+        """Sets seen so far, which is the number the next one gets."""
+        return self._seen
+
+    def update(
+        self, times: npt.ArrayLike, offsets: npt.ArrayLike, tokens: npt.ArrayLike, sides: npt.ArrayLike | None = None
+    ) -> None:
+        """Take in n sets at times (int64[n]): set i is tokens[offsets[i]:offsets[i+1]] (int64[m], int64[n+1]).
+
+        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two. Moves `now` to the last
+        time. Raises InputError, the ranker unchanged, on unequal lengths, offsets that do not fit, times that go
+        back, or a side other than the two.
+        """
+        moments: Int64 = column("times", times, np.int64)
+        words: Int64 = column("tokens", tokens, np.int64)
+        cuts: Int64 = column("offsets", offsets, np.int64, len(moments) + 1)
+        offsets_of("offsets", cuts, len(words))
+        origin = self._check_sides(sides, len(moments))
+        self._check_times(moments)
+        if len(moments):
+            self._update(moments, cuts, words, origin)
+            self._seen += len(moments)
+            self._now = self._reached(moments)
+
+    def _check_sides(self, sides: npt.ArrayLike | None, length: int) -> Int8:
+        if sides is None:
+            if self.sides == 2 and length:
+                raise InputError("sides", "is needed: this ranker joins two streams")
+            return np.zeros(length, np.int8)
+        origin: Int8 = column("sides", sides, np.int8, length)
+        wrong = (origin < 0) | (origin >= self.sides)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError("sides", f"must be from 0 to {self.sides - 1} (got {int(origin[row])})", row)
+        return origin
+
+    @abstractmethod
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None: ...
+
+    @abstractmethod
+    def top(self) -> tuple[Int64, Int64, Float64]:
+        """The answer at `now`: (left int64[r], right int64[r], similarity float64[r]), r <= k.
+
+        Similarity descending, then left, then right ascending. Within one stream left < right; across two, left
+        is of side 0.
+        """

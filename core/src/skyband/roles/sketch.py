@@ -1,0 +1,76 @@
+"""Sketch: how many distinct objects since any moment."""
+
+from abc import abstractmethod
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from skyband.arrays import Int64, UInt64, column, never_back
+from skyband.errors import InputError
+from skyband.roles.backend import Backend
+
+
+@define(eq=False)
+class Sketch(Backend):
+    """Counts the distinct keys seen since any moment, so that one sketch serves every window length."""
+
+    role: ClassVar[str] = "sketch"
+    ordered: ClassVar[bool] = False
+    """Times must not go back: the backend lacks `out-of-order`."""
+
+    _now: int | None = field(default=None, init=False)
+
+    @property
+    def now(self) -> int | None:
+        """The latest time seen, None before the first."""
+        return self._now
+
+    def update(self, times: npt.ArrayLike, keys: npt.ArrayLike) -> None:
+        """Take in keys (uint64[n], spread evenly, as `skyband.hashing` makes them) seen at times (int64[n]).
+
+        Raises InputError, the sketch unchanged, on unequal lengths, wrong dtypes, or times that go back in an
+        `ordered` sketch.
+        """
+        moments: Int64 = column("times", times, np.int64)
+        seen: UInt64 = column("keys", keys, np.uint64, len(moments))
+        if not len(moments):
+            return
+        if self.ordered:
+            never_back("times", moments, self._now)
+        self._update(moments, seen)
+        last = int(moments[-1] if self.ordered else moments.max())
+        self._now = last if self._now is None else max(self._now, last)
+
+    @abstractmethod
+    def _update(self, times: Int64, keys: UInt64) -> None: ...
+
+    @abstractmethod
+    def estimate(self, since: int) -> float:
+        """Distinct keys with time >= `since`."""
+
+    def bounds(self, since: int) -> tuple[float, float]:
+        """The interval (low, high) that the declared guarantee puts around `estimate(since)`.
+
+        This default turns the backend's `epsilon` around: |estimate − n| <= epsilon·n. Without an `epsilon`
+        the estimate is taken as exact.
+        """
+        count = self.estimate(since)
+        epsilon = float(getattr(self, "epsilon", 0.0))
+        return count / (1 + epsilon), count / (1 - epsilon)
+
+    def merge(self, other: Self) -> None:
+        """Become the sketch of both streams. Raises InputError unless `other` has the same class and parameters."""
+        if type(self) is not type(other):
+            raise InputError("other", f"must be a {type(self).__name__} (got {type(other).__name__})")
+        mine, theirs = self.parameters(), other.parameters()
+        for name, value in mine.items():
+            if theirs[name] != value:
+                raise InputError("other", f"has {name} = {theirs[name]!r}, this sketch {value!r}; they must be equal")
+        self._merge(other)
+        if other._now is not None:
+            self._now = other._now if self._now is None else max(self._now, other._now)
+
+    @abstractmethod
+    def _merge(self, other: Self) -> None: ...
