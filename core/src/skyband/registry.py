@@ -40,10 +40,7 @@ class Binding:
 
     def restore(self, blob: bytes) -> Backend:
         """The backend a snapshot was taken of. Raises SnapshotError where that was another backend."""
-        held = snapshot.decode(blob)
-        if (held.header.get("role"), held.header.get("name")) != (self.info.role, self.info.name):
-            raise SnapshotError(f"holds {_key(held)}, not {self.info.key}")
-        return _revive(load_class(self.info), held)
+        return revive(load_class(self.info), blob)
 
 
 class Registry:
@@ -150,6 +147,14 @@ def load_class(info: BackendInfo) -> type[Backend]:
     if getattr(cls, "name", None) != info.name:
         raise PluginError(f"{info.key}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree")
     return cls
+
+
+def revive(cls: type[Backend], blob: bytes) -> Backend:
+    """The backend of class `cls`, installed or not, that a snapshot was taken of. Raises SnapshotError as `restore`."""
+    held = snapshot.decode(blob)
+    if (held.header.get("role"), held.header.get("name")) != (cls.role, cls.name):
+        raise SnapshotError(f"holds {_key(held)}, not {cls.role}/{cls.name}")
+    return _revive(cls, held)
 
 
 def _revive(cls: type[Backend], held: snapshot.Snapshot) -> Backend:
