@@ -1,0 +1,108 @@
+"""Lengths of windows and slides: Spark's durations ("10 minutes", "1 hour 30 minutes") or a number of rows ("1000 rows")."""
+
+import re
+from typing import Any
+
+from attrs import NOTHING, field, frozen
+
+from skyband.errors import suggest
+from skyband.parameters import checked
+
+_SECOND = 1_000_000
+_UNITS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": _SECOND,
+    "minute": 60 * _SECOND,
+    "hour": 3_600 * _SECOND,
+    "day": 86_400 * _SECOND,
+    "week": 604_800 * _SECOND,
+}
+_CALENDAR = ("month", "year")
+_PART = re.compile(r"\s*([+-]?\d+)\s*([a-z]+)\s*", re.IGNORECASE)
+
+
+@frozen
+class Duration:
+    """A length of time in microseconds, or in rows. Equal lengths are equal, however they were written."""
+
+    length: int
+    rows: bool = False
+    text: str = field(default="", eq=False)
+
+    def __str__(self) -> str:
+        return self.text or f"{self.length} {'rows' if self.rows else 'microseconds'}"
+
+
+def parse(text: Any) -> Duration:
+    """Read a duration. Raises ValueError saying what is wrong with it."""
+    if isinstance(text, Duration):
+        return text
+    if not isinstance(text, str):
+        raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {text!r})')
+    parts = re.sub(r"^\s*interval\b", "", text, flags=re.IGNORECASE)
+    found = _PART.findall(parts)
+    if not found or _PART.sub("", parts).strip():
+        raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {text!r})')
+    lengths = [(int(amount), _singular(unit)) for amount, unit in found]
+    rows = any(unit == "row" for _, unit in lengths)
+    if rows and len(lengths) > 1:
+        raise ValueError(f"mixes rows and time (got {text!r})")
+    length = sum(amount * (1 if rows else _microseconds(unit, text)) for amount, unit in lengths)
+    return Duration(length, rows, " ".join(text.split()))
+
+
+def duration(default: Any = NOTHING, *, at_least: int = 1, help: str, **options: Any) -> Any:
+    """A field of a query that holds a Duration; text is converted. `at_least`: 1, or 0 where none is fine."""
+
+    def check(value: Any) -> str | None:
+        try:
+            length = parse(value)
+        except ValueError as error:
+            return str(error)
+        return None if length.length >= at_least else f"must be longer than 0 (got {length})"
+
+    options.setdefault("converter", _parsed)
+    return checked(default, type="duration", check=check, help=help, **options)
+
+
+def durations(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
+    """A field of a query that holds one or more Durations, all in time or all in rows."""
+
+    def check(value: Any) -> str | None:
+        if isinstance(value, str | Duration) or not hasattr(value, "__iter__") or not list(value):
+            return f'must be a list of durations such as ["10 minutes"] (got {value!r})'
+        try:
+            lengths = [parse(entry) for entry in value]
+        except ValueError as error:
+            return str(error)
+        if any(length.length < 1 for length in lengths):
+            return f"must be longer than 0 (got {', '.join(map(str, lengths))})"
+        if len({length.rows for length in lengths}) > 1:
+            return f"mixes rows and time (got {', '.join(map(str, lengths))})"
+        twice = [str(length) for number, length in enumerate(lengths) if length in lengths[:number]]
+        return f"holds {twice[0]} twice" if twice else None
+
+    def convert(value: Any) -> Any:
+        return value if check(value) else tuple(map(parse, value))
+
+    return checked(default, type="durations", check=check, help=help, converter=convert, **options)
+
+
+def _parsed(value: Any) -> Any:
+    try:
+        return parse(value)
+    except ValueError:
+        return value  # left for the check, which names the field
+
+
+def _singular(unit: str) -> str:
+    return unit.lower().removesuffix("s")
+
+
+def _microseconds(unit: str, text: str) -> int:
+    if unit in _CALENDAR:
+        raise ValueError(f"{unit}s differ in length; say it in days (got {text!r})")
+    if unit not in _UNITS:
+        raise ValueError(f"unknown unit {unit!r} in {text!r}; {suggest(unit, [*_UNITS, 'row'])}")
+    return _UNITS[unit]

@@ -1,0 +1,75 @@
+"""The hash of a column is mmh3's of each value, whatever the column's type, slice or nulls."""
+
+import struct
+from decimal import Decimal
+
+import mmh3
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skyband.errors import InputError
+from skyband.hashing import hash_column, hash_columns
+
+
+def reference(data: bytes) -> int:
+    return mmh3.hash64(data, seed=0, x64arch=True, signed=False)[0]
+
+
+@given(st.lists(st.none() | st.text() | st.text(min_size=14, max_size=40)))
+def test_strings_hash_as_their_utf8(texts):
+    expected = [0 if text is None else reference(text.encode()) for text in texts]
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
+        assert hash_column(pa.array(texts, pa.string()).cast(kind)).tolist() == expected
+
+
+@given(st.lists(st.binary(max_size=70)))
+def test_every_length_of_binary(values):
+    assert hash_column(pa.array(values, pa.binary())).tolist() == [reference(value) for value in values]
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1)))
+def test_integers_hash_alike_whatever_their_width(numbers):
+    expected = [reference(struct.pack("<q", number)) for number in numbers]
+    for kind in (pa.int32(), pa.int64()):
+        assert hash_column(pa.array(numbers, kind)).tolist() == expected
+
+
+def test_slices_nulls_and_chunks():
+    column = pa.array(["a", None, "bb", "ccc", None, "d"])
+    whole = hash_column(column)
+    assert hash_column(column.slice(2, 3)).tolist() == whole[2:5].tolist()
+    assert hash_column(pa.chunked_array([column.slice(0, 2), column.slice(2)])).tolist() == whole.tolist()
+    assert whole[1] == 0
+    assert hash_column(pa.array([], pa.string())).tolist() == []
+    assert hash_column(pa.array([None, None], pa.string())).tolist() == [0, 0]
+
+
+def test_floats_have_one_zero_and_one_nan():
+    hashes = hash_column(pa.array([0.0, -0.0, float("nan"), -float("nan"), 1.5]))
+    assert hashes[0] == hashes[1]
+    assert hashes[2] == hashes[3]
+    assert hashes[4] == reference(struct.pack("<d", 1.5))
+
+
+def test_times_and_decimals_hash_their_value():
+    second = pa.array([7], pa.timestamp("s")).cast(pa.timestamp("ns"))
+    assert hash_column(second)[0] == reference(struct.pack("<q", 7_000_000))
+    decimal = pa.array([Decimal("1.50"), None, Decimal("-1.50")])
+    hashes = hash_column(decimal)
+    assert hashes[0] == reference((150).to_bytes(16, "little", signed=True))
+    assert hashes[2] == hash_column(decimal.slice(2))[0]
+
+
+def test_several_columns_hash_as_their_hashes():
+    left, right = pa.array(["x", "y"]), pa.array([1, 2])
+    both = np.stack([hash_column(left), hash_column(right)], axis=1)
+    assert hash_columns([left, right]).tolist() == [reference(row.tobytes()) for row in both]
+    assert hash_columns([left]).tolist() == hash_column(left).tolist()
+
+
+def test_a_type_without_a_hash_is_named():
+    with pytest.raises(InputError, match="list"):
+        hash_column(pa.array([[1]]))
