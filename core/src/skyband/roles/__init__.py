@@ -10,7 +10,7 @@ from skyband.roles.object_ranker import ObjectRanker
 from skyband.roles.pair_ranker import PairRanker
 from skyband.roles.sketch import Sketch
 from skyband.roles.window import Window
-from skyband.roles.workload_ranker import Answer, TopKQuery, WorkloadRanker
+from skyband.roles.workload_ranker import Answer, Answers, TopKQuery, WorkloadRanker
 
 
 @frozen
@@ -39,6 +39,7 @@ ROLES: dict[str, Role] = {
 __all__ = [
     "ROLES",
     "Answer",
+    "Answers",
     "Backend",
     "Matcher",
     "ObjectRanker",

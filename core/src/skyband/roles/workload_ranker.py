@@ -1,15 +1,15 @@
 """WorkloadRanker: many top-k queries over one stream."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, frozen
 
 from skyband.arrays import Float64, Int64, column
-from skyband.errors import InputError, Problem
+from skyband.errors import ConfigError, InputError, Problem
 from skyband.parameters import checked
 from skyband.roles.clock import Clocked
 
@@ -34,12 +34,63 @@ class Answer:
     scores: Float64
 
 
+@define(eq=False)
+class Answers(Sequence[Answer]):
+    """Many answers as flat arrays, in order of (at, query); each Answer is made when it is asked for.
+
+    Answer i is query[i] at at[i] (int64[a] each), with objects and scores offsets[i]..offsets[i+1] (int64[a+1],
+    int64[m], float64[m]). An empty answer takes 24 bytes.
+    """
+
+    query: Int64
+    at: Int64
+    offsets: Int64
+    objects: Int64
+    scores: Float64
+
+    @classmethod
+    def of(cls, answers: Iterable[Answer]) -> Self:
+        """Any sequence of answers as flat arrays; one that is flat already is returned as it is."""
+        if isinstance(answers, cls):
+            return answers
+        given = list(answers)
+        sizes = np.array([0, *(len(answer.objects) for answer in given)], np.int64)
+        return cls(
+            np.array([answer.query for answer in given], np.int64),
+            np.array([answer.at for answer in given], np.int64),
+            np.cumsum(sizes),
+            np.concatenate([np.empty(0, np.int64), *(answer.objects for answer in given)]),
+            np.concatenate([np.empty(0), *(answer.scores for answer in given)]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @overload
+    def __getitem__(self, index: int) -> Answer: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Answer]: ...
+    def __getitem__(self, index: int | slice) -> Answer | list[Answer]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index]
+        rows = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
+        return Answer(int(self.query[number]), int(self.at[number]), self.objects[rows], self.scores[rows])
+
+
+_MOST = 2**62
+"""No window, slide, k or phase is above this, so that 64-bit sums of two of them cannot overflow."""
+
+
 def _as_queries(given: Any) -> Any:
     """Plain tuples (or TopKQuery) as TopKQuery; what does not fit stays as it is, for the check to name."""
     if not isinstance(given, Sequence) or isinstance(given, str):
         return given
     return tuple(
-        TopKQuery(*entry) if isinstance(entry, Sequence) and 3 <= len(entry) <= 4 else entry for entry in given
+        TopKQuery(*(int(value) if isinstance(value, np.integer) else value for value in entry))
+        if isinstance(entry, Sequence) and 3 <= len(entry) <= 4
+        else entry
+        for entry in given
     )
 
 
@@ -57,6 +108,8 @@ def _problems(queries: Any) -> list[Problem]:
             value = getattr(query, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < lowest:
                 found.append(Problem(f"{place}.{name}", f"must be a whole number, at least {lowest} (got {value!r})"))
+            elif value > _MOST:
+                found.append(Problem(f"{place}.{name}", f"must be at most 2**62 (got {value!r})"))
     return found
 
 
@@ -68,8 +121,9 @@ def _check_queries(value: Any) -> str | None:
 class WorkloadRanker(Clocked):
     """Answers a workload of (window, slide, k) queries, each at its own moments, from one shared state.
 
-    A query answers at T = phase + j·slide, for every such T after the first event and at most `now`, empty
-    answers included. All share one clock (`by`).
+    A query answers at T = phase + j·slide (j any whole number), for every such T after the first event and at most
+    `now`, empty answers included. All share one clock (`by`). An idle stretch is answered moment by moment when the
+    next row or `advance` ends it: who does not want those answers starts a new ranker at the next row.
     """
 
     role: ClassVar[str] = "workload-ranker"
@@ -82,7 +136,7 @@ class WorkloadRanker(Clocked):
         converter=_as_queries,
     )
 
-    def update(self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike) -> list[Answer]:
+    def update(self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike) -> Sequence[Answer]:
         """Take in objects (int64[n]) with scores (float64[n]) at times (int64[n]); each row is an object of its own.
 
         Moves `now` to the last time and returns the answers of every moment passed, in order of (at, query).
@@ -102,9 +156,9 @@ class WorkloadRanker(Clocked):
         return answers
 
     @abstractmethod
-    def _update(self, times: Int64, objects: Int64, scores: Float64) -> list[Answer]: ...
+    def _update(self, times: Int64, objects: Int64, scores: Float64) -> Sequence[Answer]: ...
 
-    def advance(self, now: int) -> list[Answer]:  # type: ignore[override]
+    def advance(self, now: int) -> Sequence[Answer]:  # type: ignore[override]
         """Move `now` on and return the answers of every moment passed; idempotent."""
         if self._now is not None and now < self._now:
             raise InputError("now", f"{now} is before {self._now}, the time already reached; times never go back")
@@ -113,5 +167,26 @@ class WorkloadRanker(Clocked):
         return answers
 
     @abstractmethod
-    def _answers_until(self, now: int) -> list[Answer]:
+    def _answers_until(self, now: int) -> Sequence[Answer]:
         """The answers of every moment after the last one given and at most `now`."""
+
+    def reconfigure(self, queries: Sequence[TopKQuery] | Sequence[Sequence[int]]) -> None:
+        """Go on with another list of queries, from the same state; answers then count in the new list.
+
+        A query equal to one that runs (window, slide, k, and phase modulo slide) goes on undisturbed, whatever its
+        place in the list. A new one first answers at its first moment T whose window [T − window, T) holds no row
+        seen before this call, that is T − window > the time of the last row, and >= `now`; a ranker that has seen no
+        row starts anew. What only removed queries needed is let go of.
+        Raises ConfigError where the queries are wrong or the backend cannot change them; nothing is changed.
+        """
+        problems = _problems(queries)
+        if problems:
+            raise ConfigError(*problems)
+        wanted = _as_queries(queries)
+        self._reconfigure(wanted)
+        object.__setattr__(self, "queries", wanted)  # a frozen parameter: this is the one place that changes it
+
+    def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:  # noqa: ARG002
+        """Change the plan to `queries`; `self.queries` is still the old list. Optional."""
+        message = f"{self.role}/{self.name} cannot change its queries while it runs; start a new one"
+        raise ConfigError(Problem("queries", message))
