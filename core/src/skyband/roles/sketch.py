@@ -11,6 +11,9 @@ from skyband.arrays import Int64, UInt64, column, never_back
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
 
+NEVER = int(np.iinfo(np.int64).min)
+"""The one int64 that is no time: what a sketch writes where no key has come."""
+
 
 @define(eq=False)
 class Sketch(Backend):
@@ -30,13 +33,15 @@ class Sketch(Backend):
     def update(self, times: npt.ArrayLike, keys: npt.ArrayLike) -> None:
         """Take in keys (uint64[n], spread evenly, as `skyband.hashing` makes them) seen at times (int64[n]).
 
-        Raises InputError, the sketch unchanged, on unequal lengths, wrong dtypes, or times that go back in an
-        `ordered` sketch.
+        Raises InputError, the sketch unchanged, on unequal lengths, wrong dtypes, the time −2^63 (it stands for
+        "never"), or times that go back in an `ordered` sketch.
         """
         moments: Int64 = column("times", times, np.int64)
         seen: UInt64 = column("keys", keys, np.uint64, len(moments))
         if not len(moments):
             return
+        if moments.min() == NEVER:
+            raise InputError("times", f"{NEVER} is kept for never", int(moments.argmin()))
         if self.ordered:
             never_back("times", moments, self._now)
         self._update(moments, seen)
@@ -59,6 +64,14 @@ class Sketch(Backend):
         count = self.estimate(since)
         epsilon = float(getattr(self, "epsilon", 0.0))
         return count / (1 + epsilon), count / (1 - epsilon)
+
+    def forget(self, before: int) -> None:
+        """Drop what only matters to estimates since a moment earlier than `before`.
+
+        Estimates since `before` or later stay as they are; earlier ones are no longer meaningful. This is how an
+        operator bounds the memory of sketches that grow, with `before` the start of its longest window. A sketch
+        of fixed size does nothing.
+        """
 
     def merge(self, other: Self) -> None:
         """Become the sketch of both streams. Raises InputError unless `other` has the same class and parameters."""
