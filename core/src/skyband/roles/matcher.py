@@ -15,11 +15,18 @@ from skyband.roles.backend import Backend
 
 @define(eq=False)
 class Matcher(Backend):
-    """Holds the uncertain tuples of a window, each a set of weighted samples, and matches probes against them."""
+    """Holds the uncertain tuples of a window, each a set of weighted samples, and matches probes against them.
+
+    The probability of a match is the sum of Pr(u_i)·Pr(v_j) over the pairs of samples with |u_i − v_j| <= epsilon,
+    all in float64. It is added up over the probe's samples, for each over the tuple's, both ascending by
+    (value, probability): so every matcher gives the same bits, in whatever order the samples came.
+    """
 
     role: ClassVar[str] = "matcher"
 
     epsilon: float = number(at_least=0, help="two samples match when they differ by at most this much")
+
+    beta: float | None = number(None, at_least=0, below=1, help="matches below this probability are not wanted")
 
     _start: int = field(default=0, init=False)
     _end: int = field(default=0, init=False)
@@ -60,15 +67,41 @@ class Matcher(Backend):
     def match(self, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> tuple[Int64, Float64]:
         """The tuples near a probe of s samples: (positions int64[r] ascending, probability float64[r]).
 
-        The probability of tuple u is the sum of Pr(u_i)·Pr(v_j) over the sample pairs with |u_i − v_j| <= epsilon;
-        only tuples where it is above 0 are returned. Raises InputError as `append` does.
+        Only tuples whose probability is above 0 and at least `beta`. Raises InputError as `append` does.
         """
         samples: Float64 = column("values", values, np.float64)
-        _, samples, weights = checked_tuples(np.array([0, len(samples)]), samples, probabilities)
-        return self._match(samples, weights)
+        _, positions, found = self.match_all(np.array([0, len(samples)]), samples, probabilities)
+        return positions, found
+
+    def match_all(
+        self,
+        offsets: npt.ArrayLike,
+        values: npt.ArrayLike,
+        probabilities: npt.ArrayLike,
+        starts: npt.ArrayLike | None = None,
+        ends: npt.ArrayLike | None = None,
+    ) -> tuple[Int64, Int64, Float64]:
+        """Match many probes at once: (probes int64[r], positions int64[r], probability float64[r]), ascending.
+
+        The probes are given as the tuples of `append` are. Probe i sees the tuples held from starts[i] up to, not
+        including, ends[i] (int64[n]; all that are held unless given), so that a batch of arrivals can be appended
+        first and each still be matched against its own window. Raises InputError as `append` does.
+        """
+        cuts, samples, weights = checked_tuples(offsets, values, probabilities)
+        n = len(cuts) - 1
+        low: Int64 = np.full(n, self._start) if starts is None else column("starts", starts, np.int64, n)
+        high: Int64 = np.full(n, self._end) if ends is None else column("ends", ends, np.int64, n)
+        wrong = (low < self._start) | (high < low) | (high > self._end)
+        if wrong.any():
+            row = int(wrong.argmax())
+            message = f"{int(low[row])} to {int(high[row])} is not within {self._start} to {self._end}, the tuples held"
+            raise InputError("starts", message, row)
+        return self._match(cuts, samples, weights, low, high)
 
     @abstractmethod
-    def _match(self, values: Float64, probabilities: Float64) -> tuple[Int64, Float64]: ...
+    def _match(
+        self, offsets: Int64, values: Float64, probabilities: Float64, starts: Int64, ends: Int64
+    ) -> tuple[Int64, Int64, Float64]: ...
 
     def __len__(self) -> int:
         return self._end - self._start

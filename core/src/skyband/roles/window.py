@@ -8,6 +8,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from skyband.arrays import Float64, Int64, column, within
+from skyband.errors import InputError
 from skyband.parameters import integer, number
 from skyband.roles.backend import Backend
 
@@ -16,16 +17,16 @@ from skyband.roles.backend import Backend
 class Window(Backend):
     """Keeps the shortest suffix of an uncertain stream that holds `size` existing tuples with probability alpha.
 
-    Until the stream can reach alpha the whole history is kept. `start` never moves back. With `beta` the
-    window may be shorter still: a tuple whose presence is below 1 − beta … can no longer be part of a match
-    of probability above beta (uncert-evict-beta).
+    Until the stream can reach alpha the whole history is kept. `start` never moves back. With `beta` the window
+    may be shorter still (uncert-evict-beta): a tuple goes when its presence is strictly below beta, for then no
+    match with it can have probability beta or more. A tuple whose presence equals beta stays.
     """
 
     role: ClassVar[str] = "window"
 
     size: int = integer(at_least=1, help="existing tuples the window must hold")
     alpha: float = number(above=0, at_most=1, help="probability with which it must hold them")
-    beta: float | None = number(None, at_least=0, below=1, help="matches at or below this probability are not wanted")
+    beta: float | None = number(None, at_least=0, below=1, help="matches below this probability are not wanted")
 
     _start: int = field(default=0, init=False)
     _end: int = field(default=0, init=False)
@@ -57,9 +58,35 @@ class Window(Backend):
     @abstractmethod
     def _append(self, probabilities: Float64) -> Int64: ...
 
-    @abstractmethod
     def presence(self) -> Float64:
         """float64[end − start], oldest first: P(fewer than `size` younger tuples exist)."""
+        kept = self._kept()
+        return self._presence(kept, np.arange(len(kept)), np.full(len(kept), len(kept)))
+
+    def presence_among(self, probabilities: npt.ArrayLike, positions: npt.ArrayLike, ends: npt.ArrayLike) -> Float64:
+        """float64[r]: P(fewer than `size` of the tuples after positions[i] and before ends[i] exist).
+
+        Of any stream that exists with `probabilities` (float64[m]), whatever this window holds; positions and ends
+        (int64[r]) count from its first tuple. So a whole batch can be asked what each tuple's presence was at each
+        arrival. Raises InputError on a probability outside [0, 1] or unless 0 <= positions[i] < ends[i] <= m.
+        """
+        given: Float64 = column("probabilities", probabilities, np.float64)
+        within("probabilities", given, 0.0, 1.0)
+        places: Int64 = column("positions", positions, np.int64)
+        stops: Int64 = column("ends", ends, np.int64, len(places))
+        wrong = (places < 0) | (places >= stops) | (stops > len(given))
+        if wrong.any():
+            row = int(wrong.argmax())
+            message = f"must be after the position {int(places[row])} and at most {len(given)} (got {int(stops[row])})"
+            raise InputError("ends", message, row)
+        return self._presence(given, places, stops)
+
+    @abstractmethod
+    def _presence(self, probabilities: Float64, positions: Int64, ends: Int64) -> Float64: ...
+
+    @abstractmethod
+    def _kept(self) -> Float64:
+        """The existence probabilities of the tuples from `start` to `end`."""
 
     def __len__(self) -> int:
         return self._end - self._start
