@@ -1,0 +1,67 @@
+"""The checks' own vocabulary: `@check` tags a plain function, `expect` fails it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import field, frozen
+from skyband.info import CAPABILITIES, GUARANTEES
+
+from skyband_specs.case import Case
+
+GROUPS = ("oracle", "determinism", "batch-split", "merge", "snapshot", "edges", "bad-input", "memory")
+
+Make = Callable[..., Any]
+Body = Callable[[Make, Case], None]
+
+
+@frozen(eq=False)
+class Check:
+    """One thing a backend must do: a function that raises AssertionError where it does not, and when it applies.
+
+    needs: the capabilities without which it says nothing. guarantees: those it holds for.
+    once: tried with a backend's first parameter set only, because a run is dear.
+    """
+
+    body: Body
+    group: str
+    needs: tuple[str, ...]
+    guarantees: tuple[str, ...]
+    once: bool
+    name: str = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        for value, known in ((self.group, GROUPS), *((need, CAPABILITIES) for need in self.needs)):
+            if value not in known:
+                raise ValueError(f"{self.body.__name__}: {value!r} is none of {known}")
+        unknown = set(self.guarantees) - set(GUARANTEES)
+        if unknown or not self.body.__name__.startswith("check_"):
+            raise ValueError(f"{self.body.__name__}: must be called check_… and name known guarantees (got {unknown})")
+        object.__setattr__(self, "name", self.body.__name__.removeprefix("check_"))
+
+    def __call__(self, make: Make, case: Case) -> None:
+        """Run it on one case."""
+        self.body(make, case)
+
+
+def check(
+    group: str, *, needs: tuple[str, ...] = (), guarantees: tuple[str, ...] = GUARANTEES, once: bool = False
+) -> Callable[[Body], Check]:
+    """Tag a function `check_something(make, case)` as a check of `group`."""
+    return lambda body: Check(body, group, needs, guarantees, once)
+
+
+def expect(condition: bool, message: str) -> None:
+    """Fail the running check unless `condition`; unlike `assert`, also under `python -O`."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def expect_equal(got: Any, wanted: Any, what: str) -> None:
+    """Fail the running check unless the two are equal."""
+    expect(bool(got == wanted), f"{what}: got {brief(got)}, expected {brief(wanted)}")
+
+
+def brief(value: Any, most: int = 400) -> str:
+    """A value's repr, its middle left out where it is long."""
+    text = f"{len(value)} bytes" if isinstance(value, bytes) else repr(value)
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"

@@ -1,0 +1,44 @@
+"""The same input gives the same answers and the same bytes, whenever and wherever."""
+
+from skyband_specs.case import Case
+from skyband_specs.check import Make, check, expect_equal
+from skyband_specs.counterexample import holds_for
+from skyband_specs.feeding import fed, seeded, visible
+from skyband_specs.fresh import digest, digest_in_fresh_process
+from skyband_specs.stream import Stream
+
+COUNT = 3
+
+
+@check("determinism")
+def check_two_backends_agree(make: Make, case: Case) -> None:
+    """Two backends of one process, fed the same rows, cannot be told apart."""
+
+    def law(stream: Stream) -> None:
+        first, second = (visible(case, fed(make, case, stream), stream, len(stream)) for _ in range(2))
+        expect_equal(second, first, "the second backend of this process")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("determinism", once=True)
+def check_fresh_process_agrees(make: Make, case: Case) -> None:
+    """A new process under another PYTHONHASHSEED comes to the same answers and bytes."""
+    expect_equal(digest_in_fresh_process(case, seed=1), digest(make, case, seed=1), "digest in a fresh process")
+
+
+@check("determinism")
+def check_asking_changes_nothing(make: Make, case: Case) -> None:
+    """Answers, asked for twice, are the same, and what comes later is as if nobody had asked."""
+
+    def law(stream: Stream) -> None:
+        half = len(stream) // 2
+        asked = make()
+        case.driver.feed(asked, stream, 0, half)
+        before = visible(case, asked, stream, half)
+        expect_equal(visible(case, asked, stream, half), before, "asked again")
+        case.driver.feed(asked, stream, half, len(stream))
+        undisturbed = visible(case, fed(make, case, stream, [half]), stream, len(stream))
+        expect_equal(visible(case, asked, stream, len(stream)), undisturbed, f"asked after {half} rows, at the end")
+
+    holds_for(case, seeded(case), law)

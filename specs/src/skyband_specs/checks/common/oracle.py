@@ -1,0 +1,46 @@
+"""Exact backends answer as the definition does."""
+
+from skyband_specs.case import Case
+from skyband_specs.check import Make, brief, check, expect
+from skyband_specs.counterexample import holds_for
+from skyband_specs.feeding import fed, seeded
+from skyband_specs.stream import Stream
+
+COUNT = 3
+
+
+@check("oracle", guarantees=("exact",))
+def check_tiny_streams_equal_the_oracle(make: Make, case: Case) -> None:
+    """On every short stream over a tiny alphabet, ties and boundaries included."""
+    holds_for(case, case.driver.tiny(case), lambda stream: _right_at(make, case, stream, len(stream)))
+
+
+@check("oracle", guarantees=("exact",))
+def check_seeded_streams_equal_the_oracle(make: Make, case: Case) -> None:
+    """At the end of longer random streams."""
+    holds_for(case, seeded(case), lambda stream: _right_at(make, case, stream, len(stream)))
+
+
+@check("oracle", guarantees=("exact",))
+def check_every_moment_equals_the_oracle(make: Make, case: Case) -> None:
+    """Throughout a random stream: after every few rows of it, not at its end only."""
+
+    def law(stream: Stream) -> None:
+        backend = make()
+        step = max(1, len(stream) // 40)
+        for start in range(0, len(stream), step):
+            stop = min(start + step, len(stream))
+            case.driver.feed(backend, stream, start, stop)
+            _compare(case, case.driver.answers(backend, stream, stop), stream, stop)
+
+    holds_for(case, seeded(case, (1,)), law)
+
+
+def _right_at(make: Make, case: Case, stream: Stream, stop: int) -> None:
+    _compare(case, case.driver.answers(fed(make, case, stream), stream, stop), stream, stop)
+
+
+def _compare(case: Case, got: object, stream: Stream, stop: int) -> None:
+    wanted = case.driver.expected(case, stream, stop)
+    message = f"after {stop} rows: got {brief(got)}, the oracle says {brief(wanted)}"
+    expect(case.driver.same(case, got, wanted), message)

@@ -1,0 +1,111 @@
+"""A snapshot brings the backend back, elsewhere, as it was; a damaged one is refused."""
+
+import numpy as np
+from skyband import SnapshotError, snapshot
+
+from skyband_specs.case import Case
+from skyband_specs.check import Make, check, expect, expect_equal
+from skyband_specs.counterexample import holds_for
+from skyband_specs.feeding import fed, seeded, visible
+from skyband_specs.stream import Stream
+
+COUNT = 6
+_NEEDS = ("snapshot",)
+
+
+@check("snapshot", needs=_NEEDS)
+def check_restored_is_the_same(make: Make, case: Case) -> None:
+    """The restored backend has the same class, parameters, answers and bytes."""
+
+    def law(stream: Stream) -> None:
+        backend = fed(make, case, stream)
+        restored = case.restore(backend.snapshot())
+        expect_equal(type(restored), type(backend), "class restored")
+        expect_equal(restored.parameters(), backend.parameters(), "parameters restored")
+        before = visible(case, backend, stream, len(stream))
+        expect_equal(visible(case, restored, stream, len(stream)), before, "restored")
+
+    holds_for(case, [case.driver.seeded(case, 1).take(np.arange(0)), *seeded(case)], law)
+
+
+@check("snapshot", needs=_NEEDS)
+def check_restored_goes_on_as_undisturbed(make: Make, case: Case) -> None:
+    """Snapshot, restore and continue, at several places, as if nothing had happened."""
+
+    def law(stream: Stream) -> None:
+        wanted = visible(case, fed(make, case, stream), stream, len(stream))
+        for part in (0, 1, 3, 5, 8):
+            cut = len(stream) * part // 8
+            backend = make()
+            case.driver.feed(backend, stream, 0, cut)
+            backend = case.restore(backend.snapshot())
+            case.driver.feed(backend, stream, cut, len(stream))
+            got = visible(case, backend, stream, len(stream))
+            expect_equal(got, wanted, f"restored after {cut} rows, at the end")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("snapshot", needs=_NEEDS)
+def check_snapshot_leaves_the_backend_alone(make: Make, case: Case) -> None:
+    """A backend that is snapshotted all the time goes on as one that never was."""
+
+    def law(stream: Stream) -> None:
+        backend = make()
+        step = max(1, len(stream) // 20)
+        for start in range(0, len(stream), step):
+            case.driver.feed(backend, stream, start, min(start + step, len(stream)))
+            backend.snapshot()
+        wanted = visible(case, fed(make, case, stream), stream, len(stream))
+        expect_equal(visible(case, backend, stream, len(stream)), wanted, f"snapshotted every {step} rows, at the end")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("snapshot", needs=_NEEDS)
+def check_snapshot_does_not_change_later(make: Make, case: Case) -> None:
+    """What is restored does not share memory with the backend that went on, nor the other way round."""
+
+    def law(stream: Stream) -> None:
+        half = len(stream) // 2
+        backend = make()
+        case.driver.feed(backend, stream, 0, half)
+        blob = backend.snapshot()
+        copy = bytes(blob)
+        first = case.restore(blob)
+        then = visible(case, first, stream, half)
+        case.driver.feed(backend, stream, half, len(stream))
+        case.driver.feed(case.restore(blob), stream, half, len(stream))
+        expect_equal(visible(case, first, stream, half), then, "restored, while two others went on")
+        expect(blob == copy, "the snapshot's bytes changed while a restored backend went on")
+
+    holds_for(case, seeded(case, (1,)), law)
+
+
+@check("snapshot", needs=_NEEDS)
+def check_damaged_snapshot_is_refused(make: Make, case: Case) -> None:
+    """Truncated bytes, or a flipped bit anywhere, raise SnapshotError."""
+    blob = fed(make, case, case.driver.seeded(case, 1)).snapshot()
+    for place in range(0, len(blob), max(1, len(blob) // 50)):
+        _refused(case, blob[:place], f"cut to {place} of {len(blob)} bytes")
+        if place not in (4, 5):  # the format's version: an older one may be read by design
+            flipped = blob[:place] + bytes([blob[place] ^ 1]) + blob[place + 1 :]
+            _refused(case, flipped, f"with a bit flipped at byte {place}")
+
+
+@check("snapshot", needs=_NEEDS)
+def check_incomplete_snapshot_is_refused(make: Make, case: Case) -> None:
+    """A snapshot without one of its arrays, as another version may have written it, raises SnapshotError."""
+    held = snapshot.decode(fed(make, case, case.driver.seeded(case, 1)).snapshot())
+    expect(bool(held.arrays), "the snapshot holds no array")
+    for name in held.arrays:
+        rest = {other: array for other, array in held.arrays.items() if other != name}
+        _refused(case, snapshot.encode(held.header, rest), f"without the array {name!r}")
+
+
+def _refused(case: Case, blob: bytes, how: str) -> None:
+    try:
+        case.restore(blob)
+    except SnapshotError:
+        return
+    raise AssertionError(f"a snapshot {how} was restored; it must raise SnapshotError")

@@ -1,0 +1,3 @@
+"""What only sketches do."""
+
+COUNT = 0

@@ -1,0 +1,109 @@
+"""Counterexamples: the shortest failing stream found, printed as code that anyone can paste."""
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skyband_specs.case import Case
+from skyband_specs.check import brief
+from skyband_specs.stream import Stream
+
+ATTEMPTS = 500
+SECONDS = 5.0
+"""How long to look for a shorter stream, in tries and in seconds of this thread."""
+
+Law = Callable[[Any], None]
+
+
+class Counterexample(AssertionError):  # noqa: N818 - the word is the field's
+    """A stream that breaks a law: what went wrong, and `snippet`, the code that shows it."""
+
+    def __init__(self, reason: str, snippet: str) -> None:
+        self.reason = reason
+        self.snippet = snippet
+        super().__init__(f"{reason}\n{snippet}")
+
+
+def holds_for(case: Case, streams: Iterable[Stream], law: Law) -> None:
+    """Try `law(stream)` on each; the first that raises is shortened row by row and raised as a Counterexample."""
+    for stream in streams:
+        error = _failure(law, stream)
+        if error is not None:
+            shortest = shrink(stream, partial(_fails_alike, law, type(error)))
+            found = _failure(law, shortest) or error
+            raise Counterexample(_reason(found), snippet(case, shortest)) from found
+
+
+def shrink(stream: Stream, fails: Callable[[Stream], bool]) -> Stream:
+    """A shorter stream that still fails: blocks of rows are dropped, half as long each round, while that is so."""
+    give_up = time.thread_time() + SECONDS
+    attempts = 0
+    size = len(stream)
+    while size >= 1:
+        start, before = 0, len(stream)
+        while start < len(stream):
+            if attempts >= ATTEMPTS or time.thread_time() > give_up:
+                return stream
+            attempts += 1
+            shorter = stream.take(np.delete(np.arange(len(stream)), slice(start, start + size)))
+            if fails(shorter):
+                stream = shorter
+            else:
+                start += size
+        if size > 1 or len(stream) == before:
+            size //= 2
+    return stream
+
+
+def snippet(case: Case, stream: Stream) -> str:
+    """Python that makes the case's backend and feeds it the stream, from the calls its driver really makes."""
+    given = "".join(f", {name}={value!r}" for name, value in case.parameters.items())
+    create = f'backend = skyband.create("{case.info.role}", "{case.info.name}"{given})'
+    recorder = _Recorder(case.make())
+    _failure(lambda rows: case.driver.feed(recorder, rows, 0, len(rows)), stream)
+    return "\n".join(["import numpy as np, skyband", create, *recorder.calls])
+
+
+class _Recorder:
+    """Stands before a backend and writes down, as code, every method called."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._backend, name)
+        if not callable(value):
+            return value
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = [_code(arg) for arg in args] + [f"{key}={_code(arg)}" for key, arg in kwargs.items()]
+            self.calls.append(f"backend.{name}({', '.join(given)})")
+            return value(*args, **kwargs)
+
+        return call
+
+
+def _code(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f'np.array({value.tolist()}, "{value.dtype.name}")'
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _failure(law: Law, stream: Stream) -> Exception | None:
+    try:
+        law(stream)
+    except Exception as error:  # a backend that crashes fails its check like one that is wrong
+        return error
+    return None
+
+
+def _fails_alike(law: Law, kind: type[Exception], stream: Stream) -> bool:
+    return isinstance(_failure(law, stream), kind)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {brief(str(error))}"

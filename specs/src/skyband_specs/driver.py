@@ -1,0 +1,61 @@
+"""A driver: all that the common checks need to know of a role. One subclass a role, in `skyband_specs.drivers`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from skyband import BackendInfo
+
+from skyband_specs.case import Case
+from skyband_specs.stream import Stream
+
+
+class Driver(ABC):
+    """Makes streams for a role, feeds them to a backend and asks it everything there is to ask.
+
+    A driver holds no state, and everything it makes depends on its arguments only: the same in every process.
+    """
+
+    role: ClassVar[str]
+
+    @abstractmethod
+    def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
+        """The parameter sets every backend of the role is tried with, the plainest first.
+
+        A key that the backend has no parameter for is dropped, and then sets that become equal.
+        """
+
+    @abstractmethod
+    def tiny(self, case: Case) -> Iterator[Stream]:
+        """All short streams over a tiny alphabet, the empty one included, shortest first."""
+
+    @abstractmethod
+    def seeded(self, case: Case, seed: int) -> Stream:
+        """A longer random stream (a few hundred rows) with ties, bursts and boundaries."""
+
+    @abstractmethod
+    def steady(self, case: Case) -> Stream:
+        """A long stream whose valid content stays the same in size, so that a backend's memory should too."""
+
+    @abstractmethod
+    def feed(self, backend: Any, stream: Any, start: int, stop: int) -> None:
+        """Give the backend rows start..stop of the stream as one batch, by its public methods only."""
+
+    @abstractmethod
+    def answers(self, backend: Any, stream: Any, stop: int) -> Any:
+        """All that can be asked of the backend after `stop` rows, as plain data that `==` compares."""
+
+    @abstractmethod
+    def expected(self, case: Case, stream: Any, stop: int) -> Any:
+        """What `answers` must be, by the oracle."""
+
+    def same(self, case: Case, got: Any, expected: Any) -> bool:  # noqa: ARG002 - a subclass may want the case
+        """Whether an exact backend's answers are right. Override only where the definition is real-valued."""
+        return bool(got == expected)
+
+    @abstractmethod
+    def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
+        """Labelled calls that break the role's contract; each must raise InputError and change nothing.
+
+        The backend has been fed a seeded stream; calls are made in turn on the same backend.
+        """

@@ -1,0 +1,86 @@
+"""How the common checks drive a sketch."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from skyband import BackendInfo
+
+from skyband_specs.case import Case
+from skyband_specs.driver import Driver
+from skyband_specs.oracles.sketch import last_seen
+from skyband_specs.streams.sketch import SketchStream, bursts, spread, tiny
+
+MOMENTS = 12
+STEADY_ROWS = 200_000
+STEADY_KEYS = 500
+
+
+class SketchDriver(Driver):
+    """Feeds (times, keys) and asks for the count since every interesting moment."""
+
+    role: ClassVar[str] = "sketch"
+
+    def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
+        """Coarse bounds, which make for small sketches, with two seeds."""
+        return [{"epsilon": 0.1, "delta": 0.05, "seed": 1}, {"epsilon": 0.2, "delta": 0.1, "seed": 2}]
+
+    def tiny(self, case: Case) -> Iterator[SketchStream]:
+        """All streams of a few rows over two keys and three times."""
+        return tiny(ordered=not case.has("out-of-order"))
+
+    def seeded(self, case: Case, seed: int) -> SketchStream:
+        """Ties, bursts, re-arrivals; out of order where the backend takes it."""
+        return bursts(seed, ordered=not case.has("out-of-order"))
+
+    def steady(self, case: Case) -> SketchStream:
+        """The same keys for ever, each time in another order."""
+        rng = np.random.default_rng(0)
+        times = np.arange(STEADY_ROWS, dtype=np.int64) // 3
+        return SketchStream(times, spread(rng.integers(0, STEADY_KEYS, STEADY_ROWS)))
+
+    def feed(self, backend: Any, stream: SketchStream, start: int, stop: int) -> None:
+        """One update."""
+        backend.update(stream.times[start:stop], stream.keys[start:stop])
+
+    def answers(self, backend: Any, stream: SketchStream, stop: int) -> list[Any]:
+        """`now`, then (since, estimate, low, high) for every moment worth asking about."""
+        counts = [(since, backend.estimate(since), *backend.bounds(since)) for since in moments(stream)]
+        return [backend.now, *counts]
+
+    def expected(self, case: Case, stream: SketchStream, stop: int) -> list[Any]:
+        """The same by counting."""
+        last = last_seen(stream, stop).values()
+        counts = [(since, sum(time >= since for time in last)) for since in moments(stream)]
+        return [max(last, default=None), *((since, count, count, count) for since, count in counts)]
+
+    def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
+        """Lengths, dtypes, shapes, and times that go back where the sketch is ordered."""
+        now = backend.now
+        keys = spread(np.arange(3))
+        good = np.full(3, now)
+
+        def update(times: Any, keys: Any) -> Callable[[], Any]:
+            return lambda: backend.update(times, keys)
+
+        calls = [
+            ("fewer keys than times", update(good, keys[:2])),
+            ("more keys than times", update(good[:2], keys)),
+            ("a time that is not whole", update([now, now + 0.5, now], keys)),
+            ("a time that is NaN", update([now, np.nan, now], keys)),
+            ("a negative key", update(good, [1, -1, 2])),
+            ("keys that are text", update(good, np.array(["a", "b", "c"]))),
+            ("times in two dimensions", update([[now], [now], [now]], keys)),
+        ]
+        if backend.ordered:
+            calls.append(("a time before now", update([now - 1, now, now], keys)))
+            calls.append(("a time that goes back within the batch", update([now, now + 2, now + 1], keys)))
+        return calls
+
+
+def moments(stream: SketchStream) -> list[int]:
+    """Times worth asking about: some of the stream's, with their neighbours, and both ends of int64."""
+    times = np.unique(stream.times)
+    chosen = times[np.linspace(0, len(times) - 1, min(len(times), MOMENTS)).astype(int)].tolist()
+    near = {time + step for time in chosen for step in (-1, 0, 1)}
+    return sorted(near | {-(2**63), 0, 2**63 - 1})

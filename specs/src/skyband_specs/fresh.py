@@ -1,0 +1,89 @@
+"""A backend fed in a fresh process, to show that nothing of the process leaks into it.
+
+The child imports the backend's class by its module's name or, for one that is not installed, from its file.
+"""
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from attrs import frozen
+from skyband import BackendInfo
+from skyband.roles import Backend
+
+from skyband_specs.case import Case
+from skyband_specs.check import Make
+from skyband_specs.drivers import driver_for
+from skyband_specs.feeding import fed, visible
+
+HASH_SEEDS = ("1", "2")
+
+
+@frozen
+class _Order:
+    """What the child is to do, as plain data."""
+
+    info: BackendInfo
+    module: str
+    file: str
+    name: str
+    parameters: Mapping[str, Any]
+    seed: int
+
+
+def digest(make: Make, case: Case, seed: int) -> str:
+    """SHA-256 over the answers and the snapshot after the role's seeded stream, fed in this process."""
+    stream = case.driver.seeded(case, seed)
+    answers, blob, retained = visible(case, fed(make, case, stream), stream, len(stream))
+    return hashlib.sha256(repr((answers, retained)).encode() + blob).hexdigest()
+
+
+def digest_in_fresh_process(case: Case, seed: int) -> str:
+    """The same in a new interpreter, under a PYTHONHASHSEED that is not this one's."""
+    cls = case.factory
+    file = inspect.getfile(cls)
+    order = _Order(case.info, cls.__module__, file, cls.__qualname__, dict(case.parameters), seed)
+    hash_seed = next(value for value in HASH_SEEDS if value != os.environ.get("PYTHONHASHSEED"))
+    child = subprocess.run(
+        [sys.executable, "-m", "skyband_specs.fresh"],
+        input=pickle.dumps(order),
+        capture_output=True,
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        check=False,
+    )
+    if child.returncode:
+        raise AssertionError(f"a fresh process failed: {child.stderr.decode(errors='replace').strip()[-400:]}")
+    return child.stdout.decode().strip()
+
+
+def _obey(order: _Order) -> str:
+    driver = driver_for(order.info.role)
+    case = Case(order.info, _class(order), driver, order.parameters)
+    return digest(case.make, case, order.seed)
+
+
+def _class(order: _Order) -> type[Backend]:
+    try:
+        module = import_module(order.module)
+    except ModuleNotFoundError:
+        spec = importlib.util.spec_from_file_location(order.module, order.file)
+        if spec is None or spec.loader is None:
+            raise
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[order.module] = module
+        spec.loader.exec_module(module)
+    cls: type[Backend] = getattr(module, order.name)
+    return cls
+
+
+if __name__ == "__main__":
+    from skyband_specs import fresh
+
+    sys.stdout.write(fresh._obey(pickle.load(sys.stdin.buffer)))

@@ -1,0 +1,41 @@
+"""The pytest side of the checks: `--backend`, and a line a backend at the end."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from skyband_specs.report import Result
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--backend ROLE/NAME`."""
+    parser.getgroup("skyband").addoption(
+        "--backend",
+        action="append",
+        default=[],
+        metavar="ROLE/NAME",
+        help="try only this backend with the conformance checks of skyband_specs.suite (repeatable)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start an empty list of results."""
+    config.stash[RESULTS] = []
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say for each backend how many checks it passed, so that a suite that shrank shows."""
+    results = config.stash[RESULTS]
+    if not results:
+        return
+    from skyband_specs.report import Report
+
+    terminalreporter.section("conformance")
+    for backend in dict.fromkeys(key for key, _ in results):
+        report = Report(backend, tuple(result for key, result in results if key == backend))
+        terminalreporter.line(f"{backend}: {report.summary()}")
+
+
+RESULTS = pytest.StashKey[list[tuple[str, "Result"]]]()
+"""(backend, result) of every check run."""

@@ -1,0 +1,115 @@
+"""The runner: every check of a role on one backend, without pytest."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from attrs import field, frozen
+from skyband import BackendInfo
+from skyband.parameters import parameters_of
+from skyband.registry import installed, load_class
+from skyband.roles import Backend
+
+from skyband_specs.case import Case
+from skyband_specs.check import Check
+from skyband_specs.checks import checks_for
+from skyband_specs.counterexample import Counterexample
+from skyband_specs.drivers import driver_for
+from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
+
+Progress = Callable[[Result], None]
+
+
+@frozen
+class Subject:
+    """A backend to be tried: what its plugin says of it and its class, with the parameter sets to try it with."""
+
+    info: BackendInfo
+    factory: type[Backend]
+    cases: tuple[Case, ...] = field(eq=False, repr=False)
+
+    def run(self, check: Check) -> Result:
+        """Try one check, unless what the backend declares takes it out."""
+        if self.info.guarantee not in check.guarantees:
+            return self._result(check, NOT_APPLICABLE, f"{self.info.guarantee}: for {' and '.join(check.guarantees)}")
+        for need in check.needs:
+            if need in self.info.lacks:
+                return self._lacking(check, need)
+        failure = _failure(check, self.cases)
+        return self._result(check, PASSED) if failure is None else failure
+
+    def _lacking(self, check: Check, capability: str) -> Result:
+        reason = self.info.lacks[capability]
+        if _works(self, capability):
+            said = f"declares to lack {capability} ({reason}), but it works: every check of it passes"
+            return self._result(check, FAILED, said)
+        return self._result(check, NOT_APPLICABLE, f"{capability}: {reason}")
+
+    def _result(self, check: Check, outcome: str, reason: str = "") -> Result:
+        return Result(check.name, check.group, outcome, reason)
+
+
+def subject(info: BackendInfo, factory: type[Backend], parameters: Mapping[str, Any] | None = None) -> Subject:
+    """A backend, installed or not, to be tried with its role's parameter sets and its plugin's, or with one given."""
+    driver = driver_for(info.role)
+    sets = [*driver.cases(info), *_plugin_cases(info)] if parameters is None else [parameters]
+    known = {parameter.name for parameter in parameters_of(factory)}
+    if parameters is None:
+        sets = [{name: value for name, value in chosen.items() if name in known} for chosen in sets]
+    unique = list({repr(sorted(chosen.items())): chosen for chosen in sets}.values())
+    return Subject(info, factory, tuple(Case(info, factory, driver, chosen) for chosen in unique))
+
+
+def verify(
+    role: str,
+    name: str,
+    parameters: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    distribution: str | None = None,
+) -> Report:
+    """Run every check on an installed backend; `progress` is called with each result as it comes.
+
+    Raises ConfigError or PluginError where there is no such backend.
+    """
+    info = installed().bind(role, name, distribution).info
+    return verify_subject(subject(info, load_class(info), parameters), progress)
+
+
+def verify_subject(backend: Subject, progress: Progress | None = None, checks: Iterable[Check] | None = None) -> Report:
+    """Run every check (or those given) on a backend that need not be installed."""
+    results = []
+    for check in checks_for(backend.info.role) if checks is None else checks:
+        results.append(backend.run(check))
+        if progress is not None:
+            progress(results[-1])
+    return Report(backend.info.key, tuple(results))
+
+
+def _plugin_cases(info: BackendInfo) -> list[Mapping[str, Any]]:
+    """The parameter sets that installed plugins add for this backend."""
+    found: list[Mapping[str, Any]] = []
+    for plugin in installed().plugins:
+        if plugin.manager is not None:
+            for answer in plugin.manager.hook.skyband_cases(role=info.role, name=info.name):
+                found.extend(answer)
+    return found
+
+
+def _failure(check: Check, cases: Iterable[Case]) -> Result | None:
+    for case in list(cases)[: 1 if check.once else None]:
+        try:
+            check(case.make, case)
+        except Counterexample as found:
+            return Result(check.name, check.group, FAILED, f"{case}: {found.reason}", found.snippet)
+        except AssertionError as error:
+            return Result(check.name, check.group, FAILED, f"{case}: {error}")
+        except Exception as error:  # whatever a backend raises is a failure to report, not to die of
+            return Result(check.name, check.group, FAILED, f"{case}: {type(error).__name__}: {error}")
+    return None
+
+
+@cache
+def _works(backend: Subject, capability: str) -> bool:
+    """Whether a capability that is declared lacking is there after all: every check that needs it passes."""
+    needing = [check for check in checks_for(backend.info.role) if capability in check.needs]
+    return all(_failure(check, backend.cases) is None for check in needing)

@@ -1,0 +1,1 @@
+"""Stream generators, one module a role, the papers' own among them."""

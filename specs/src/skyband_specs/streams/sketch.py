@@ -1,0 +1,57 @@
+"""Streams of (time, key) for sketches, those of the paper's section 5 among them."""
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+from attrs import frozen
+from skyband.arrays import Int64, UInt64
+
+from skyband_specs.stream import Stream
+
+TINY_TIMES = (1, 2, 3)
+TINY_ROWS = 3
+ROWS = 400
+
+
+@frozen(eq=False)
+class SketchStream(Stream):
+    """times int64[n], keys uint64[n]."""
+
+    times: Int64
+    keys: UInt64
+
+
+def spread(objects: Int64) -> UInt64:
+    """Keys spread evenly over 64 bits, one for each object: the finalizer of splitmix64, a bijection."""
+    z = objects.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def tiny(ordered: bool) -> Iterator[SketchStream]:
+    """Every stream of at most TINY_ROWS rows over two keys and three times; ascending times only where `ordered`."""
+    keys = spread(np.arange(2))
+    for length in range(TINY_ROWS + 1):
+        for times in product(TINY_TIMES, repeat=length):
+            if ordered and list(times) != sorted(times):
+                continue
+            for chosen in product(range(2), repeat=length):
+                yield SketchStream(np.array(times, np.int64), keys[np.array(chosen, np.int64)])
+
+
+def bursts(seed: int, ordered: bool, rows: int = ROWS) -> SketchStream:
+    """Ties, bursts of one key, silences, negative times, keys that come back late; shuffled unless `ordered`."""
+    rng = np.random.default_rng(seed)
+    steps = rng.choice([0, 0, 0, 1, 2, 50], rows)
+    times = np.cumsum(steps) - 20
+    objects = np.where(rng.random(rows) < 0.3, rng.integers(0, 10, rows), rng.integers(0, rows, rows))
+    burst = int(rng.integers(0, rows - rows // 8))
+    objects[burst : burst + rows // 8] = 7
+    keys = spread(objects + 1000 * seed)
+    keys[rng.integers(0, rows)] = 0
+    keys[rng.integers(0, rows)] = 2**64 - 1
+    if not ordered:
+        times = times[rng.permutation(rows)]
+    return SketchStream(times.astype(np.int64), keys)

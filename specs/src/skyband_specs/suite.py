@@ -1,0 +1,69 @@
+"""The conformance suite under pytest: one test a backend and check, called `{role/name}:{check}`.
+
+In a plugin's own tests, a file of two lines tries every backend the distribution brings:
+
+    DISTRIBUTION = "skyband-mine"
+    from skyband_specs.suite import *
+
+Anywhere: `pytest --pyargs skyband_specs.suite --backend sketch/mine`. Without either, all that is installed is tried.
+"""
+
+from functools import cache
+
+import pytest
+from skyband.registry import Listed, installed, load_class
+
+from skyband_specs.check import Check
+from skyband_specs.checks import checks_for
+from skyband_specs.pytest_plugin import RESULTS
+from skyband_specs.report import FAILED, NOT_APPLICABLE
+from skyband_specs.runner import Subject, subject
+
+__all__ = ["pytest_generate_tests", "test_conformance"]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one test of each backend and check."""
+    if metafunc.function is not test_conformance:
+        return
+    wanted = metafunc.config.getoption("--backend")
+    distribution = getattr(metafunc.module, "DISTRIBUTION", None)
+    pairs = [(entry, check) for entry in _chosen(wanted, distribution) for check in checks_for(entry.info.role)]
+    ids = [f"{entry.info.key}:{check.name}" for entry, check in pairs]
+    metafunc.parametrize(("entry", "check"), pairs, ids=ids)
+
+
+def test_conformance(entry: Listed, check: Check, request: pytest.FixtureRequest) -> None:
+    """The backend does what the check says, or declares that it does not."""
+    if entry.problem is not None:
+        pytest.fail(f"{entry.info.key} cannot be used: {entry.problem}", pytrace=False)
+    result = _subject(entry).run(check)
+    request.config.stash[RESULTS].append((entry.info.key, result))
+    if result.outcome == FAILED:
+        pytest.fail("\n\n".join(filter(None, [result.reason, result.snippet])), pytrace=False)
+    if result.outcome == NOT_APPLICABLE:
+        pytest.skip(f"not applicable: {result.reason}")
+
+
+def _chosen(wanted: list[str], distribution: str | None) -> list[Listed]:
+    """The installed backends asked for. Raises UsageError for one that is not there."""
+    listed = [entry for entry in installed().listing() if distribution in (None, entry.distribution)]
+    if distribution is not None and not listed:
+        raise pytest.UsageError(f"DISTRIBUTION = {distribution!r}: {_why_missing(distribution)}")
+    known = {entry.info.key for entry in installed().listing()}
+    unknown = [key for key in wanted if key not in known]
+    if unknown:
+        raise pytest.UsageError(f"--backend {unknown[0]}: not installed; known: {', '.join(sorted(known)) or 'none'}")
+    return [entry for entry in listed if not wanted or entry.info.key in wanted]
+
+
+def _why_missing(distribution: str) -> str:
+    for plugin in installed().plugins:
+        if plugin.distribution == distribution:
+            return plugin.problem or "it brings no backend"
+    return "no such plugin is installed"
+
+
+@cache
+def _subject(entry: Listed) -> Subject:
+    return subject(entry.info, load_class(entry.info))
