@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from skyband.errors import InputError
 from skyband.hashing import hash_column, hash_columns
 

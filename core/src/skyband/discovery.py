@@ -15,6 +15,7 @@ from skyband.info import BackendInfo, QueryInfo
 
 GROUP = "skyband"
 RESTRICT = "SKYBAND_PLUGINS"
+OURS = "skyband"
 MOST_ENTRIES = 1000
 
 T = TypeVar("T")
@@ -35,13 +36,13 @@ class Plugin:
 
 
 def discover() -> tuple[Plugin, ...]:
-    """Every installed plugin, by distribution name; `SKYBAND_PLUGINS=a,b` restricts it to those distributions."""
+    """Every installed plugin, by distribution name; `SKYBAND_PLUGINS=a,b` restricts it to those and core."""
     wanted = _restriction()
     found = [
         _load(distribution, entry)
         for distribution in _installed()
         for entry in distribution.entry_points
-        if entry.group == GROUP and (wanted is None or _canonical(distribution.name) in wanted)
+        if entry.group == GROUP and _is_wanted(_canonical(distribution.name), wanted)
     ]
     return tuple(sorted(found, key=lambda plugin: (plugin.distribution, plugin.entry_point)))
 
@@ -102,6 +103,10 @@ def _entries(hook: Callable[[], list[Any]], kind: type[T], key: Callable[[T], st
             raise ValueError(f"{key(entry)} is listed twice")
         known.add(key(entry))
     return tuple(entries)
+
+
+def _is_wanted(distribution: str, wanted: set[str] | None) -> bool:
+    return wanted is None or distribution in wanted or distribution == OURS
 
 
 def _restriction() -> set[str] | None:

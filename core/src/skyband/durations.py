@@ -1,4 +1,4 @@
-"""Lengths of windows and slides: Spark's durations ("10 minutes", "1 hour 30 minutes") or a number of rows ("1000 rows")."""
+"""Lengths of windows and slides: Spark's durations ("1 hour 30 minutes") or a number of rows ("1000 rows")."""
 
 import re
 from typing import Any

@@ -3,7 +3,7 @@
 What is hashed is the value, not how it is stored, so that a key hashes alike on every engine:
 
     strings and binary   their bytes (UTF-8)
-    integers, booleans   8 bytes, two's complement, little endian; also dates (days), timestamps and times (microseconds)
+    integers, booleans   8 bytes, two's complement, little endian; also dates (days) and times (microseconds)
     floats               the 8 bytes of the float64, with −0.0 as 0.0 and one NaN
     decimals             their 16 (or 32) bytes, little endian, unscaled
 

@@ -110,7 +110,7 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
             if field.default is NOTHING:
                 problems.append(Problem(name, f"is required: {_parameter(field).help or 'it has no default'}"))
             continue
-        wrong = _wrong(field, values[name])
+        wrong = _wrong_if_given(field, values[name])
         if wrong:
             problems.append(Problem(name, wrong))
     if problems:
@@ -132,6 +132,14 @@ def _parameter(field: "attrs.Attribute[Any]") -> Parameter:
         kind = getattr(field.type, "__name__", str(field.type))
         return Parameter(field.name, kind, default, repr(field.validator) if field.validator else "", "")
     return Parameter(field.name, spec.type, default, spec.bounds, spec.help)
+
+
+def _wrong_if_given(field: "attrs.Attribute[Any]", value: Any) -> str | None:
+    convert: Any = field.converter
+    try:
+        return _wrong(field, convert(value) if convert else value)
+    except (TypeError, ValueError) as error:
+        return str(error)
 
 
 def _wrong(field: "attrs.Attribute[Any]", value: Any) -> str | None:

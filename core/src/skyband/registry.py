@@ -5,7 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from skyband import snapshot
 from skyband.discovery import Plugin, cause, discover
@@ -99,6 +99,40 @@ class Registry:
             message += f"; it comes with {ROLES[role].distribution}: pip install {ROLES[role].distribution}"
         broken = [f"{plugin.distribution} ({plugin.problem})" for plugin in self.plugins if plugin.problem]
         return message + (f"; plugins that did not load: {', '.join(broken)}" if broken else "")
+
+
+def choose(roles: Iterable[str], chosen: Mapping[str, Any] | None = None) -> dict[str, Binding]:
+    """A binding for each role, from what the user chose: a name, a table with `name` and parameters, or nothing.
+
+    Raises ConfigError with every problem at once, each under its role.
+    """
+    wanted, found = dict(chosen or {}), {}
+    problems: list[Problem] = []
+    roles = tuple(roles)
+    unknown = sorted(wanted.keys() - set(roles))
+    problems.extend(Problem(role, f"this query has no such role; {suggest(role, roles)}") for role in unknown)
+    for role in roles:
+        try:
+            found[role] = _binding(role, wanted.get(role))
+        except ConfigError as error:
+            problems.extend(error.problems)
+        except PluginError as error:
+            problems.append(Problem(role, str(error)))
+    if problems:
+        raise ConfigError(*problems)
+    return found
+
+
+def _binding(role: str, chosen: Any) -> Binding:
+    if isinstance(chosen, Binding):
+        return chosen
+    if chosen is None or isinstance(chosen, str):
+        return installed().bind(role, chosen)
+    if not isinstance(chosen, Mapping):
+        raise ConfigError(Problem(role, f'must be a name or a table such as {{ name = "…" }} (got {chosen!r})'))
+    parameters = dict(chosen)
+    name, distribution = parameters.pop("name", None), parameters.pop("distribution", None)
+    return evolve(installed().bind(role, name, distribution), parameters=parameters)
 
 
 @cache

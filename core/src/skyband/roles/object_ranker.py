@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define
+from attrs import define, field
 
-from skyband.arrays import Float64, Int32, Int64, column, within
+from skyband.arrays import Float64, Int32, Int64, column, never_back, within
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.parameters import checked, integer, number
 from skyband.roles.clock import Clocked
@@ -33,9 +33,34 @@ def _check_repeats(value: Any) -> str | None:
     return f"must be 'never', 'per-window', or the occurrences a window, at least 1 (got {value!r})"
 
 
+def _check_monotone(function: Callable[[Float64], float], streams: int, ceiling: float) -> str | None:
+    """What is wrong with a user's aggregate, found by raising one value at a time in fixed random samples."""
+    draw = np.random.default_rng(0)
+    for sample in range(32 * streams):
+        lower = draw.random(streams) * ceiling * (draw.random(streams) < 0.7)
+        higher = lower.copy()
+        stream = sample % streams
+        higher[stream] = lower[stream] + (ceiling - lower[stream]) * draw.choice([0.01, 0.5, 1.0])
+        try:
+            before, after = float(function(lower.copy())), float(function(higher.copy()))
+        except Exception as error:
+            return f"fails on {lower.tolist()}: {type(error).__name__}: {error}"
+        if not (np.isfinite(before) and np.isfinite(after)):
+            return f"must give a finite number (got {before} and {after} on {lower.tolist()} and {higher.tolist()})"
+        if after < before:
+            return f"must never fall when a value rises (fell from {before} on {lower.tolist()} to {after} on {higher.tolist()})"
+    return None
+
+
 @define(eq=False)
 class ObjectRanker(Clocked):
-    """Keeps what the top k of the window can ever need, while objects are known only in part."""
+    """Keeps what the top k of the window can ever need, while objects are known only in part.
+
+    `repeats` is a promise about the input. Under "never" an object reports a stream once for as long as it is
+    remembered, which is while it has a valid report; under "per-window" (the same as 1) or m, at most once or m times
+    within a window, and a stream's value is the sum of its valid reports, newest first. A report that breaks the
+    promise is left out, so that one row does not end a stream, and counted in `repeated`: those that came first stand.
+    """
 
     role: ClassVar[str] = "object-ranker"
 
@@ -58,10 +83,26 @@ class ObjectRanker(Clocked):
         help="how often an object reports one attribute: once ever, once a window, or m times a window, summed",
     )
 
+    _repeated: int = field(default=0, init=False)
+
+    @property
+    def repeated(self) -> int:
+        """Reports left out because they broke the promise `repeats`."""
+        return self._repeated
+
+    @property
+    def occurrences(self) -> int:
+        """The most valid reports that an object can have in one stream."""
+        return int(self.repeats) if isinstance(self.repeats, int) else 1
+
     def __attrs_post_init__(self) -> None:
-        weights = self.aggregate
-        if not callable(weights) and not isinstance(weights, str) and len(weights) != self.streams:
-            message = f"must hold a weight for each of the {self.streams} streams (got {len(weights)})"
+        given = self.aggregate
+        message = None
+        if callable(given):
+            message = _check_monotone(given, self.streams, self.upper * self.occurrences)
+        elif not isinstance(given, str) and len(given) != self.streams:
+            message = f"must hold a weight for each of the {self.streams} streams (got {len(given)})"
+        if message:
             raise ConfigError(Problem("aggregate", message))
 
     def update(
@@ -72,6 +113,32 @@ class ObjectRanker(Clocked):
         Moves `now` to the last time. Raises InputError, the ranker unchanged, on unequal lengths, times that go
         back, a stream that does not exist, or a value that is NaN or outside [0, upper].
         """
+        rows = self._checked(times, streams, objects, values)
+        if len(rows[0]):
+            self._update(*rows)
+            self._now = self._reached(rows[0])
+
+    def answers(
+        self,
+        times: npt.ArrayLike,
+        streams: npt.ArrayLike,
+        objects: npt.ArrayLike,
+        values: npt.ArrayLike,
+        moments: npt.ArrayLike,
+    ) -> tuple[Int64, Int64, Float64]:
+        """As `update`, with the answer at each of the `moments` (int64[q], ascending) passed on the way.
+
+        Answer i, as `top` gives it when `now` is moments[i], is objects[offsets[i]:offsets[i + 1]] and the scores
+        there: (offsets int64[q + 1], objects int64[m], scores float64[m]). Raises InputError as `update` and `advance`.
+        """
+        rows = self._checked(times, streams, objects, values)
+        marks: Int64 = column("moments", moments, np.int64)
+        never_back("moments", marks, self._now)
+        return self._answers(*rows, marks)
+
+    def _checked(
+        self, times: npt.ArrayLike, streams: npt.ArrayLike, objects: npt.ArrayLike, values: npt.ArrayLike
+    ) -> tuple[Int64, Int32, Int64, Float64]:
         moments: Int64 = column("times", times, np.int64)
         origin: Int32 = column("streams", streams, np.int32, len(moments))
         ids: Int64 = column("objects", objects, np.int64, len(moments))
@@ -82,9 +149,25 @@ class ObjectRanker(Clocked):
             row = int(unknown.argmax())
             raise InputError("streams", f"must be from 0 to {self.streams - 1} (got {int(origin[row])})", row)
         within("values", numbers, 0.0, self.upper)
-        if len(moments):
-            self._update(moments, origin, ids, numbers)
-            self._now = self._reached(moments)
+        return moments, origin, ids, numbers
+
+    def _answers(
+        self, times: Int64, streams: Int32, objects: Int64, values: Float64, moments: Int64
+    ) -> tuple[Int64, Int64, Float64]:
+        found: list[tuple[Int64, Float64]] = []
+        stops = np.searchsorted(times, moments, side="left" if self.by == "rows" else "right")
+        start = 0
+        for moment, stop in zip([*moments.tolist(), None], [*stops.tolist(), len(times)], strict=True):
+            if stop > start:
+                self._update(times[start:stop], streams[start:stop], objects[start:stop], values[start:stop])
+                self._now = self._reached(times[start:stop])
+                start = stop
+            if moment is not None:
+                self.advance(moment)
+                found.append(self.top())
+        offsets = np.cumsum([0, *(len(ids) for ids, _ in found)], dtype=np.int64)
+        ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in found)])
+        return offsets, ids, np.concatenate([np.empty(0), *(scores for _, scores in found)])
 
     @abstractmethod
     def _update(self, times: Int64, streams: Int32, objects: Int64, values: Float64) -> None: ...

@@ -1,0 +1,1 @@
+"""The hosts of an operator: in process, Spark batch, Spark Structured Streaming."""

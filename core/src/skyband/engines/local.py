@@ -1,0 +1,81 @@
+"""The local engine: the operator in this process, Arrow in and out, no Java. The reference for the others."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from attrs import define, field
+
+from skyband.errors import InputError
+from skyband.frames import TIME
+from skyband.operator import Operator, bind
+from skyband.queries.encoding import encode
+from skyband.queries.query import Query
+
+Batches: TypeAlias = pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch]
+
+
+@define(eq=False)
+class LocalRun:
+    """A query over batches as they come: `push` each, then `finish`. Late rows are counted and dropped."""
+
+    operator: Operator
+    dropped: dict[str, int] = field(factory=dict, init=False)
+    _latest: int | None = field(default=None, init=False)
+
+    @classmethod
+    def start(cls, query: Query, schema: pa.Schema, backends: Mapping[str, Any] | None = None) -> "LocalRun":
+        """Raises ConfigError with every problem at once where the query does not fit the schema or the backends."""
+        return cls(Operator(query, bind(query, schema, backends), schema))
+
+    def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Take in rows, in any order within `delay`, and return the answers of the moments passed."""
+        self._add(batch)
+        if self._latest is None:
+            return self.operator.advance(np.iinfo(np.int64).min)
+        return self.operator.advance(self._latest - self.operator.query.delay.length)
+
+    def finish(self) -> pa.RecordBatch:
+        """The input has ended: return the answers up to the first moment after the last row."""
+        if self._latest is None:
+            return self.operator.advance(np.iinfo(np.int64).min)
+        return self.operator.finish(self._latest)
+
+    def _add(self, batch: pa.RecordBatch) -> None:
+        encoded = encode(self.operator.query, batch)
+        for reason, count in encoded.dropped.items():
+            self.dropped[reason] = self.dropped.get(reason, 0) + count
+        if len(encoded.frame):
+            last = int(encoded.frame.column(TIME).to_numpy().max())
+            self._latest = last if self._latest is None else max(self._latest, last)
+        self.operator.add(encoded.frame)
+
+
+def apply(data: Batches, query: Query, backends: Mapping[str, Any] | None = None) -> pa.Table:
+    """The answers of a query over a bounded input, which may be in any order: no row is late.
+
+    `backends`: by role, a name or a table with `name` and parameters; the role's default where it is missing.
+    """
+    batches, schema = _batches(data)
+    run = LocalRun.start(query, schema, backends)
+    for batch in batches:
+        run._add(batch)
+    return pa.Table.from_batches([run.finish()]).sort_by([(name, "ascending") for name in _order(run.operator)])
+
+
+def _batches(data: Batches) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
+    if isinstance(data, pa.Table):
+        return iter(data.to_batches()), data.schema
+    batches = iter([data] if isinstance(data, pa.RecordBatch) else data)
+    first = next(batches, None)
+    if first is None:
+        raise InputError("data", "no batches, so no schema; pass an empty table with the columns of the source")
+    return chain([first], batches), first.schema
+
+
+def _order(operator: Operator) -> list[str]:
+    names: list[str] = operator.result_schema.names
+    by = list(operator.query.by)
+    return [names[len(by)], *by]

@@ -1,0 +1,74 @@
+"""Frames: record batches with a time and a group for each row, in the form operators take and engines ship."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Int64
+
+TIME = "time"
+GROUP = "group"
+
+
+def by_column(number: int) -> str:
+    """The frame column that carries the grouping column of this number."""
+    return f"by.{number}"
+
+
+def concatenated(frames: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """One frame of several, not empty. Text columns whose dictionaries differ are decoded."""
+    if len(frames) == 1:
+        return frames[0]
+    if any(pa.types.is_dictionary(kind) for kind in frames[0].schema.types):
+        frames = [
+            pa.RecordBatch.from_arrays([decoded(column) for column in frame.columns], names=frame.schema.names)
+            for frame in frames
+        ]
+    return pa.concat_batches(frames)
+
+
+def decoded(column: pa.Array) -> pa.Array:
+    """A column without its dictionary."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def ordered(frame: pa.RecordBatch, ties: tuple[str, ...]) -> pa.RecordBatch:
+    """The frame by group, then time, then the columns `ties`: one order, however its rows arrived. O(n log n)."""
+    keys = [frame.column(name).to_numpy() for name in (GROUP, TIME, *ties)]
+    group, times = keys[0], keys[1]
+    if (group[1:] == group[:-1]).all() and (times[1:] > times[:-1]).all():
+        return frame
+    return frame.take(pa.array(np.lexsort(keys[::-1])))
+
+
+def group_ranges(frame: pa.RecordBatch) -> dict[int, tuple[int, int]]:
+    """For each group of an ordered frame, the rows [start, stop) it has."""
+    groups = frame.column(GROUP).to_numpy()
+    cuts = [0, *(np.flatnonzero(groups[1:] != groups[:-1]) + 1).tolist(), len(groups)]
+    return {int(groups[start]): (start, stop) for start, stop in pairwise(cuts) if stop > start}
+
+
+def payload(frame: pa.RecordBatch) -> tuple[Int64, dict[str, Any]]:
+    """A frame's times and its query's columns: numbers as numpy, lists and ids of any type as Arrow arrays."""
+    columns = {}
+    for name, column in zip(frame.schema.names, frame.columns, strict=True):
+        if name not in (TIME, GROUP) and not name.startswith("by."):
+            number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+            columns[name] = column.to_numpy() if number and not column.null_count else column
+    return frame.column(TIME).to_numpy(), columns
+
+
+def to_bytes(frame: pa.RecordBatch) -> bytes:
+    """A frame as an Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, frame.schema) as writer:
+        writer.write_batch(frame)
+    return sink.getvalue().to_pybytes()
+
+
+def from_bytes(data: bytes | Array) -> pa.RecordBatch:
+    """A frame back from its bytes, without copying them."""
+    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+        return reader.read_next_batch()

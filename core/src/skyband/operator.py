@@ -1,0 +1,230 @@
+"""The operator: a query bound to backends, running. Takes frames, gives answers, can be snapshotted.
+
+Every engine hosts this one class, which is why they agree. Rows wait until the watermark passes them and then
+go to their group's lane in one canonical order, so neither batches nor partitions nor the order of arrival within
+`delay` can be seen in an answer.
+"""
+
+import json
+import time as clock
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+import pyarrow as pa
+from attrs import define, field, frozen
+
+import skyband
+from skyband import frames, snapshot
+from skyband.errors import ConfigError, Problem, SnapshotError
+from skyband.queries.lane import NEVER, Lane, Rows
+from skyband.queries.query import Query
+from skyband.registry import Binding, choose
+
+
+@frozen
+class Metrics:
+    """What an operator has done since its metrics were last taken, and what it holds now."""
+
+    rows_in: int
+    rows_late: int
+    retained: int
+    groups: int
+    seconds: float
+
+
+@define
+class _Group:
+    lane: Lane
+    values: pa.RecordBatch
+    """One row: the values of the grouping columns."""
+
+
+@define(eq=False)
+class Operator:
+    """One shard of a query: all its groups, the rows that wait for the watermark, and the watermark."""
+
+    query: Query
+    bindings: Mapping[str, Binding]
+    schema: pa.Schema
+    """Schema of the source."""
+
+    watermark: int | None = field(default=None, init=False)
+    """Microseconds since the epoch; None before the first row."""
+    _groups: dict[int, _Group] = field(factory=dict, init=False)
+    _waiting: list[pa.RecordBatch] = field(factory=list, init=False)
+    _rows_in: int = field(default=0, init=False)
+    _rows_late: int = field(default=0, init=False)
+    _seconds: float = field(default=0.0, init=False)
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """Schema of the answers."""
+        return self.query.result_schema(self.schema)
+
+    def add(self, frame: pa.RecordBatch) -> None:
+        """Take in a frame (made by `encode`). Rows before the watermark are late: counted and dropped."""
+        self._rows_in += len(frame)
+        if self.watermark is not None:
+            late = frame.column(frames.TIME).to_numpy() < self.watermark
+            if late.any():
+                self._rows_late += int(np.count_nonzero(late))
+                frame = frame.filter(pa.array(~late))
+        if len(frame):
+            self._waiting.append(frame)
+
+    def advance(self, watermark: int) -> pa.RecordBatch:
+        """No row before `watermark` will come any more: answer every moment up to it. It never goes back."""
+        if self.watermark is None or watermark > self.watermark:
+            self.watermark = watermark
+        return self._run(self.watermark, lambda lane, rows: lane.advance(rows, self.watermark or 0))
+
+    def finish(self, latest: int) -> pa.RecordBatch:
+        """The input has ended, `latest` its last time in any group or shard: answer up to the moment after that."""
+        return self._run(None, lambda lane, rows: lane.finish(rows, latest))
+
+    def take_metrics(self) -> Metrics:
+        """What was done since this was last called."""
+        retained = sum(group.lane.retained for group in self._groups.values())
+        taken = Metrics(self._rows_in, self._rows_late, retained, len(self._groups), self._seconds)
+        self._rows_in, self._rows_late, self._seconds = 0, 0, 0.0
+        return taken
+
+    def _run(self, until: int | None, turn: Any) -> pa.RecordBatch:
+        """Give each group that has rows before `until` (None: all rows), or a moment to answer, its turn."""
+        started = clock.perf_counter()
+        ready = self._release(until)
+        ranges = frames.group_ranges(ready) if ready is not None else {}
+        rows = Rows(*frames.payload(ready)) if ready is not None else Rows(np.empty(0, np.int64), {})
+        for key, (start, _) in ranges.items():
+            if key not in self._groups and ready is not None:
+                self._groups[key] = self._begin(ready.slice(start, 1))
+        answers = []
+        for key in self._due(ranges, NEVER if until is None else until):
+            group = self._groups[key]
+            given = turn(group.lane, rows.slice(*ranges.get(key, (0, 0))))
+            if given is not None and len(given):
+                answers.append(self._with_group(group, given))
+            if group.lane.empty:
+                del self._groups[key]
+        self._seconds += clock.perf_counter() - started
+        return pa.concat_batches(answers) if answers else _no_rows(self.result_schema)
+
+    def _release(self, until: int | None) -> pa.RecordBatch | None:
+        """The waiting rows before `until`, in canonical order."""
+        if not self._waiting:
+            return None
+        waiting = frames.concatenated(self._waiting)
+        self._waiting = []
+        if until is not None:
+            ready = waiting.column(frames.TIME).to_numpy() < until
+            if not ready.all():
+                self._waiting = [waiting.filter(pa.array(~ready))]
+                waiting = waiting.filter(pa.array(ready))
+        return frames.ordered(waiting, self.query.order) if len(waiting) else None
+
+    def _due(self, fed: Mapping[int, Any], until: int) -> Iterable[int]:
+        """The groups with rows or with a moment to answer, in a fixed order."""
+        return sorted(key for key, group in self._groups.items() if key in fed or group.lane.next_at <= until)
+
+    def _begin(self, row: pa.RecordBatch) -> _Group:
+        fields = [self.schema.field(name) for name in self.query.by]
+        values = [frames.decoded(row.column(frames.by_column(number))) for number in range(len(fields))]
+        values = [value.cast(wanted.type) for value, wanted in zip(values, fields, strict=True)]
+        return _Group(self._lane(), pa.RecordBatch.from_arrays(values, schema=pa.schema(fields)))
+
+    def _lane(self) -> Lane:
+        return self.query.lane(self.bindings, pa.schema(self.query.answer_fields(self.schema)))
+
+    def _with_group(self, group: _Group, answers: pa.RecordBatch) -> pa.RecordBatch:
+        repeat = pa.array(np.zeros(len(answers), np.int64))
+        columns = [column.take(repeat) for column in group.values.columns]
+        return pa.RecordBatch.from_arrays([*columns, *answers.columns], schema=self.result_schema)
+
+    def snapshot(self) -> bytes:
+        """The operator as bytes, for `load`: a versioned header plus plain arrays."""
+        arrays: dict[str, Any] = {}
+        if self._waiting:
+            arrays["waiting"] = _bytes(frames.concatenated(self._waiting))
+        lanes = []
+        for number, key in enumerate(sorted(self._groups)):
+            header, state = self._groups[key].lane.state()
+            lanes.append([key, header])
+            arrays[f"{number}.by"] = _bytes(self._groups[key].values) if self.query.by else np.empty(0, np.uint8)
+            arrays.update({f"{number}.{name}": array for name, array in state.items()})
+        header = {"operator": fingerprint(self.query, self.bindings), "watermark": self.watermark, "lanes": lanes}
+        return snapshot.encode({**header, "skyband": skyband.__version__}, arrays)
+
+    def load(self, blob: bytes) -> None:
+        """Become the operator a snapshot was taken of. Raises SnapshotError where it is of another query or backend."""
+        held = snapshot.decode(blob)
+        same_operator(held.header.get("operator"), fingerprint(self.query, self.bindings))
+        self.watermark = held.header["watermark"]
+        self._waiting = [frames.from_bytes(held.arrays["waiting"])] if "waiting" in held.arrays else []
+        states: dict[str, dict[str, Any]] = {}
+        for name, array in held.arrays.items():
+            number, _, rest = name.partition(".")
+            states.setdefault(number, {})[rest] = array
+        self._groups = {}
+        for position, (key, header) in enumerate(held.header["lanes"]):
+            state = states[str(position)]
+            values = state.pop("by")
+            lane = self._lane()
+            lane.load(header, state)
+            self._groups[key] = _Group(lane, frames.from_bytes(values) if self.query.by else _no_rows(pa.schema([])))
+
+
+def bind(query: Query, schema: pa.Schema, backends: Mapping[str, Any] | None = None) -> dict[str, Binding]:
+    """The backends for a query over a source with this schema.
+
+    Raises ConfigError with every problem at once, those of a backend under `backends.ROLE`.
+    """
+    problems = [problem.within("query") for problem in query.check(schema)]
+    try:
+        bindings = choose(query.roles, backends)
+    except ConfigError as error:
+        raise ConfigError(*problems, *(problem.within("backends") for problem in error.problems)) from error
+    for role, binding in bindings.items():
+        given = query.given(role)
+        taken = [name for name in binding.parameters if name in given]
+        problems.extend(Problem(f"backends.{role}.{name}", f"is set by the query ({given[name]!r})") for name in taken)
+        try:
+            binding.create(**given)
+        except ConfigError as error:
+            problems.extend(problem.within(f"backends.{role}") for problem in error.problems)
+    if problems:
+        raise ConfigError(*problems)
+    return bindings
+
+
+def fingerprint(query: Query, bindings: Mapping[str, Binding]) -> dict[str, str]:
+    """What must stay the same for a checkpoint to go on: the query's keys and each backend with its parameters."""
+    keys = {f"query.{entry.name}": str(getattr(query, entry.name)) for entry in attrs.fields(type(query)) if entry.init}
+    chosen = {
+        f"backends.{role}": json.dumps({"name": binding.info.name, **binding.parameters}, sort_keys=True, default=str)
+        for role, binding in bindings.items()
+    }
+    return {"query.kind": query.kind, **keys, **chosen}
+
+
+def same_operator(held: Any, wanted: Mapping[str, str]) -> None:
+    """Raise SnapshotError unless the state `held` was made by what is `wanted` now, saying what changed."""
+    if not isinstance(held, dict):
+        raise SnapshotError("the checkpoint holds no operator of Skyband; give this job a checkpoint of its own")
+    changed = [
+        f"{name} was {held.get(name)}, is {wanted.get(name)}"
+        for name in sorted({*held, *wanted})
+        if held.get(name) != wanted.get(name)
+    ]
+    if changed:
+        remedy = "change it back, or give the changed job a new checkpoint"
+        raise SnapshotError(f"the checkpoint was made by another job ({'; '.join(changed)}): {remedy}")
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
+
+
+def _bytes(frame: pa.RecordBatch) -> Any:
+    return np.frombuffer(frames.to_bytes(frame), np.uint8)

@@ -1,0 +1,55 @@
+"""The kinds of query, core's own among them, and how one is made from its keys."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from skyband.errors import ConfigError, PluginError, Problem, suggest
+from skyband.hookspecs import hookimpl
+from skyband.info import QueryInfo
+from skyband.parameters import build
+from skyband.registry import installed
+
+if TYPE_CHECKING:
+    from skyband.queries.query import Query
+
+
+@hookimpl
+def skyband_queries() -> list[QueryInfo]:
+    """The queries core brings, through an entry point like any other plugin's."""
+    return [
+        QueryInfo(
+            "distinct-count",
+            "skyband.queries.distinct_count:DistinctCount",
+            "how many different items each window holds",
+        ),
+    ]
+
+
+def kinds() -> dict[str, QueryInfo]:
+    """The installed kinds of query. Raises PluginError where two plugins claim one."""
+    found: dict[str, QueryInfo] = {}
+    for plugin in installed().plugins:
+        for info in plugin.queries:
+            if info.kind in found:
+                raise PluginError(f"query {info.kind!r} is claimed twice, the second time by {plugin.distribution}")
+            found[info.kind] = info
+    return found
+
+
+def load_query(kind: str) -> "type[Query]":
+    """The class of a kind of query. Raises ConfigError where it is unknown."""
+    known = kinds()
+    if kind not in known:
+        raise ConfigError(Problem("kind", f"unknown {kind!r}; {suggest(kind, known)}"))
+    module, _, name = known[kind].factory.partition(":")
+    return getattr(import_module(module), name)
+
+
+def make_query(values: Mapping[str, Any]) -> "Query":
+    """A query from its keys, `kind` among them. Raises ConfigError with every problem at once."""
+    keys = dict(values)
+    kind = keys.pop("kind", None)
+    if kind is None:
+        raise ConfigError(Problem("kind", f"is required; {suggest('', kinds())}"))
+    return build(load_query(kind), keys)

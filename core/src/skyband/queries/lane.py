@@ -1,0 +1,155 @@
+"""A lane: one group's stream inside an operator."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Int64
+
+NEVER = np.iinfo(np.int64).max
+
+
+class Rows:
+    """Some rows of one group in time order: int64 microseconds and the query's own columns, sliced without copying."""
+
+    def __init__(self, times: Int64, columns: Mapping[str, Any]) -> None:
+        self.times = times
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __getitem__(self, name: str) -> Any:
+        """A column as numpy, or as an Arrow array where it holds lists or ids of any type."""
+        return self._columns[name]
+
+    def slice(self, start: int, stop: int) -> "Rows":
+        """Rows start..stop."""
+        if start == 0 and stop == len(self.times):
+            return self
+        return Rows(self.times[start:stop], {name: column[start:stop] for name, column in self._columns.items()})
+
+
+class Lane(ABC):
+    """One group's stream: takes rows in time order and gives the answers of every moment passed."""
+
+    @abstractmethod
+    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
+        """Take in rows, all before `until`, and answer every moment at most `until` not answered yet."""
+
+    @abstractmethod
+    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
+        """Take in the last rows and answer up to the first moment after `latest`, the last time of any group."""
+
+    @property
+    @abstractmethod
+    def next_at(self) -> int:
+        """The next moment that can have an answer without new rows; NEVER where there is none."""
+
+    @property
+    @abstractmethod
+    def empty(self) -> bool:
+        """Whether its longest window is empty, so that it can be forgotten and begun anew."""
+
+    @property
+    @abstractmethod
+    def retained(self) -> int:
+        """Items retained by its backends."""
+
+    @abstractmethod
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """A JSON-able header and flat arrays, from which `load` makes an equal lane."""
+
+    @abstractmethod
+    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take over what `state` gave. Called on a fresh lane."""
+
+
+class MomentLane(Lane):
+    """A lane that answers at the multiples of `every`, over windows of at most `horizon`, in time or in rows.
+
+    It answers at T iff [T − horizon, T) holds a row, so a group falls silent when its longest window is empty.
+    """
+
+    def __init__(self, every: int, horizon: int, rows: bool) -> None:
+        self._every = every
+        self._horizon = horizon
+        self._rows = rows
+        self._next = every if rows else NEVER
+        self._last: int | None = None
+        self._count = 0
+
+    @abstractmethod
+    def update(self, times: Int64, rows: Rows) -> None:
+        """Take in rows at `times`: their own times, or their row numbers where windows are counted in rows."""
+
+    @abstractmethod
+    def answer(self, at: int) -> None:
+        """Write down the answer at `at`, every row before it taken in."""
+
+    @abstractmethod
+    def collect(self) -> pa.RecordBatch | None:
+        """The answers written down since the last call."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget everything: the longest window is empty."""
+
+    @property
+    def next_at(self) -> int:
+        return NEVER if self._rows else self._next
+
+    @property
+    def empty(self) -> bool:
+        return not self._rows and self._next == NEVER
+
+    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
+        times = rows.times
+        if self._rows:
+            times = np.arange(self._count, self._count + len(rows), dtype=np.int64)
+            self._count += len(rows)
+            until = self._count
+        self._walk(times, rows, until)
+        return self.collect()
+
+    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
+        return self.advance(rows, self.moment_after(latest))
+
+    def moment_after(self, time: int) -> int:
+        """The first moment later than `time`."""
+        return time // self._every * self._every + self._every
+
+    def _walk(self, times: Int64, rows: Rows, until: int) -> None:
+        begin = 0
+        while True:
+            if self._next == NEVER:
+                if begin == len(times):
+                    return
+                self._next = self.moment_after(int(times[begin]))
+            if self._next > until:
+                break
+            begin = self._take(times, rows, begin, begin + int(np.searchsorted(times[begin:], self._next)))
+            if self._rows or (self._last is not None and self._last >= self._next - self._horizon):
+                self.answer(self._next)
+                self._next += self._every
+            else:
+                self.clear()
+                self._next = NEVER
+        self._take(times, rows, begin, len(times))
+
+    def _take(self, times: Int64, rows: Rows, start: int, stop: int) -> int:
+        if stop > start:
+            self.update(times[start:stop], rows.slice(start, stop))
+            self._last = int(times[stop - 1])
+        return stop
+
+    def clock(self) -> dict[str, Any]:
+        """Where the lane stands, for its `state`."""
+        return {"next": self._next, "last": self._last, "count": self._count}
+
+    def set_clock(self, clock: Mapping[str, Any]) -> None:
+        """Stand where `clock` says."""
+        self._next, self._last, self._count = clock["next"], clock["last"], clock["count"]

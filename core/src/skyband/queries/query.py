@@ -1,0 +1,138 @@
+"""What a query is: it says which columns it reads, how they are encoded, and how one group's stream is answered."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import define, frozen
+
+from skyband.durations import Duration, duration
+from skyband.errors import ConfigError, Problem, suggest
+from skyband.parameters import checked
+from skyband.queries.lane import Lane
+from skyband.registry import Binding
+
+
+@frozen
+class Input:
+    """A column a query reads: the key that names it in the configuration, its name, and what its type may be."""
+
+    key: str
+    column: str
+    what: str
+    accepts: Any
+    """Arrow type -> bool."""
+
+
+@frozen
+class Encoded:
+    """A batch made ready for the operator, and the rows it had to leave out, counted by reason."""
+
+    frame: pa.RecordBatch
+    dropped: Mapping[str, int]
+
+
+def _check_by(value: Any) -> str | None:
+    if not isinstance(value, tuple) or not all(isinstance(name, str) and name for name in value):
+        return f"must be a column name or a list of them (got {value!r})"
+    return "names a column twice" if len(set(value)) < len(value) else None
+
+
+def _as_names(value: Any) -> Any:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def is_name(value: Any) -> str | None:
+    """The check of a field that names a column."""
+    return None if isinstance(value, str) and value else f"must be a column name (got {value!r})"
+
+
+def column_name(*args: Any, help: str, **options: Any) -> Any:
+    """A field of a query that names a column of the source."""
+    return checked(*args, type="column", check=is_name, help=help, **options)
+
+
+@define(eq=True)
+class Query(ABC):
+    """What a user asks, in terms of columns; says nothing of how. Immutable."""
+
+    kind: ClassVar[str]
+    roles: ClassVar[tuple[str, ...]]
+    order: ClassVar[tuple[str, ...]] = ()
+    """Frame columns that, after time, put a group's rows into one order however they arrived."""
+    shard_by: ClassVar[str | None] = None
+    """Frame column whose hash spreads a query without `by` over shards; None where it must stay on one."""
+
+    time: str = column_name(
+        help="when a row happened: a timestamp or date; any ascending integer where windows are rows"
+    )
+    by: tuple[str, ...] = checked(
+        (), type="columns", check=_check_by, converter=_as_names, kw_only=True,
+        help="grouping columns: each group is its own stream",
+    )  # fmt: skip
+    delay: Duration = duration(
+        "0 seconds", at_least=0, kw_only=True, help="how late rows may come; later ones are dropped and counted"
+    )
+
+    @property
+    @abstractmethod
+    def rows(self) -> bool:
+        """Whether its windows are counted in rows."""
+
+    @abstractmethod
+    def inputs(self) -> tuple[Input, ...]:
+        """The columns it reads besides `time` and `by`."""
+
+    @abstractmethod
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        """The frame columns made of `inputs`, and masks (bool[n], by reason) of rows to leave out and count."""
+
+    @abstractmethod
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        """The result columns after `by`, for a source with this schema."""
+
+    @abstractmethod
+    def given(self, role: str) -> dict[str, Any]:
+        """The parameters this query gives to the backend of a role, such as k and window."""
+
+    @abstractmethod
+    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
+        """A fresh stream of one group, whose answers have the schema `answers`."""
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """One answer from those of the shards at the same moments. Only where `shard_by` is set."""
+        raise ConfigError(Problem("shards", f"{self.kind} needs all rows in one place: use shards = 1 (got {answers})"))
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        """Everything wrong with this query on a source with this schema."""
+        problems = self._check_time(schema)
+        for name in self.by:
+            if name not in schema.names:
+                problems.append(Problem("by", _no_column(name, schema)))
+        for wanted in self.inputs():
+            if wanted.column not in schema.names:
+                problems.append(Problem(wanted.key, _no_column(wanted.column, schema)))
+            elif not wanted.accepts(schema.field(wanted.column).type):
+                found = schema.field(wanted.column).type
+                problems.append(Problem(wanted.key, f"column {wanted.column!r} must be {wanted.what} (it is {found})"))
+        return problems
+
+    def _check_time(self, schema: pa.Schema) -> list[Problem]:
+        if self.time not in schema.names:
+            return [Problem("time", _no_column(self.time, schema))]
+        kind = schema.field(self.time).type
+        if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or (self.rows and pa.types.is_integer(kind)):
+            return []
+        what = "a timestamp, a date or an integer" if self.rows else "a timestamp or a date"
+        return [Problem("time", f"column {self.time!r} must be {what} (it is {kind}); cast it first")]
+
+    def result_schema(self, schema: pa.Schema) -> pa.Schema:
+        """The schema of the result: the grouping columns as they came, then the answer's."""
+        return pa.schema([*(schema.field(name) for name in self.by), *self.answer_fields(schema)])
+
+
+def _no_column(name: str, schema: pa.Schema) -> str:
+    return f"the source has no column {name!r}; {suggest(name, schema.names)}"
