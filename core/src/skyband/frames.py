@@ -18,10 +18,10 @@ def by_column(number: int) -> str:
 
 
 def concatenated(frames: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """One frame of several, not empty. Text columns whose dictionaries differ are decoded."""
+    """One frame of several, not empty. Dictionaries are decoded, so that none grows for ever."""
     if len(frames) == 1:
         return frames[0]
-    if any(pa.types.is_dictionary(kind) for kind in frames[0].schema.types):
+    if any(pa.types.is_dictionary(kind) for frame in frames for kind in frame.schema.types):
         frames = [
             pa.RecordBatch.from_arrays([decoded(column) for column in frame.columns], names=frame.schema.names)
             for frame in frames

@@ -48,7 +48,8 @@ def _check_monotone(function: Callable[[Float64], float], streams: int, ceiling:
         if not (np.isfinite(before) and np.isfinite(after)):
             return f"must give a finite number (got {before} and {after} on {lower.tolist()} and {higher.tolist()})"
         if after < before:
-            return f"must never fall when a value rises (fell from {before} on {lower.tolist()} to {after} on {higher.tolist()})"
+            fell = f"fell from {before} on {lower.tolist()} to {after} on {higher.tolist()}"
+            return f"must never fall when a value rises ({fell})"
     return None
 
 
