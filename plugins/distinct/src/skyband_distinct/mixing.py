@@ -11,6 +11,7 @@ from numba import njit
 
 _MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _MASK = (1 << 64) - 1
 
@@ -27,7 +28,7 @@ def salt(seed: int, stream: int = 0) -> np.uint64:
     """The word a sketch xors into its keys: unlike for every (seed, stream), stream < 2^32."""
     word = seed & _MASK
     for step in (stream + 1, 0x5EED):
-        word = (word + step * 0x9E3779B97F4A7C15) & _MASK
+        word = (word + step * int(GAMMA)) & _MASK
         word = ((word ^ (word >> 30)) * int(_MULTIPLY_1)) & _MASK
         word = ((word ^ (word >> 27)) * int(_MULTIPLY_2)) & _MASK
         word ^= word >> 31

@@ -1,5 +1,9 @@
 # mypy: disable-error-code="untyped-decorator"
-"""Hot loops over a table of time stamps, [level][array]: each key stamps one cell with its time."""
+"""Hot loops over a table of time stamps, int64[levels, arrays], NEVER in cells that no key has reached.
+
+The three ways to stamp it share a protocol: they begin at row `start` and return the first row that reaches a level
+the table does not have yet, or the number of rows. Stamping a row twice is harmless.
+"""
 
 from typing import Any
 
@@ -7,44 +11,96 @@ import numpy as np
 from numba import njit
 
 from skyband_distinct.likelihood import LEVELS
-from skyband_distinct.mixing import mix
+from skyband_distinct.mixing import GAMMA, mix
 
-NEVER = np.iinfo(np.int64).min
-_32 = np.uint64(32)
+_0, _1, _32 = np.uint64(0), np.uint64(1), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-_LAST = np.uint64(1 << (LEVELS - 1))
-_ONE = np.uint64(1)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_LAST_LEVEL = np.uint64(1 << (LEVELS - 1))
 
 
 @njit(inline="always")
 def _trailing_zeros(word: np.uint64) -> Any:
-    """Of a word that is not 0; compiles to one instruction."""
-    return _bit_count((word & (~word + _ONE)) - _ONE)
-
-
-@njit(inline="always")
-def _bit_count(word: np.uint64) -> Any:
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    """Of a word that is not 0; compiles to one instruction or two."""
+    word = (word & (~word + _1)) - _1
+    word = word - ((word >> _1) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True)
-def stamp(stamps: Any, times: Any, keys: Any, salt: np.uint64, start: int) -> int:
-    """Stamp the rows from `start`; returns the first row whose level the table does not have yet, or the end.
-
-    stamps: int64[levels, arrays], NEVER where no key came. O(1) a row.
-    """
+def stamp_one(stamps: Any, times: Any, keys: Any, salt: np.uint64, start: int) -> int:
+    """Each key stamps one cell. O(1) a row."""
     levels, arrays = stamps.shape
     width = np.uint64(arrays)
     for row in range(start, len(keys)):
         word = mix(keys[row] ^ salt)
-        level = _trailing_zeros((word & _LOW) | _LAST)
+        level = _trailing_zeros((word & _LOW) | _LAST_LEVEL)
         if level >= levels:
             return row
         array = np.int64(((word >> _32) * width) >> _32)
         stamps[level, array] = max(stamps[level, array], times[row])
+    return len(keys)
+
+
+@njit(cache=True)
+def stamp_strata(stamps: Any, times: Any, keys: Any, salt: np.uint64, edges: Any, start: int) -> int:
+    """Each key stamps one cell in each stratum of arrays [edges[i], edges[i + 1]). O(strata) a row."""
+    levels = stamps.shape[0]
+    for row in range(start, len(keys)):
+        seed, time = mix(keys[row] ^ salt), times[row]
+        for stratum in range(len(edges) - 1):
+            seed += GAMMA
+            word = mix(seed)
+            level = _trailing_zeros((word & _LOW) | _LAST_LEVEL)
+            if level >= levels:
+                return row
+            first = edges[stratum]
+            array = np.int64(first + (((word >> _32) * (edges[stratum + 1] - first)) >> _32))
+            stamps[level, array] = max(stamps[level, array], time)
+    return len(keys)
+
+
+@njit(cache=True)
+def stamp_all(stamps: Any, times: Any, keys: Any, salt: np.uint64, done: Any, start: int) -> int:
+    """Each key stamps one cell in every array. O(arrays / 64) a row; rows must come youngest first.
+
+    Bit-sliced: a word stands for 64 arrays, a random word halves those still without a level. `done`,
+    uint64[LEVELS, arrays / 64], marks the cells that a younger row of the batch has stamped: only its first hit
+    on a cell stores.
+    """
+    levels, arrays = stamps.shape
+    words = arrays // 64
+    alive = np.empty(words, np.uint64)
+    hits = np.empty(words, np.uint64)
+    for row in range(start, len(keys)):
+        seed, time = mix(keys[row] ^ salt), times[row]
+        alive[:] = _ALL
+        for level in range(LEVELS):
+            base = seed + np.uint64(level) * GAMMA
+            fresh, left = _0, _0
+            finished = done[level]
+            for word in range(words):
+                bits = mix(base + np.uint64(word * LEVELS) * GAMMA) if level < LEVELS - 1 else _ALL
+                hit = alive[word] & bits & ~finished[word]
+                rest = alive[word] & ~bits
+                hits[word] = hit
+                alive[word] = rest
+                fresh |= hit
+                left |= rest
+            if fresh != _0:
+                if level >= levels:
+                    return row
+                for word in range(words):
+                    hit = hits[word]
+                    finished[word] |= hit
+                    while hit != _0:
+                        array = word * 64 + _trailing_zeros(hit)
+                        stamps[level, array] = max(stamps[level, array], time)
+                        hit &= hit - _1
+            if left == _0:
+                break
     return len(keys)
 
 
@@ -59,3 +115,21 @@ def filled_since(stamps: Any, since: int) -> Any:
             count += row[array] >= since
         counts[level] = count
     return counts
+
+
+@njit(cache=True)
+def first_gaps(stamps: Any, since: int) -> int:
+    """The sum over all arrays of the first level not stamped at `since` or later: what FM and PCSA estimate from."""
+    levels, arrays = stamps.shape
+    unbroken = np.ones(arrays, np.int64)
+    total = 0
+    for level in range(levels):
+        row = stamps[level]
+        count = 0
+        for array in range(arrays):
+            unbroken[array] &= row[array] >= since
+            count += unbroken[array]
+        total += count
+        if count == 0:
+            break
+    return total

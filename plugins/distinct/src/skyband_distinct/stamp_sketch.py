@@ -1,0 +1,95 @@
+"""What the sketches with a stamp table share; they differ in which cells a key stamps, and how they are read."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Int64, UInt64
+from skyband.roles import Sketch
+
+from skyband_distinct.recent import Recent
+from skyband_distinct.stamp_table import StampTable
+
+
+@define(eq=False)
+class StampSketch(Sketch):
+    """A stamp table beside the most recent distinct keys, which answer small counts exactly.
+
+    As long as those are all the keys there have been, the table stays empty: a sketch of few keys is small.
+    """
+
+    _recent: Recent = field(init=False)
+    _table: StampTable = field(init=False)
+
+    @abstractmethod
+    def _stamp(self, times: Int64, keys: UInt64) -> None:
+        """Stamp the table's cells with the keys' times."""
+
+    @abstractmethod
+    def _read(self, since: int) -> float:
+        """The count since a moment from the table alone; `since` is a time."""
+
+    def __len__(self) -> int:
+        return len(self._recent) + len(self._table)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the table and of the list of recent keys. O(1)."""
+        return self._recent.nbytes + self._table.stamps.nbytes
+
+    def estimate(self, since: int) -> float:
+        """Distinct keys with time >= `since`; 0 where there are none, exact as far as the recent keys reach."""
+        if self._now is None or since > self._now:
+            return 0.0
+        if self._recent.knows(since):
+            return float(self._recent.count(since))
+        return max(float(self._recent.size), round(self._read(max(since, -(2**63) + 1)), 3))
+
+    def bounds(self, since: int) -> tuple[float, float]:
+        """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
+        low, high = super().bounds(since)
+        if self._now is None or since > self._now or self._recent.knows(since):
+            count = self.estimate(since)
+            return count, count
+        return max(low, float(self._recent.size)), high
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        before = None if self._recent.overflowed else self._recent.entries()
+        self._recent.add(times, keys)
+        if self._recent.overflowed:
+            if before is not None:
+                self._stamp(*before)
+            self._stamp(times, keys)
+
+    def _merge(self, other: Self) -> None:
+        mine, theirs = (None if sketch._recent.overflowed else sketch._recent.entries() for sketch in (self, other))
+        self._recent.merge(other._recent)
+        if self._recent.overflowed:
+            if mine is not None:
+                self._stamp(*mine)
+            if theirs is not None:
+                self._stamp(*theirs)
+            self._table.merge(other._table)
+
+    def _state(self) -> dict[str, Array]:
+        if self._now is None:
+            return {}
+        times, keys = self._recent.entries()
+        state: dict[str, Array] = {
+            "now": np.array([self._now], np.int64),
+            "recent_times": times,
+            "recent_keys": keys,
+            "overflowed": np.array([self._recent.overflowed], np.int8),
+        }
+        return {**state, **self._table.state(self._now)} if self._recent.overflowed else state
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        if "now" not in state:
+            return
+        self._now = int(state["now"][0])
+        overflowed = bool(state["overflowed"][0])
+        self._recent.load(state["recent_times"], state["recent_keys"], overflowed)
+        if overflowed:
+            self._table.load(state, self._now)
