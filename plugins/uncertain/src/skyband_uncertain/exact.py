@@ -1,0 +1,99 @@
+"""window/exact: the Poisson-binomial window, maintained by two stacks."""
+
+from typing import ClassVar
+
+import numpy as np
+from attrs import define, field
+
+from skyband.arrays import Float64, Int64
+from skyband_uncertain import exact_kernels as kernels
+from skyband_uncertain.kept import KeptWindow
+from skyband_uncertain.poisson_binomial import presence
+
+_FEWEST = 1e-290
+
+
+@define(eq=False)
+class ExactWindow(KeptWindow):
+    """The shortest suffix that holds `size` existing tuples with probability alpha, exactly.
+
+    O(sqrt(v)) an arrival, amortised, where v is the variance of the count (about size/8 for probabilities spread
+    with standard deviation .1), and O(sqrt(size·v)) memory beside the 8 bytes a tuple kept. Every decision is exact:
+    floats decide within a bound on their rounding, whole numbers decide the ties.
+
+    Source: the windows of Dallachiesa et al., eq. 4 and 28 (uncert-evict, uncert-evict-beta); the two stacks are ours.
+    """
+
+    name: ClassVar[str] = "exact"
+
+    _cursor: Int64 = field(factory=lambda: np.zeros(11, np.int64), init=False)
+    _back: Float64 = field(factory=lambda: np.zeros(1), init=False)
+    _rows: Float64 = field(factory=lambda: np.empty(0), init=False)
+    _bands: Int64 = field(factory=lambda: np.empty(0, np.int64), init=False)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._cursor[[kernels.MID, kernels.BLOCK]] = 1
+        self._cursor[[kernels.ONE, kernels.ZERO]] = self.size
+        self._cursor[kernels.SEGMENT] = -1
+
+    @property
+    def _limit(self) -> tuple[float, float]:
+        limit = float(self._threshold.limit)
+        return limit, max(limit * 1e-17, _FEWEST)
+
+    def _decide(self, first: int) -> Int64:
+        limit, trim = self._limit
+        history, cursor = self._history, self._cursor
+        stop = history.count
+        starts = np.empty(stop - first, np.int64)
+        self._deepen(stop - first)
+        cursor[kernels.NEXT] = first
+        while True:
+            p = history.buffer
+            reason = kernels.advance(
+                p, stop, cursor, self._back, self._rows, self._bands, starts, first, self.size, limit, trim
+            )
+            if reason == kernels.DONE:
+                return starts
+            if reason == kernels.GROW:
+                self._widen()
+            else:
+                suffix = p[cursor[kernels.START] + 1 : cursor[kernels.NEXT] + 1]
+                reached = self._threshold.reached(suffix, self.size)
+                cursor[kernels.VERDICT] = kernels.EVICT if reached else kernels.KEEP
+
+    def _presence(self, probabilities: Float64, positions: Int64, ends: Int64) -> Float64:
+        return presence(probabilities, positions, ends, self.size)
+
+    def _shift(self, forgotten: int) -> None:
+        self._cursor[[kernels.START, kernels.MID]] -= forgotten
+
+    def _deepen(self, arrivals: int) -> None:
+        """Room in the back for `arrivals` more counts; it is never deeper than `size`."""
+        depth = min(self.size, self.size - int(self._cursor[kernels.ONE]) + arrivals)
+        if depth >= len(self._back):
+            back = np.zeros(min(self.size, 2 * depth) + 1)
+            back[len(back) - len(self._back) :] = self._back
+            self._back = back
+
+    def _widen(self) -> None:
+        needed, stride = self._cursor[[kernels.NEEDED, kernels.STRIDE]]
+        self._rows = np.empty(needed * stride * 5 // 4)
+        self._bands = np.empty(needed * 15 // 4, np.int64)
+
+    def _taken_over(self) -> None:
+        _, trim = self._limit
+        cursor, count = self._cursor, self._history.count
+        cursor[kernels.START] = 0
+        while not kernels.front_of(
+            self._history.buffer, min(1, count), count, self.size, trim, self._back, self._rows, self._bands, cursor
+        ):
+            self._widen()
+        cursor[kernels.MID] = max(count, 1)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the probabilities kept, the two stacks and the cursor."""
+        stacks = (self._cursor, self._back, self._rows, self._bands)
+        return 8 * len(self) + sum(array.nbytes for array in stacks)

@@ -1,0 +1,40 @@
+"""The existence probabilities a window keeps: a growable array that forgets from the front."""
+
+import numpy as np
+from attrs import define, field
+
+from skyband.arrays import Float64
+
+
+@define(eq=False)
+class History:
+    """Probabilities of the tuples from position `base`; amortised O(1) an arrival."""
+
+    base: int = 0
+    count: int = 0
+    buffer: Float64 = field(factory=lambda: np.empty(64))
+
+    def extend(self, probabilities: Float64, start: int) -> int:
+        """Add the youngest tuples, first forgetting those before position `start`; how many were forgotten."""
+        forgotten = 0
+        if self.count + len(probabilities) > len(self.buffer):
+            forgotten = start - self.base
+            kept = self.buffer[forgotten : self.count]
+            needed = len(kept) + len(probabilities)
+            grown = self.buffer if 2 * needed <= len(self.buffer) else np.empty(max(64, 3 * needed))
+            grown[: len(kept)] = kept.copy()
+            self.buffer, self.base, self.count = grown, start, len(kept)
+        self.buffer[self.count : self.count + len(probabilities)] = probabilities
+        self.count += len(probabilities)
+        return forgotten
+
+    def since(self, start: int) -> Float64:
+        """A copy of the probabilities from position `start` on."""
+        return self.buffer[start - self.base : self.count].copy()
+
+    @classmethod
+    def of(cls, probabilities: Float64, start: int) -> "History":
+        """A history that begins at position `start`."""
+        history = cls(base=start)
+        history.extend(probabilities, start)
+        return history

@@ -1,0 +1,63 @@
+"""What all windows share: the probabilities kept, their snapshot, and the case alpha = 1."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import numpy as np
+from attrs import define, field
+
+from skyband.arrays import Array, Float64, Int64
+from skyband.roles.window import Window
+from skyband_uncertain.certain import evict_certain
+from skyband_uncertain.history import History
+from skyband_uncertain.threshold import Threshold
+
+
+@define(eq=False)
+class KeptWindow(Window):
+    """A window whose whole state follows from the probabilities it keeps and the position of the oldest."""
+
+    _history: History = field(factory=History, init=False)
+    _threshold: Threshold = field(init=False)
+    _certain: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._threshold = Threshold.of(self.alpha, self.beta)
+
+    def _append(self, probabilities: Float64) -> Int64:
+        self._shift(self._history.extend(probabilities, self._start))
+        history = self._history
+        first = history.count - len(probabilities)
+        if not self._threshold.certain:
+            return self._decide(first) + history.base
+        starts = np.empty(len(probabilities), np.int64)
+        p = history.buffer[: history.count]
+        self._certain = evict_certain(p, self._start - history.base, first, self._certain, self.size, starts)
+        return starts + history.base
+
+    @abstractmethod
+    def _decide(self, first: int) -> Int64:
+        """The starts after the arrivals from index `first` of the history's buffer on, as indices of that buffer."""
+
+    def _shift(self, forgotten: int) -> None:
+        """The history forgot its first tuples: indices into it are smaller by as much."""
+
+    def _taken_over(self) -> None:
+        """The history has been replaced by one that begins at `start`: follow."""
+
+    def _kept(self) -> Float64:
+        return self._history.since(self._start)
+
+    def _state(self) -> dict[str, Array]:
+        return {"bounds": np.array([self._start, self._end]), "probabilities": self._kept()}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._start, self._end = map(int, state["bounds"])
+        self._history = History.of(state["probabilities"], self._start)
+        self._certain = int((state["probabilities"][1:] == 1.0).sum())
+        self._taken_over()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the probabilities kept."""
+        return 8 * len(self)

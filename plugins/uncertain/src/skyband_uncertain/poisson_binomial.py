@@ -1,0 +1,100 @@
+"""How many of independent tuples exist: the Poisson-binomial distribution, in floating point."""
+# mypy: disable-error-code="untyped-decorator"
+
+import numpy as np
+from numba import njit
+
+from skyband.arrays import Float64, Int64
+
+TINY = 1e-25
+"""Where a band ends: far below the 1e-16 that adding it up resolves."""
+
+
+def pmf(probabilities: Float64) -> Float64:
+    """float64[n + 1]: P(exactly k exist), by eq. 10 on the band above 1e-25; O(n·sqrt(n)) for n tuples."""
+    out = np.zeros(len(probabilities) + 1)
+    _pmf(np.ascontiguousarray(probabilities, np.float64), out)
+    return out
+
+
+def cdf(probabilities: Float64) -> Float64:
+    """float64[n + 1]: P(at most k exist)."""
+    return np.minimum(np.cumsum(pmf(probabilities)), 1.0)
+
+
+def presence(probabilities: Float64, positions: Int64, ends: Int64, size: int) -> Float64:
+    """float64[r]: P(fewer than `size` of the tuples after positions[i] and before ends[i] exist).
+
+    One chain of eq. 10 for each different end, O(sqrt(size)) a step.
+    """
+    out = np.empty(len(positions))
+    order = np.lexsort((-positions, ends))
+    found = np.empty(len(positions))
+    _tails(probabilities, positions[order], ends[order], size, found)
+    out[order] = found
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pmf(p: Float64, out: Float64) -> None:
+    """out[n − k] while it grows, so that one ascending loop can work in place; then turned round."""
+    n = len(p)
+    out[n] = 1.0
+    low, high = n, n + 1
+    for j in range(n):
+        hit, miss = p[j], 1.0 - p[j]
+        low -= 1
+        for r in range(low, high - 1):
+            out[r] = miss * out[r] + hit * out[r + 1]
+        out[high - 1] *= miss
+        low, high = _trim(out, low, high)
+    for r in range((n + 1) // 2):
+        out[r], out[n - r] = out[n - r], out[r]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _tails(p: Float64, positions: Int64, ends: Int64, size: int, out: Float64) -> None:
+    """out[i] = P(fewer than size of the tuples after positions[i] and before ends[i] exist).
+
+    Requests ascend by end and, at one end, descend by position: then each end takes one chain of eq. 10.
+    """
+    pmf = np.zeros(min(size, len(p)) + 1)
+    low, high, at, end = 0, 1, -1, -1
+    for request in range(len(positions)):
+        if ends[request] - positions[request] - 1 < size:
+            out[request] = 1.0
+            continue
+        if ends[request] != end:
+            end = ends[request]
+            at = end - 1
+            pmf[:] = 0.0
+            pmf[size - 1] = 1.0
+            low, high = size - 1, size
+        while at > positions[request]:
+            low, high = _multiply_tail(pmf, p[at], low, high)
+            at -= 1
+        total = 0.0
+        for r in range(low, high):
+            total += pmf[r]
+        out[request] = min(total, 1.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _multiply_tail(pmf: Float64, p: float, low: int, high: int) -> tuple[int, int]:
+    """pmf[r] = P(size − 1 − r exist): kept backwards so that one ascending loop can work in place."""
+    q = 1.0 - p
+    low = max(low - 1, 0)
+    for r in range(low, high):
+        pmf[r] = q * pmf[r] + p * pmf[r + 1]
+    return _trim(pmf, low, high)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _trim(pmf: Float64, low: int, high: int) -> tuple[int, int]:
+    while low < high and pmf[low] < TINY:
+        pmf[low] = 0.0
+        low += 1
+    while low < high and pmf[high - 1] < TINY:
+        high -= 1
+        pmf[high] = 0.0
+    return low, high

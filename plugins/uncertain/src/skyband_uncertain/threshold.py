@@ -1,0 +1,61 @@
+"""When the oldest tuple may go: F, the probability that fewer than `size` younger ones exist, is small enough.
+
+Floating point decides wherever its error bound allows; the rest, true ties above all, is decided in whole numbers.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from math import comb
+
+from attrs import frozen
+
+from skyband.arrays import Float64
+
+
+@frozen
+class Threshold:
+    """The oldest tuple goes when F <= 1 − alpha (eq. 4) or F < beta (eq. 28, strictly)."""
+
+    limit: Fraction
+    strict: bool
+
+    @classmethod
+    def of(cls, alpha: float, beta: float | None) -> "Threshold":
+        """The weaker of the two conditions, which is the one that counts."""
+        missing, unwanted = 1 - Fraction(alpha), Fraction(beta or 0.0)
+        return cls(max(missing, unwanted), unwanted > missing)
+
+    @property
+    def certain(self) -> bool:
+        """Whether F must be 0, that is `size` tuples must be certain."""
+        return self.limit == 0
+
+    def reached(self, probabilities: Float64, size: int) -> bool:
+        """Whether F of tuples with these probabilities is small enough, in exact arithmetic."""
+        below = fewer_than(probabilities, size)
+        return below < self.limit or (below == self.limit and not self.strict)
+
+
+def fewer_than(probabilities: Float64, size: int) -> Fraction:
+    """P(fewer than `size` exist) as a fraction: the Poisson-binomial CDF, eq. 9, without rounding.
+
+    Tuples of equal probability are multiplied out at once by the binomial theorem, so streams with few distinct
+    probabilities (where exact ties happen) cost O(distinct·size^2) products of whole numbers.
+    """
+    weights, denominator = [1], 1
+    for probability, times in sorted(Counter(probabilities.tolist()).items()):
+        hit = Fraction(probability)
+        miss = hit.denominator - hit.numerator
+        factor = [comb(times, k) * hit.numerator**k * miss ** (times - k) for k in range(min(times, size - 1) + 1)]
+        weights = _product(weights, factor, size)
+        denominator *= hit.denominator**times
+    return Fraction(sum(weights), denominator)
+
+
+def _product(left: list[int], right: list[int], length: int) -> list[int]:
+    product = [0] * min(len(left) + len(right) - 1, length)
+    for i, a in enumerate(left):
+        if a:
+            for j, b in enumerate(right[: length - i]):
+                product[i + j] += a * b
+    return product
