@@ -5,7 +5,6 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
-
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query

@@ -34,6 +34,7 @@ class DistinctCount(Query):
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
     order: ClassVar[tuple[str, ...]] = ("key",)
     shard_by: ClassVar[str | None] = "key"
+    leaves_out: ClassVar[tuple[str, ...]] = ("null item",)
 
     item: str = column_name(help="the column whose distinct values are counted")
     windows: tuple[Duration, ...] = durations(help="lengths of the windows")

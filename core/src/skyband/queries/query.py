@@ -66,6 +66,9 @@ class Query(ABC):
     shard_by: ClassVar[str | None] = None
     """Frame column whose hash spreads a query without `by` over shards; None where it must stay on one."""
 
+    leaves_out: ClassVar[tuple[str, ...]] = ()
+    """The reasons for which `encode_columns` may leave rows out; each is a metric."""
+
     time: str = column_name(
         help="when a row happened: a timestamp or date; any ascending integer where windows are rows"
     )

@@ -1,0 +1,40 @@
+"""Java, which Spark needs and Python cannot install: looked for before Spark is, so that its absence has a plain message."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from skyband.errors import EngineError
+
+OLDEST = 17
+HOW_TO_GET_IT = (
+    "install one (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17), "
+    "point JAVA_HOME at it, or answer without Spark: --engine local"
+)
+
+
+def require_java() -> int:
+    """The major version of the Java that Spark will start. Raises EngineError where there is none or it is too old."""
+    java = _java()
+    if java is None:
+        raise EngineError(f"Spark needs Java {OLDEST} or newer and none was found: {HOW_TO_GET_IT}")
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=60).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EngineError(
+            f"Spark needs Java {OLDEST} or newer, and {java} does not run ({error}): {HOW_TO_GET_IT}"
+        ) from error
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    version = int(found.group(1)) if found else 0
+    if version < OLDEST:
+        raise EngineError(f"Spark needs Java {OLDEST} or newer, {java} is version {version}: {HOW_TO_GET_IT}")
+    return version
+
+
+def _java() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        return str(Path(home) / "bin" / "java")
+    return shutil.which("java")

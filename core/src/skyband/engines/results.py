@@ -1,0 +1,88 @@
+"""Answers on their way back: packed by the operator with its metrics, unpacked into rows, the metrics observed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import asdict
+
+from skyband import frames
+from skyband.engines.shipment import Shipment
+from skyband.operator import Metrics
+
+METRICS = "skyband_metrics"
+_COUNTS = ("rows_in", "rows_late", "retained", "groups", "state_bytes")
+
+
+def metric_names(shipment: Shipment) -> list[str]:
+    """The observed metrics: rows in, late and left out by reason, retained, groups, state bytes; then seconds."""
+    return [*_COUNTS, *(f"rows_{reason.replace(' ', '_')}" for reason in shipment.query.leaves_out)]
+
+
+def metrics_type(shipment: Shipment) -> pa.DataType:
+    """The struct that carries an operator's metrics beside the answers; null on the answers themselves."""
+    counts = [pa.field(name, pa.int64()) for name in metric_names(shipment)]
+    return pa.struct([*counts, pa.field("seconds", pa.float64()), pa.field("watermark", pa.int64())])
+
+
+def unpacked_schema(shipment: Shipment) -> pa.Schema:
+    """The result's columns, then the metrics."""
+    result = shipment.query.result_schema(shipment.schema)
+    nullable = [field.with_nullable(True) for field in result]
+    return pa.schema([*nullable, pa.field(METRICS, metrics_type(shipment))])
+
+
+def with_metrics(
+    shipment: Shipment, metrics: Metrics, dropped: list[int], state_bytes: int, watermark: int | None
+) -> dict[str, Any]:
+    """The metrics of one turn of an operator, as `metrics_type` has them."""
+    reasons = metric_names(shipment)[len(_COUNTS) :]
+    return {
+        **asdict(metrics),
+        **dict(zip(reasons, dropped, strict=True)),
+        "state_bytes": state_bytes,
+        "watermark": watermark,
+    }
+
+
+def answer_rows(shipment: Shipment, answers: pa.RecordBatch) -> pa.RecordBatch:
+    """Answers in the unpacked schema."""
+    schema = unpacked_schema(shipment)
+    nothing = pa.nulls(len(answers), schema.field(METRICS).type)
+    return pa.RecordBatch.from_arrays([*answers.columns, nothing], schema=schema)
+
+
+def metrics_row(shipment: Shipment, metrics: dict[str, Any]) -> pa.RecordBatch:
+    """One row that holds only metrics, in the unpacked schema."""
+    schema = unpacked_schema(shipment)
+    columns = [pa.nulls(1, kind) for kind in schema.types[:-1]]
+    return pa.RecordBatch.from_arrays([*columns, pa.array([metrics], schema.types[-1])], schema=schema)
+
+
+def merged(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The partial answers of all shards at the same moments as one answer, the metrics untouched."""
+    table = pa.Table.from_batches(batches, schema=unpacked_schema(shipment))
+    is_answer = table.column(METRICS).is_null()
+    partial = table.filter(is_answer).drop_columns([METRICS])
+    if len(partial):
+        whole = shipment.query.merge(partial).combine_chunks()
+        for batch in whole.cast(shipment.query.result_schema(shipment.schema)).to_batches():
+            yield answer_rows(shipment, batch)
+    yield from table.filter(pc.invert(is_answer)).to_batches()
+
+
+def observed(shipment: Shipment, df: Any, observe: Any) -> Any:
+    """The DataFrame of answers alone, its metrics observed under the name (or Observation) `observe`."""
+    from pyspark.sql import functions as sql
+
+    inside = sql.col(METRICS)
+    sums = [sql.sum(inside[name]).alias(name) for name in [*metric_names(shipment), "seconds"]]
+    latest = sql.max(inside["watermark"]).alias("watermark")
+    seen = df.observe(observe, *sums, latest)
+    return seen.where(inside.isNull()).drop(METRICS)
+
+
+def pack_answers(answers: pa.RecordBatch) -> bytes | None:
+    """Answers as Arrow bytes, None where there are none."""
+    return frames.to_bytes(answers) if len(answers) else None

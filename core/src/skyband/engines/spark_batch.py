@@ -1,0 +1,52 @@
+"""Spark batch: pack where the rows are, shuffle frames by shard, run one operator a shard over frames in order of time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from skyband import frames
+from skyband.engines import results
+from skyband.engines.shipment import AT_THE_END, PACKED, Shipment
+
+
+def run(df: Any, shipment: Shipment) -> Any:
+    """The unpacked answers of a bounded DataFrame, computed when they are asked for.
+
+    Frames are sorted by their earliest time on disk where they must be, so that a task holds only the rows that a
+    later frame might still precede: a few batches where the source is roughly in order of time.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    packed = df.mapInArrow(shipment.pack, from_arrow_schema(PACKED))
+    by_shard = packed.repartitionById(shipment.shards, "shard").sortWithinPartitions("shard", "first")
+
+    def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _operate(shipment, batches)
+
+    unpacked = by_shard.mapInArrow(operate, from_arrow_schema(results.unpacked_schema(shipment)))
+    if shipment.shards == 1 or shipment.query.by:
+        return unpacked
+
+    def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return results.merged(shipment, batches)
+
+    return unpacked.repartition(1).mapInArrow(merge, from_arrow_schema(results.unpacked_schema(shipment)))
+
+
+def _operate(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    operator = shipment.operator()
+    latest: int | None = None
+    dropped = [0] * len(shipment.query.leaves_out)
+    for batch in batches:
+        for row in batch.to_pylist():
+            if row["latest"] is not None:
+                latest = row["latest"] if latest is None else max(latest, row["latest"])
+            dropped = [held + more for held, more in zip(dropped, row["dropped"], strict=True)]
+            if row["first"] < AT_THE_END:
+                yield results.answer_rows(shipment, operator.advance(row["first"]))
+                operator.add(frames.from_bytes(row["frame"]))
+    if latest is not None:
+        yield results.answer_rows(shipment, operator.finish(latest))
+    metrics = results.with_metrics(shipment, operator.take_metrics(), dropped, 0, latest)
+    yield results.metrics_row(shipment, metrics)

@@ -1,0 +1,119 @@
+"""Skyband on Spark: one function from a DataFrame to the DataFrame of its answers, in batch and in streaming.
+
+from skyband import spark
+
+counts = requests.transform(spark.apply, query, backends={"sketch": "k-skb"})
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from skyband.engines.java import require_java
+from skyband.engines.results import observed
+from skyband.engines.shipment import Shipment
+from skyband.errors import ConfigError, EngineError, Problem
+from skyband.operator import bind
+from skyband.queries import make_query
+from skyband.queries.query import Query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Observation, SparkSession
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+SETTINGS: dict[str, str] = {
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""What a session needs for streaming (the first), and what makes it faster or plainer (the others)."""
+
+GROUPED_SHARDS = 8
+"""Shards of a query with `by` unless said otherwise: fixed, because a stream's checkpoint is bound to it."""
+
+
+def session(name: str = "skyband", **settings: Any) -> "SparkSession":
+    """A Spark session with `SETTINGS`; further settings by name, dots as double underscores or passed as `**{…}`.
+
+    Raises EngineError where Java is missing or too old, saying how to get it.
+    """
+    require_java()
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(name)
+    for key, value in {**SETTINGS, **settings}.items():
+        builder = builder.config(key.replace("__", "."), value)
+    return builder.getOrCreate()
+
+
+def apply(
+    df: "DataFrame",
+    query: Query | Mapping[str, Any],
+    backends: Mapping[str, Any] | None = None,
+    shards: int | None = None,
+    observe: "str | Observation" = "skyband",
+) -> "DataFrame":
+    """The answers of a query over a DataFrame; a streaming one where `df` streams.
+
+    query: a Query, or its keys (`kind` among them). backends: by role, a name or a table with `name` and
+    parameters; else the setting `spark.skyband.backends.ROLE`, else the role's default. shards: operators that
+    share the work (8 with `by`, else 1); a checkpoint is bound to their number. observe: the name, or in batch the
+    Observation, under which Spark reports rows_in, rows_late, retained, groups, state_bytes and seconds.
+
+    Raises ConfigError with every problem at once, and EngineError where the session cannot run it.
+    """
+    asked = query if isinstance(query, Query) else make_query(query)
+    schema = _arrow_schema(df)
+    chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}
+    shipment = Shipment(asked, bind(asked, schema, chosen), schema, _shards(asked, shards))
+    columns = dict.fromkeys([asked.time, *asked.by, *(wanted.column for wanted in asked.inputs())])
+    source = df.select(*(f"`{name}`" for name in columns))
+    if not df.isStreaming:
+        from skyband.engines import spark_batch
+
+        return observed(shipment, spark_batch.run(source, shipment), observe)
+    _check_session(df.sparkSession, shipment)
+    from skyband.engines import spark_stream
+
+    return observed(shipment, spark_stream.run(source, shipment), observe)
+
+
+def _arrow_schema(df: "DataFrame") -> Any:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(df.schema, timezone=df.sparkSession.conf.get("spark.sql.session.timeZone"))
+
+
+def _from_settings(spark: "SparkSession", query: Query) -> dict[str, str]:
+    named = {role: spark.conf.get(f"spark.skyband.backends.{role}", None) for role in query.roles}
+    return {role: name for role, name in named.items() if name is not None}
+
+
+def _shards(query: Query, shards: int | None) -> int:
+    wanted = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
+    if not isinstance(wanted, int) or wanted < 1:
+        raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {wanted!r})"))
+    if wanted > 1 and not query.by:
+        if query.rows:
+            message = f"row windows need one order of all rows: use shards = 1, or group with `by` (got {wanted})"
+            raise ConfigError(Problem("shards", message))
+        if query.shard_by is None:
+            raise ConfigError(Problem("shards", f"{query.kind} without `by` runs on one shard (got {wanted})"))
+    return wanted
+
+
+def _check_session(spark: "SparkSession", shipment: Shipment) -> None:
+    provider = "spark.sql.streaming.stateStore.providerClass"
+    if spark.conf.get(provider, "") != ROCKSDB:
+        raise EngineError(
+            f"streaming state needs the RocksDB store: call skyband.spark.session() for the session, "
+            f"or set {provider}={ROCKSDB} on yours"
+        )
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))
+    if partitions > 4 * shipment.shards:
+        warnings.warn(
+            f"spark.sql.shuffle.partitions is {partitions} for {shipment.shards} shards; each partition commits "
+            f"its state in every micro-batch, so set it to about {shipment.shards} before the first start",
+            stacklevel=3,
+        )
