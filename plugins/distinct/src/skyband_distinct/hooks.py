@@ -2,6 +2,8 @@
 
 from skyband import BackendInfo, hookimpl
 
+_PAPER = "Zhang, Lin, Zhang et al. 2010, Counting distinct objects over sliding windows"
+
 
 @hookimpl
 def skyband_backends() -> list[BackendInfo]:
@@ -11,8 +13,24 @@ def skyband_backends() -> list[BackendInfo]:
             role="sketch",
             name="pcsa-ml",
             factory="skyband_distinct.pcsa_ml:PcsaMl",
-            summary="one time stamp a key in a table of levels and arrays, read by maximum likelihood",
+            summary="stamped PCSA read by maximum likelihood: one hash and one store a key",
             guarantee="bounded",
-            reference="Flajolet and Martin 1985 (PCSA) with the stamps of the sliding-window paper, section 3.3",
+            reference=f"Flajolet and Martin 1985, section 5; {_PAPER}, section 3",
+        ),
+        BackendInfo(
+            role="sketch",
+            name="se-fm",
+            factory="skyband_distinct.se_fm:SeFm",
+            summary="SE-FM: every key stamps every one of thousands of Flajolet-Martin arrays",
+            guarantee="bounded",
+            reference=f"{_PAPER}, section 3.1",
+        ),
+        BackendInfo(
+            role="sketch",
+            name="se-pcsa",
+            factory="skyband_distinct.se_pcsa:SePcsa",
+            summary="SE-PCSA: every key stamps zeta of thousands of Flajolet-Martin arrays",
+            guarantee="heuristic",
+            reference=f"{_PAPER}, section 3.3",
         ),
     ]

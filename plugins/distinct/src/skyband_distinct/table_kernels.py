@@ -45,20 +45,26 @@ def stamp_one(stamps: Any, times: Any, keys: Any, salt: np.uint64, start: int) -
 
 
 @njit(cache=True)
-def stamp_strata(stamps: Any, times: Any, keys: Any, salt: np.uint64, edges: Any, start: int) -> int:
-    """Each key stamps one cell in each stratum of arrays [edges[i], edges[i + 1]). O(strata) a row."""
-    levels = stamps.shape[0]
+def stamp_strata(stamps: Any, times: Any, keys: Any, salt: np.uint64, firsts: Any, widths: Any, start: int) -> int:
+    """Each key stamps one cell in each stratum of arrays [firsts[i], firsts[i] + widths[i]). O(strata) a row."""
+    arrays = stamps.shape[1]
+    flat = stamps.reshape(-1)
+    cells = np.empty(len(firsts), np.int64)
     for row in range(start, len(keys)):
         seed, time = mix(keys[row] ^ salt), times[row]
-        for stratum in range(len(edges) - 1):
-            seed += GAMMA
-            word = mix(seed)
+        highest = 0
+        # Apart from the stores, this loop becomes vector code.
+        for stratum in range(len(firsts)):
+            word = mix(seed + np.uint64(stratum + 1) * GAMMA)
             level = _trailing_zeros((word & _LOW) | _LAST_LEVEL)
-            if level >= levels:
-                return row
-            first = edges[stratum]
-            array = np.int64(first + (((word >> _32) * (edges[stratum + 1] - first)) >> _32))
-            stamps[level, array] = max(stamps[level, array], time)
+            array = np.int64(firsts[stratum] + (((word >> _32) * widths[stratum]) >> _32))
+            cells[stratum] = level * arrays + array
+            highest = max(highest, cells[stratum])
+        if highest >= len(flat):
+            return row
+        for stratum in range(len(firsts)):
+            if flat[cells[stratum]] < time:
+                flat[cells[stratum]] = time
     return len(keys)
 
 

@@ -1,0 +1,40 @@
+# mypy: disable-error-code="untyped-decorator"
+"""Orders a batch youngest first, each key once."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband.arrays import Int64, UInt64
+
+from skyband_distinct.mixing import mix
+
+
+def youngest_first(times: Int64, keys: UInt64) -> tuple[Int64, UInt64]:
+    """The youngest row of each distinct key, by time descending. O(n), and a sort where times go back."""
+    if (times[1:] < times[:-1]).any():
+        order = np.argsort(times, kind="stable")
+        times, keys = times[order], keys[order]
+    rows = last_rows(keys)
+    return times[rows], keys[rows]
+
+
+@njit(cache=True)
+def last_rows(keys: Any) -> Any:
+    """The last row of each distinct key, from the end to the start: int64[distinct]."""
+    slots = 16
+    while slots < 2 * len(keys):
+        slots *= 2
+    mask = np.uint64(slots - 1)
+    table = np.full(slots, -1, np.int64)
+    rows = np.empty(len(keys), np.int64)
+    count = 0
+    for row in range(len(keys) - 1, -1, -1):
+        slot = mix(keys[row]) & mask
+        while table[slot] >= 0 and keys[table[slot]] != keys[row]:
+            slot = (slot + np.uint64(1)) & mask
+        if table[slot] < 0:
+            table[slot] = row
+            rows[count] = row
+            count += 1
+    return rows[:count]
