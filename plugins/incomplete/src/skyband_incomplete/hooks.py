@@ -1,0 +1,44 @@
+"""What this distribution brings to Skyband; imported at discovery, so it imports no backend."""
+
+from collections.abc import Iterable
+
+from skyband import BackendInfo, hookimpl
+
+_NO_MERGE = {
+    "merge": "an object split over two rankers has two partial scores; split by object and join the answers instead",
+    "out-of-order": "an instance's interval only shrinks while time moves on",
+}
+
+
+@hookimpl
+def skyband_backends() -> Iterable[BackendInfo]:
+    """The three object rankers."""
+    return (
+        BackendInfo(
+            role="object-ranker",
+            name="eaa",
+            factory="skyband_incomplete.eaa:EarlyAggregation",
+            summary="early aggregation: keeps the instances that fewer than k others dominate for good",
+            guarantee="exact",
+            reference="Top-k over incomplete streams, section 3.2 (EAA)",
+            lacks=_NO_MERGE,
+        ),
+        BackendInfo(
+            role="object-ranker",
+            name="sla",
+            factory="skyband_incomplete.sla:SortedLists",
+            summary="keeps every valid report in a sorted list a stream; threshold algorithm and a kmax view",
+            guarantee="exact",
+            reference="Top-k over incomplete streams, section 3.1 (SLA)",
+            lacks=_NO_MERGE,
+        ),
+        BackendInfo(
+            role="object-ranker",
+            name="approx",
+            factory="skyband_incomplete.approx:AppearanceCorrelation",
+            summary="early aggregation that expects missing values only as often as the streams share objects",
+            guarantee="heuristic",
+            reference="Top-k over incomplete streams, section 4",
+            lacks=_NO_MERGE,
+        ),
+    )

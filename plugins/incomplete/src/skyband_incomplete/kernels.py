@@ -1,0 +1,427 @@
+"""The compiled half of early aggregation: taking in reports, the sweep, and letting go of what it dooms.
+
+A report is one row. An instance of an object stands for what is left of it once its older reports have expired: one
+for each moment at which it reported. It has an interval: `current`, its score now, and `best`, the score it can reach
+during its life. An instance is doomed once k other objects have a later instance with a current above its best.
+
+Slots number the remembered objects. Sums run from the newest report to the oldest and from the first stream to the
+last, always afresh, so that a score does not depend on the path that led to it.
+"""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from skyband.arrays import Array, Float64, Int32, Int64
+
+SUM, MIN, MAX = 0, 1, 2
+HEAD, TAIL, USED, LOG_HEAD, LOG_TAIL, REPEATED, EPOCH, INSTANCES = range(8)
+CURSOR = 8
+
+
+class Rows(NamedTuple):
+    """A batch: times, streams, objects and values of its reports."""
+
+    time: Int64
+    stream: Int32
+    object: Int64
+    value: Float64
+
+
+class Reports(NamedTuple):
+    """The reports an answer may still need, oldest first, at cursor[HEAD]:cursor[TAIL]."""
+
+    time: Int64
+    stream: Int32
+    slot: Int32
+    value: Float64
+    current: Float64
+    best: Float64
+    alive: Array
+
+
+class Slots(NamedTuple):
+    """The remembered objects. `counts`: their reports a stream, under "never" ever, otherwise valid."""
+
+    object: Int64
+    last: Int64
+    counts: Array
+    table: Int32
+    total: Array
+    fresh: Array
+    stamp: Int64
+    place: Int32
+    mark: Int64
+
+
+class Log(NamedTuple):
+    """Every valid report, oldest first, where they must be counted (not under "never")."""
+
+    time: Int64
+    stream: Int32
+    slot: Int32
+
+
+class Rule(NamedTuple):
+    """What the parameters come to. `reach`: the age, in the times' unit, at which a report is last valid on arrival.
+
+    `chances[seen, stream]`: how likely an object seen in this set of streams appears in that one; empty: it may.
+    """
+
+    k: int
+    reach: np.uint64
+    once: bool
+    most: int
+    upper: float
+    slack: float
+    kind: int
+    weights: Float64
+    divisor: float
+    chances: Float64
+
+
+class Heap(NamedTuple):
+    """The best k objects of a sweep, the worst at the root; `size[0]` of them."""
+
+    slot: Int32
+    score: Float64
+    size: Int64
+
+
+@njit(cache=True, nogil=True)
+def _spread(key, size):
+    x = np.uint64(key)
+    x = (x ^ (x >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    x ^= x >> np.uint64(33)
+    return np.int64(x & np.uint64(size - 1))
+
+
+@njit(cache=True, nogil=True)
+def find(key, slots):
+    """Where in the table `key` is, or would be."""
+    size = len(slots.table)
+    at = _spread(key, size)
+    while slots.table[at] >= 0 and slots.object[slots.table[at]] != key:
+        at = (at + 1) & (size - 1)
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _age(now, time):
+    return np.uint64(now) - np.uint64(time)
+
+
+@njit(cache=True, nogil=True)
+def _expire_log(now, reach, cursor, slots, log):
+    head = cursor[LOG_HEAD]
+    while head < cursor[LOG_TAIL] and _age(now, log.time[head]) > reach:
+        slots.counts[log.slot[head], log.stream[head]] -= 1
+        head += 1
+    cursor[LOG_HEAD] = head
+
+
+@njit(cache=True, nogil=True)
+def insert(rows, start, stop, rule, cursor, reports, slots, log):
+    """Take in rows[start:stop]; the arrays must have room. O(1) a row."""
+    for row in range(start, stop):
+        now = rows.time[row]
+        stream = rows.stream[row]
+        if not rule.once:
+            _expire_log(now, rule.reach, cursor, slots, log)
+        at = find(rows.object[row], slots)
+        slot = slots.table[at]
+        if slot < 0:
+            slot = np.int32(cursor[USED])
+            cursor[USED] += 1
+            slots.table[at] = slot
+            slots.object[slot] = rows.object[row]
+            slots.counts[slot, :] = 0
+        elif rule.once and _age(now, slots.last[slot]) > rule.reach:
+            slots.counts[slot, :] = 0
+        if slots.counts[slot, stream] >= rule.most:
+            cursor[REPEATED] += 1
+            continue
+        slots.counts[slot, stream] += 1
+        slots.last[slot] = now
+        if not rule.once:
+            end = cursor[LOG_TAIL]
+            log.time[end], log.stream[end], log.slot[end] = now, stream, slot
+            cursor[LOG_TAIL] += 1
+        end = cursor[TAIL]
+        reports.time[end], reports.stream[end], reports.slot[end] = now, stream, slot
+        reports.value[end] = rows.value[row] + 0.0
+        cursor[TAIL] += 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _reach(total, fresh, reported, chance, once, most, upper, slack):
+    """The most that an instance can come to have in a stream, of which it has `total` from `fresh` reports."""
+    if fresh == most or (once and reported):
+        return total
+    room = (most - fresh) * upper
+    return (total + (room if reported else room * chance)) * slack
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _gather(last, first, epoch, times, stream_of, slot_of, values, total, fresh, stamp, place, mark):
+    """Add the reports of one moment, the newest at `last`, to their objects. Returns where the moment begins."""
+    moment = times[last]
+    at = last
+    while at >= first and times[at] == moment:
+        slot = slot_of[at]
+        if stamp[slot] != epoch:
+            stamp[slot] = epoch
+            place[slot] = -1
+            mark[slot] = -1
+            for stream in range(total.shape[1]):
+                total[slot, stream] = 0.0
+                fresh[slot, stream] = 0
+        total[slot, stream_of[at]] += values[at]
+        fresh[slot, stream_of[at]] += 1
+        at -= 1
+    return at + 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _bounds(slot, counts, total, fresh, chances, once, most, upper, slack, known, reachable):
+    """Fill in the values an instance has and those it can come to have, float64[streams] each."""
+    seen = 0
+    chance = 1.0
+    if len(chances):
+        for stream in range(len(known)):
+            seen |= np.int64(counts[slot, stream] > 0) << stream
+    for stream in range(len(known)):
+        if len(chances):
+            chance = chances[seen, stream]
+        known[stream] = total[slot, stream]
+        reported = counts[slot, stream] > 0
+        reachable[stream] = _reach(
+            total[slot, stream], fresh[slot, stream], reported, chance, once, most, upper, slack
+        )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _score(values, kind, weights, divisor):
+    if kind == SUM:
+        score = 0.0
+        for stream in range(len(weights)):
+            score += weights[stream] * values[stream]
+        return score / divisor
+    score = values[0]
+    for stream in range(1, len(weights)):
+        score = min(score, values[stream]) if kind == MIN else max(score, values[stream])
+    return score
+
+
+@njit(cache=True, nogil=True)
+def intervals(rule, cursor, reports, slots):
+    """The interval of the instance that each report belongs to. O(reports · streams)."""
+    cursor[EPOCH] += 1
+    epoch, first, last = cursor[EPOCH], cursor[HEAD], cursor[TAIL] - 1
+    time, stream, slot, value, current, best, _ = reports
+    _, _, counts, _, total, fresh, stamp, place, mark = slots
+    _, _, once, most, upper, slack, kind, weights, divisor, chances = rule
+    known, reachable = np.empty(len(weights)), np.empty(len(weights))
+    while last >= first:
+        begin = _gather(last, first, epoch, time, stream, slot, value, total, fresh, stamp, place, mark)
+        for at in range(begin, last + 1):
+            _bounds(slot[at], counts, total, fresh, chances, once, most, upper, slack, known, reachable)
+            current[at] = _score(known, kind, weights, divisor)
+            best[at] = _score(reachable, kind, weights, divisor)
+        last = begin - 1
+
+
+@njit(cache=True, nogil=True)
+def vectors(rule, cursor, reports, slots, known, reachable):
+    """The values behind `intervals`, float64[reports, streams] each, for a score that is not compiled."""
+    cursor[EPOCH] += 1
+    epoch, first, last = cursor[EPOCH], cursor[HEAD], cursor[TAIL] - 1
+    time, stream, slot, value, _, _, _ = reports
+    _, _, counts, _, total, fresh, stamp, place, mark = slots
+    _, _, once, most, upper, slack, _, _, _, chances = rule
+    while last >= first:
+        begin = _gather(last, first, epoch, time, stream, slot, value, total, fresh, stamp, place, mark)
+        for at in range(begin, last + 1):
+            has, may = known[at - first], reachable[at - first]
+            _bounds(slot[at], counts, total, fresh, chances, once, most, upper, slack, has, may)
+        last = begin - 1
+
+
+@njit(cache=True, nogil=True)
+def _worse(heap, slots, a, b):
+    """Whether the heap's entry a ranks behind its entry b: score, then object."""
+    if heap.score[a] != heap.score[b]:
+        return heap.score[a] < heap.score[b]
+    return slots.object[heap.slot[a]] > slots.object[heap.slot[b]]
+
+
+@njit(cache=True, nogil=True)
+def _swap(heap, slots, a, b):
+    heap.score[a], heap.score[b] = heap.score[b], heap.score[a]
+    heap.slot[a], heap.slot[b] = heap.slot[b], heap.slot[a]
+    slots.place[heap.slot[a]] = a
+    slots.place[heap.slot[b]] = b
+
+
+@njit(cache=True, nogil=True)
+def _sink(heap, slots, at, size):
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and _worse(heap, slots, child + 1, child):
+            child += 1
+        if not _worse(heap, slots, child, at):
+            return
+        _swap(heap, slots, child, at)
+        at = child
+
+
+@njit(cache=True, nogil=True)
+def _offer(slot, score, k, heap, slots):
+    """An object's score, higher than or equal to what it was before in this sweep."""
+    size = heap.size[0]
+    at = slots.place[slot]
+    if at < 0 and size < k:
+        at = size
+        heap.slot[at], heap.score[at] = slot, score
+        slots.place[slot] = at
+        heap.size[0] += 1
+        while at > 0 and _worse(heap, slots, at, (at - 1) // 2):
+            _swap(heap, slots, at, (at - 1) // 2)
+            at = (at - 1) // 2
+        return
+    if at < 0:
+        worst = heap.slot[0]
+        if score < heap.score[0] or (score == heap.score[0] and slots.object[slot] > slots.object[worst]):
+            return
+        slots.place[worst] = -1
+        at = 0
+        heap.slot[0] = slot
+        slots.place[slot] = 0
+    heap.score[at] = score
+    _sink(heap, slots, at, size)
+
+
+@njit(cache=True, nogil=True)
+def rank(rule, cursor, reports, slots, heap):
+    """One pass from the newest report to the oldest: which instances live on, and the top k. O(reports · log k).
+
+    The k-th best current among later moments dooms every instance whose best is below it. An object's own later
+    instances never count against it, for their current is at most its best. Returns how many reports are doomed.
+    """
+    heap.size[0] = 0
+    cursor[INSTANCES] = 0
+    doomed = 0
+    floor = -np.inf
+    for at in range(cursor[TAIL] - 1, cursor[HEAD] - 1, -1):
+        if at == cursor[TAIL] - 1 or reports.time[at] != reports.time[at + 1]:
+            moment = at
+            if heap.size[0] == rule.k:
+                floor = heap.score[0]
+        slot = reports.slot[at]
+        reports.alive[at] = reports.best[at] >= floor
+        if not reports.alive[at]:
+            doomed += 1
+        elif slots.mark[slot] != moment:
+            slots.mark[slot] = moment
+            cursor[INSTANCES] += 1
+        _offer(slot, reports.current[at], rule.k, heap, slots)
+    return doomed
+
+
+@njit(cache=True, nogil=True)
+def compact(cursor, reports, slots):
+    """Let go of the reports older than the oldest live instance of their object, and of the expired. O(reports)."""
+    cursor[EPOCH] += 1
+    end = 0
+    for at in range(cursor[HEAD], cursor[TAIL]):
+        slot = reports.slot[at]
+        if reports.alive[at]:
+            slots.stamp[slot] = cursor[EPOCH]
+        if slots.stamp[slot] != cursor[EPOCH]:
+            continue
+        reports.time[end], reports.stream[end] = reports.time[at], reports.stream[at]
+        reports.slot[end], reports.value[end] = slot, reports.value[at]
+        end += 1
+    cursor[HEAD], cursor[TAIL] = 0, end
+
+
+@njit(cache=True, nogil=True)
+def expire(first, cursor, reports):
+    """Pass over the reports before the time `first`."""
+    while cursor[HEAD] < cursor[TAIL] and reports.time[cursor[HEAD]] < first:
+        cursor[HEAD] += 1
+
+
+@njit(cache=True, nogil=True)
+def drain(heap, slots, objects, scores):
+    """Empty the heap into objects and scores, best first. Returns how many there are."""
+    size = heap.size[0]
+    for end in range(size - 1, -1, -1):
+        objects[end], scores[end] = slots.object[heap.slot[0]], heap.score[0]
+        _swap(heap, slots, 0, end)
+        _sink(heap, slots, 0, end)
+    heap.size[0] = 0
+    return size
+
+
+@njit(cache=True, nogil=True)
+def sweep(first, thrift, rule, cursor, reports, slots, heap):
+    """A whole sweep over the reports since `first`. `thrift`: let go once this part of them is doomed."""
+    expire(first, cursor, reports)
+    intervals(rule, cursor, reports, slots)
+    doomed = rank(rule, cursor, reports, slots, heap)
+    if doomed > thrift * (cursor[TAIL] - cursor[HEAD]):
+        compact(cursor, reports, slots)
+
+
+@njit(cache=True, nogil=True)
+def replay(rows, stops, firsts, thrift, rule, cursor, reports, slots, log, heap, offsets, objects, scores):
+    """Take in rows, sweeping after stops[i] of them over the reports since firsts[i]; answer i goes to offsets[i:]."""
+    start = 0
+    for turn in range(len(firsts)):
+        insert(rows, start, stops[turn], rule, cursor, reports, slots, log)
+        start = stops[turn]
+        sweep(firsts[turn], thrift, rule, cursor, reports, slots, heap)
+        begin = offsets[turn]
+        offsets[turn + 1] = begin + drain(heap, slots, objects[begin:], scores[begin:])
+    insert(rows, start, len(rows.time), rule, cursor, reports, slots, log)
+
+
+@njit(cache=True, nogil=True)
+def gather_slots(first, cursor, reports, slots, log, kept):
+    """Move the slots of objects with a report since `first` to `kept`, whose table is empty, and renumber."""
+    moved = np.full(cursor[USED], -1, np.int32)
+    used = 0
+    for slot in range(cursor[USED]):
+        if slots.last[slot] < first:
+            continue
+        kept.object[used], kept.last[used] = slots.object[slot], slots.last[slot]
+        kept.counts[used, :] = slots.counts[slot, :]
+        kept.table[find(slots.object[slot], kept)] = used
+        moved[slot] = used
+        used += 1
+    cursor[USED] = used
+    for at in range(cursor[HEAD], cursor[TAIL]):
+        reports.slot[at] = moved[reports.slot[at]]
+    for at in range(cursor[LOG_HEAD], cursor[LOG_TAIL]):
+        log.slot[at] = moved[log.slot[at]]
+
+
+@njit(cache=True, nogil=True)
+def forget(first, cursor, slots, log):
+    """Pass over the log's reports before the time `first`, which no longer count."""
+    head = cursor[LOG_HEAD]
+    while head < cursor[LOG_TAIL] and log.time[head] < first:
+        slots.counts[log.slot[head], log.stream[head]] -= 1
+        head += 1
+    cursor[LOG_HEAD] = head
+
+
+@njit(cache=True, nogil=True)
+def enroll(used, slots):
+    """Enter the first `used` slots into the empty table."""
+    for slot in range(used):
+        slots.table[find(slots.object[slot], slots)] = slot
