@@ -1,13 +1,19 @@
-"""Broken sketches, one bug each, beside the correct one they are made from."""
+"""Broken sketches, one bug each, beside the correct ones they are made from."""
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
 import numpy as np
-from attrs import define, field
-from skyband import BackendInfo
+from attrs import define, evolve, field
+from skyband import BackendInfo, InputError, SnapshotError
 from skyband.arrays import Array, Int64, UInt64
+from skyband.parameters import integer, number
 from skyband.roles import Sketch
+from skyband.roles.sketch import NEVER
+from skyband_specs.faults import Mutant, faulty
+
+PAPER = "Zhang et al., Counting distinct objects over sliding windows"
 
 
 @define(eq=False)
@@ -28,6 +34,9 @@ class Reference(Sketch):
     def estimate(self, since: int) -> float:
         return float(sum(time >= since for time in self._last.values()))
 
+    def forget(self, before: int) -> None:
+        self._last = {key: time for key, time in self._last.items() if time >= before}
+
     def _merge(self, other: Self) -> None:
         for key, time in other._last.items():
             self._see(key, time)
@@ -41,11 +50,10 @@ class Reference(Sketch):
 
     def _state(self) -> dict[str, Array]:
         keys = sorted(self._last)
-        now = [] if self._now is None else [self._now]
         return {
             "keys": np.array(keys, np.uint64),
             "last": np.array([self._last[key] for key in keys], np.int64),
-            "now": np.array(now, np.int64),
+            "now": np.array([] if self._now is None else [self._now], np.int64),
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
@@ -53,7 +61,411 @@ class Reference(Sketch):
         self._now = int(state["now"][0]) if len(state["now"]) else None
 
 
-INFO = BackendInfo(
-    "sketch", "reference", "tests.mutants.sketch:Reference", "the definition", "exact", "DESIGN, section 4"
+@define(eq=False)
+class Bounded(Sketch):
+    """Linear counting over time stamps: keys fall into cells, and n is read off the share of cells that are filled."""
+
+    name: ClassVar[str] = "bounded"
+
+    epsilon: float = number(0.1, above=0, below=1, help="relative error")
+    delta: float = number(0.05, above=0, below=1, help="share of answers that may exceed it")
+    seed: int = integer(0, at_least=0, help="sketches merge only where it agrees")
+
+    cells: ClassVar[int] = 1 << 14
+    _stamps: Int64 = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._stamps = np.full(self.cells, NEVER)
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        np.maximum.at(self._stamps, (keys ^ np.uint64(self.seed)) % np.uint64(self.cells), times)
+
+    def estimate(self, since: int) -> float:
+        empty = np.count_nonzero(self._stamps < max(since, NEVER + 1))
+        return -self.cells * math.log(max(empty, 0.5) / self.cells) if empty < self.cells else 0.0
+
+    def _merge(self, other: Self) -> None:
+        np.maximum(self._stamps, other._stamps, out=self._stamps)
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._stamps != NEVER))
+
+    @property
+    def nbytes(self) -> int:
+        return self._stamps.nbytes
+
+    def _state(self) -> dict[str, Array]:
+        return {"stamps": self._stamps, "now": np.array([] if self._now is None else [self._now], np.int64)}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._stamps = state["stamps"].copy()
+        self._now = int(state["now"][0]) if len(state["now"]) else None
+
+
+@define(eq=False)
+class Plain(Reference):
+    """A sketch that can do nothing beyond counting, and says so."""
+
+    name: ClassVar[str] = "plain"
+    ordered: ClassVar[bool] = True
+
+    def snapshot(self) -> bytes:
+        raise SnapshotError("a plain sketch cannot be written")
+
+    def _merge(self, other: Self) -> None:
+        raise InputError("other", "a plain sketch cannot be merged")
+
+
+def _info(name: str, guarantee: str, lacks: Mapping[str, str] | None = None) -> BackendInfo:
+    return BackendInfo("sketch", name, "mutants.sketch:Reference", "for the tests", guarantee, PAPER, lacks or {})
+
+
+EXACT = _info("reference", "exact")
+BOUNDED = _info("bounded", "bounded")
+PLAIN = _info("plain", "exact", {"merge": "plain", "snapshot": "plain", "out-of-order": "plain"})
+REFERENCES = [(EXACT, Reference), (BOUNDED, Bounded), (PLAIN, Plain)]
+
+
+class AfterNotSince(Reference):
+    """Counts what is later than the moment, not what is at it."""
+
+    def estimate(self, since: int) -> float:
+        return super().estimate(since + 1)
+
+
+class ForgetsOnTies(Reference):
+    """A key that comes again at its last time is dropped."""
+
+    def _see(self, key: int, time: int) -> None:
+        tie = self._last.get(key) == time
+        super()._see(key, time)
+        if tie:
+            del self._last[key]
+
+
+class KeepsTheFirstTime(Reference):
+    """A key that comes again later still counts from its first time."""
+
+    def _see(self, key: int, time: int) -> None:
+        self._last.setdefault(key, time)
+
+
+class KeepsTheNewestRow(Reference):
+    """The last row of a key wins, whatever its time."""
+
+    def _see(self, key: int, time: int) -> None:
+        self._last[key] = time
+
+
+class KeepsTheLastByte(Reference):
+    """Keys that end alike are one."""
+
+    def _see(self, key: int, time: int) -> None:
+        super()._see(key % 2**8, time)
+
+
+class WrongWhileSmall(Reference):
+    """Small counts are one too high, and right in the end."""
+
+    def estimate(self, since: int) -> float:
+        return super().estimate(since) + (1 if 0 < len(self._last) < 100 else 0)
+
+
+class RisesWithSince(Reference):
+    """Counts the keys before the moment."""
+
+    def estimate(self, since: int) -> float:
+        return len(self._last) - super().estimate(since)
+
+
+class BornNotEmpty(Reference):
+    """An empty sketch answers 1."""
+
+    def estimate(self, since: int) -> float:
+        return super().estimate(since) or float(not self._last)
+
+
+class MinusOneIsNever(Reference):
+    """The time −1 stands for none."""
+
+    def _see(self, key: int, time: int) -> None:
+        if time != -1:
+            super()._see(key, time)
+
+
+class OverflowingSpan(Reference):
+    """Times are kept as differences from the last, in 64 bits."""
+
+    def estimate(self, since: int) -> float:
+        span = (self._now or 0) - since
+        return super().estimate(since) if span < 2**63 else 0.0
+
+
+class ForgetsNothing(Reference):
+    """What should be forgotten is kept."""
+
+    def forget(self, before: int) -> None:
+        pass
+
+
+class ForgetsOneTooMany(Reference):
+    """Forgetting takes what is at the moment, too."""
+
+    def forget(self, before: int) -> None:
+        super().forget(before + 1)
+
+
+class CountsRows(Reference):
+    """Each row changes the state, also one that says nothing new."""
+
+    @property
+    def rows(self) -> int:
+        return getattr(self, "_rows", 0)
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        super()._update(times, keys)
+        self._rows = self.rows + len(times)
+
+    def __len__(self) -> int:
+        return self.rows
+
+
+class MergeReplaces(Reference):
+    """The other's times win over one's own."""
+
+    def _merge(self, other: Self) -> None:
+        self._last = {**self._last, **other._last}
+
+
+class MergeForgetsNow(Reference):
+    """The moment reached stays one's own."""
+
+    def merge(self, other: Self) -> None:
+        now = self._now
+        super().merge(other)
+        self._now = now
+
+
+class MergeDependsOnGrouping(Reference):
+    """Merged more than once, a sketch drops its smallest key."""
+
+    merges = 0
+
+    def _merge(self, other: Self) -> None:
+        super()._merge(other)
+        self.merges += 1
+        if self.merges > 1:
+            del self._last[min(self._last)]
+
+
+class MergeAdds(Bounded):
+    """Merging adds up, so that what both have seen counts twice."""
+
+    surplus = 0.0
+
+    def estimate(self, since: int) -> float:
+        count = super().estimate(since)
+        return count + self.surplus if count else 0.0
+
+    def _merge(self, other: Self) -> None:
+        self.surplus += other.estimate(NEVER) - 1
+        super()._merge(other)
+
+
+class MergeSharesState(Reference):
+    """An empty sketch takes over the other's dictionary, and both write to it."""
+
+    def _merge(self, other: Self) -> None:
+        if self._last:
+            super()._merge(other)
+        else:
+            self._last = other._last
+
+
+class MergesAnything(Reference):
+    """Any sketch is merged, and nothing is asked."""
+
+    def merge(self, other: Sketch) -> None:
+        if isinstance(other, Reference):
+            super().merge(other)
+
+
+class MergesOtherSeeds(Bounded):
+    """Sketches with other hash functions are merged."""
+
+    def merge(self, other: Self) -> None:
+        self._merge(other)
+        self._now = max((now for now in (self._now, other._now) if now is not None), default=None)
+
+
+class NoMerge(Reference):
+    """Does not merge, and does not say so."""
+
+    def _merge(self, other: Self) -> None:
+        raise NotImplementedError
+
+
+class Biased(Bounded):
+    """Counts are a seventh too high."""
+
+    def estimate(self, since: int) -> float:
+        return super().estimate(since) * 8 / 7
+
+
+class BiasedWhenSmall(Bounded):
+    """Counts up to about 50 are one too high, as a PCSA's without correction."""
+
+    def estimate(self, since: int) -> float:
+        count = super().estimate(since)
+        return count + 1 if 0 < count < 55 else count
+
+
+class DeltaTooLarge(Bounded):
+    """Every sixth answer is off, by the keys that it came from, where one in twenty may be."""
+
+    def estimate(self, since: int) -> float:
+        count = super().estimate(since)
+        return count * 2 if int(self._stamps.argmax()) % 6 == 0 else count
+
+
+class CountsDuplicates(Bounded):
+    """A key that came often counts more."""
+
+    rows = 0
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        super()._update(times, keys)
+        self.rows += len(times)
+
+    def estimate(self, since: int) -> float:
+        count = super().estimate(since)
+        return count * (1 + math.log(max(self.rows, 1) / max(len(self), 1)))
+
+
+class BoundsTooTight(Bounded):
+    """The bounds are half as wide as they must be, around an estimate that needs them whole."""
+
+    def estimate(self, since: int) -> float:
+        return super().estimate(since) * 1.08
+
+    def bounds(self, since: int) -> tuple[float, float]:
+        count = self.estimate(since)
+        return count / (1 + self.epsilon / 2), count / (1 - self.epsilon / 2)
+
+
+class BoundsTooWide(Bounded):
+    """The bounds say nothing."""
+
+    def bounds(self, since: int) -> tuple[float, float]:
+        return 0.0, 2 * self.estimate(since)
+
+
+class BoundsUpsideDown(Bounded):
+    """High comes before low."""
+
+    def bounds(self, since: int) -> tuple[float, float]:
+        low, high = super().bounds(since)
+        return high, low
+
+
+class KeepsEveryKey(Bounded):
+    """Says it is a sketch and keeps all that comes."""
+
+    rows = 0
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        super()._update(times, keys)
+        self.rows += len(times)
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + 16 * self.rows
+
+
+class DependsOnOrder(Reference):
+    """A key counts only if it is larger than the first one seen, which depends on the order of arrival."""
+
+    first = None
+
+    def _see(self, key: int, time: int) -> None:
+        self.first = key if self.first is None else self.first
+        if key >= self.first:
+            super()._see(key, time)
+
+
+class TakesTimesBack(Plain):
+    """Takes rows of the past though its contract forbids them, and loses its place."""
+
+    def update(self, times: Int64, keys: UInt64) -> None:
+        try:
+            super().update(times, keys)
+        except InputError:
+            self._now = int(np.max(times))
+
+
+class HalfTakenIn(Reference):
+    """Keys are taken in before the times beside them are looked at."""
+
+    def update(self, times: Int64, keys: UInt64) -> None:
+        if len(keys) and isinstance(keys[0], np.uint64) and self._now is not None:
+            self._see(int(keys[0]), self._now)
+        super().update(times, keys)
+
+
+class LosesPendingRows(Reference):
+    """Rows wait in a buffer that the snapshot leaves out."""
+
+    def _state(self) -> dict[str, Array]:
+        state = super()._state()
+        return {**state, "keys": state["keys"][:-1], "last": state["last"][:-1]}
+
+
+ALL_MERGE = (
+    "merged_is_the_sketch_of_the_union",
+    "merge_is_commutative",
+    "merge_is_associative",
+    "merge_adds_nothing_known",
+    "merge_leaves_the_other_alone",
+    "merge_refuses_other_sketches",
 )
-REFERENCE = (INFO, Reference)
+ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
+
+MUTANTS: list[Mutant] = [
+    *faulty(EXACT, Reference, globals()),
+    (EXACT, AfterNotSince, (*ORACLE, "since_is_inclusive")),
+    (EXACT, ForgetsOnTies, ("tiny_streams_equal_the_oracle", "repeated_rows_change_nothing")),
+    (EXACT, KeepsTheFirstTime, ORACLE),
+    (EXACT, KeepsTheNewestRow, (*ORACLE, "order_does_not_matter")),
+    (EXACT, KeepsTheLastByte, ("seeded_streams_equal_the_oracle", "streams_of_the_paper")),
+    (EXACT, WrongWhileSmall, ("tiny_streams_equal_the_oracle", "every_moment_equals_the_oracle")),
+    (EXACT, RisesWithSince, ("later_moments_count_less",)),
+    (EXACT, BornNotEmpty, ("empty_sketch_counts_nothing",)),
+    (EXACT, MinusOneIsNever, ("since_is_inclusive",)),
+    (EXACT, OverflowingSpan, ("times_far_apart",)),
+    (EXACT, ForgetsNothing, ("forgetting_bounds_memory",)),
+    (EXACT, ForgetsOneTooMany, ("forgetting_keeps_what_counts",)),
+    (EXACT, CountsRows, ("repeated_rows_change_nothing", "steady_stream_holds_steady_memory")),
+    (EXACT, DependsOnOrder, ("order_does_not_matter",)),
+    (EXACT, MergeReplaces, ("merge_is_commutative", "merged_is_the_sketch_of_the_union")),
+    (EXACT, MergeForgetsNow, ("merged_is_the_sketch_of_the_union", "merge_adds_nothing_known")),
+    (EXACT, MergeDependsOnGrouping, ("merge_is_associative",)),
+    (BOUNDED, MergeAdds, ("merge_adds_nothing_known", "merged_is_the_sketch_of_the_union")),
+    (EXACT, MergeSharesState, ("merge_leaves_the_other_alone",)),
+    (EXACT, MergesAnything, ("merge_refuses_other_sketches",)),
+    (BOUNDED, MergesOtherSeeds, ("merge_refuses_other_sketches",)),
+    (EXACT, NoMerge, ALL_MERGE),
+    (BOUNDED, Biased, ("counts_within_the_declared_bound", "streams_of_the_paper")),
+    (BOUNDED, BiasedWhenSmall, ("counts_within_the_declared_bound",)),
+    (BOUNDED, DeltaTooLarge, ("counts_within_the_declared_bound",)),
+    (BOUNDED, CountsDuplicates, ("streams_of_the_paper", "repeated_rows_change_nothing")),
+    (BOUNDED, BoundsTooTight, ("bounds_hold_the_truth",)),
+    (BOUNDED, BoundsTooWide, ("bounds_hold_the_truth",)),
+    (BOUNDED, BoundsUpsideDown, ("bounds_hold_the_truth",)),
+    (BOUNDED, KeepsEveryKey, ("new_keys_do_not_pile_up",)),
+    (PLAIN, TakesTimesBack, ("bad_input_leaves_no_trace",)),
+    (EXACT, HalfTakenIn, ("bad_input_leaves_no_trace",)),
+    (EXACT, LosesPendingRows, ("restored_is_the_same", "restored_goes_on_as_undisturbed")),
+    (evolve(EXACT, lacks={"merge": "it says"}), Reference, ALL_MERGE),
+    (evolve(EXACT, lacks={"out-of-order": "it says"}), Reference, ("order_does_not_matter",)),
+    (evolve(PLAIN, lacks={"snapshot": "plain"}), Plain, ("order_does_not_matter", *ALL_MERGE)),
+]

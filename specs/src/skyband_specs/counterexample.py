@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skyband_specs.border import Border
 from skyband_specs.case import Case
 from skyband_specs.check import brief
 from skyband_specs.stream import Stream
@@ -62,29 +63,15 @@ def snippet(case: Case, stream: Stream) -> str:
     """Python that makes the case's backend and feeds it the stream, from the calls its driver really makes."""
     given = "".join(f", {name}={value!r}" for name, value in case.parameters.items())
     create = f'backend = skyband.create("{case.info.role}", "{case.info.name}"{given})'
-    recorder = _Recorder(case.make())
-    _failure(lambda rows: case.driver.feed(recorder, rows, 0, len(rows)), stream)
-    return "\n".join(["import numpy as np, skyband", create, *recorder.calls])
+    calls: list[str] = []
 
+    def write_down(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        given = [_code(arg) for arg in args] + [f"{key}={_code(arg)}" for key, arg in kwargs.items()]
+        calls.append(f"backend.{name}({', '.join(given)})")
 
-class _Recorder:
-    """Stands before a backend and writes down, as code, every method called."""
-
-    def __init__(self, backend: Any) -> None:
-        self._backend = backend
-        self.calls: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._backend, name)
-        if not callable(value):
-            return value
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            given = [_code(arg) for arg in args] + [f"{key}={_code(arg)}" for key, arg in kwargs.items()]
-            self.calls.append(f"backend.{name}({', '.join(given)})")
-            return value(*args, **kwargs)
-
-        return call
+    backend = Border(case.make(), before=write_down)
+    _failure(lambda rows: case.driver.feed(backend, rows, 0, len(rows)), stream)
+    return "\n".join(["import numpy as np, skyband", create, *calls])
 
 
 def _code(value: Any) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 from skyband import BackendInfo
 from skyband.parameters import parameters_of
 from skyband.registry import installed, load_class
@@ -20,18 +20,19 @@ from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
 Progress = Callable[[Result], None]
 
 
-@frozen
+@frozen(eq=False)
 class Subject:
     """A backend to be tried: what its plugin says of it and its class, with the parameter sets to try it with."""
 
     info: BackendInfo
     factory: type[Backend]
-    cases: tuple[Case, ...] = field(eq=False, repr=False)
+    cases: tuple[Case, ...]
 
     def run(self, check: Check) -> Result:
         """Try one check, unless what the backend declares takes it out."""
         if self.info.guarantee not in check.guarantees:
-            return self._result(check, NOT_APPLICABLE, f"{self.info.guarantee}: for {' and '.join(check.guarantees)}")
+            said = f"guarantee: for {' and '.join(check.guarantees)} backends, this one is {self.info.guarantee}"
+            return self._result(check, NOT_APPLICABLE, said)
         for need in check.needs:
             if need in self.info.lacks:
                 return self._lacking(check, need)

@@ -55,3 +55,35 @@ def bursts(seed: int, ordered: bool, rows: int = ROWS) -> SketchStream:
     if not ordered:
         times = times[rng.permutation(rows)]
     return SketchStream(times.astype(np.int64), keys)
+
+
+def random_keys(seed: int, rows: int) -> SketchStream:
+    """One new key at each of the times 0, 1, 2, …; no key comes twice (64-bit keys drawn at random)."""
+    keys = np.random.default_rng([17, seed]).integers(0, 2**64, rows, np.uint64)
+    return SketchStream(np.arange(rows, dtype=np.int64), keys)
+
+
+def paper_random(seed: int, rows: int, duplication: float) -> SketchStream:
+    """The data set Random of Zhang et al., "Counting distinct objects over sliding windows", section 5.
+
+    `rows` time stamps, uniform; (1 − duplication)·rows objects, each paired with one stamp and the stamps that
+    are left with any object; in order of time.
+    """
+    rng = np.random.default_rng([3, seed])
+    return _paired(rng, rng.integers(1, rows + 1, rows), duplication)
+
+
+def paper_zipf(seed: int, rows: int, duplication: float) -> SketchStream:
+    """The data set Zipf of the same section: as Random, with stamps that follow Zipf's law (exponent 1)."""
+    rng = np.random.default_rng([4, seed])
+    weights = 1.0 / np.arange(1, rows + 1)
+    return _paired(rng, rng.choice(np.arange(1, rows + 1), rows, p=weights / weights.sum()), duplication)
+
+
+def _paired(rng: np.random.Generator, times: Int64, duplication: float) -> SketchStream:
+    rows = len(times)
+    distinct = max(1, round(rows * (1 - duplication)))
+    objects = np.concatenate([np.arange(distinct), rng.integers(0, distinct, rows - distinct)])
+    keys = rng.integers(0, 2**64, distinct, np.uint64)[rng.permutation(objects)]
+    order = np.argsort(times, kind="stable")
+    return SketchStream(times[order].astype(np.int64), keys[order])

@@ -1,8 +1,12 @@
 """Input is never changed, never kept, and where it breaks the contract never half taken in."""
 
+from typing import Any
+
 import numpy as np
 from skyband import InputError
+from skyband.arrays import Array
 
+from skyband_specs.border import Border, arrays_in
 from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
@@ -37,10 +41,15 @@ def check_input_is_not_changed(make: Make, case: Case) -> None:
     """The caller's arrays are as they were."""
 
     def law(stream: Stream) -> None:
-        given = stream.copy()
-        fed(make, case, given)
-        for name, column in stream.columns().items():
-            expect(_equal(given.columns()[name], column), f"the argument {name} was changed in place")
+        copies: list[tuple[str, Array, Array]] = []
+
+        def copy(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            copies.extend((name, array, array.copy()) for array in arrays_in(args, kwargs))
+
+        case.driver.feed(Border(make(), before=copy), stream.copy(), 0, len(stream))
+        for name, array, before in copies:
+            changed = np.flatnonzero(array != before).tolist()
+            expect(not changed, f"{name} changed rows {changed} of an array that it was given")
 
     holds_for(case, seeded(case), law)
 
@@ -50,15 +59,17 @@ def check_input_is_not_kept(make: Make, case: Case) -> None:
     """The caller may use its arrays again for something else."""
 
     def law(stream: Stream) -> None:
-        given = stream.copy()
+        def overwrite(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            for array in arrays_in(args, kwargs):
+                array[...] = 0
+
         half = len(stream) // 2
-        backend = make()
-        case.driver.feed(backend, given, 0, half)
-        _overwrite(given, half)
-        case.driver.feed(backend, stream, half, len(stream))
         wanted = visible(case, fed(make, case, stream, [half]), stream, len(stream))
+        backend, given = Border(make(), after=overwrite), stream.copy()
+        case.driver.feed(backend, given, 0, half)
+        case.driver.feed(backend, given, half, len(stream))
         got = visible(case, backend, stream, len(stream))
-        expect_equal(got, wanted, f"the first {half} rows were overwritten by the caller after it gave them")
+        expect_equal(got, wanted, "the arrays of every call were overwritten by the caller after it")
 
     holds_for(case, seeded(case), law)
 
@@ -68,28 +79,13 @@ def check_read_only_input_is_taken(make: Make, case: Case) -> None:
     """Arrays that cannot be written to, as Arrow's cannot, do as well."""
 
     def law(stream: Stream) -> None:
-        given = stream.copy()
-        for column in given.columns().values():
-            for array in column if isinstance(column, tuple) else (column,):
-                if isinstance(array, np.ndarray):
-                    array.flags.writeable = False
+        def freeze(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            for array in arrays_in(args, kwargs):
+                array.flags.writeable = False
+
         wanted = visible(case, fed(make, case, stream), stream, len(stream))
-        expect_equal(visible(case, fed(make, case, given), stream, len(stream)), wanted, "given read-only arrays")
+        backend = Border(make(), before=freeze)
+        case.driver.feed(backend, stream.copy(), 0, len(stream))
+        expect_equal(visible(case, backend, stream, len(stream)), wanted, "given read-only arrays")
 
     holds_for(case, seeded(case, (1,)), law)
-
-
-def _equal(left: object, right: object) -> bool:
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(map(_equal, left, right))
-    return bool(np.array_equal(left, right))  # type: ignore[arg-type]
-
-
-def _overwrite(stream: Stream, stop: int) -> None:
-    for column in stream.columns().values():
-        if isinstance(column, np.ndarray):
-            column[:stop] = 0
-        else:
-            for entry in column[:stop]:
-                if isinstance(entry, np.ndarray):
-                    entry[:] = 0

@@ -1,4 +1,7 @@
-"""A snapshot brings the backend back, elsewhere, as it was; a damaged one is refused."""
+"""A snapshot brings the backend back, elsewhere, as it was.
+
+That damaged bytes are refused is the core's doing, whatever the backend, and tested there.
+"""
 
 import numpy as np
 from skyband import SnapshotError, snapshot
@@ -9,7 +12,7 @@ from skyband_specs.counterexample import holds_for
 from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.stream import Stream
 
-COUNT = 6
+COUNT = 5
 _NEEDS = ("snapshot",)
 
 
@@ -75,22 +78,12 @@ def check_snapshot_does_not_change_later(make: Make, case: Case) -> None:
         first = case.restore(blob)
         then = visible(case, first, stream, half)
         case.driver.feed(backend, stream, half, len(stream))
+        backend.snapshot()
         case.driver.feed(case.restore(blob), stream, half, len(stream))
         expect_equal(visible(case, first, stream, half), then, "restored, while two others went on")
         expect(blob == copy, "the snapshot's bytes changed while a restored backend went on")
 
     holds_for(case, seeded(case, (1,)), law)
-
-
-@check("snapshot", needs=_NEEDS)
-def check_damaged_snapshot_is_refused(make: Make, case: Case) -> None:
-    """Truncated bytes, or a flipped bit anywhere, raise SnapshotError."""
-    blob = fed(make, case, case.driver.seeded(case, 1)).snapshot()
-    for place in range(0, len(blob), max(1, len(blob) // 50)):
-        _refused(case, blob[:place], f"cut to {place} of {len(blob)} bytes")
-        if place not in (4, 5):  # the format's version: an older one may be read by design
-            flipped = blob[:place] + bytes([blob[place] ^ 1]) + blob[place + 1 :]
-            _refused(case, flipped, f"with a bit flipped at byte {place}")
 
 
 @check("snapshot", needs=_NEEDS)

@@ -1,3 +1,0 @@
-"""What only sketches do."""
-
-COUNT = 0

@@ -1,0 +1,3 @@
+"""What only sketches do."""
+
+MODULES = ("accuracy", "merge", "edges", "memory")

@@ -1,0 +1,60 @@
+"""A bounded sketch stays small however many keys come, and any sketch forgets what it is told to."""
+
+from skyband_specs.case import Case
+from skyband_specs.check import Make, check, expect_equal
+from skyband_specs.checks.common.memory import expect_steady, parts
+from skyband_specs.counterexample import holds_for
+from skyband_specs.feeding import seeded
+from skyband_specs.streams.sketch import SketchStream, random_keys
+
+COUNT = 3
+ROWS = 200_000
+
+
+@check("memory", guarantees=("bounded",))
+def check_new_keys_do_not_pile_up(make: Make, case: Case) -> None:
+    """Keys that never repeat are not all kept."""
+    stream = random_keys(1, ROWS)
+    backend = make()
+    sizes = []
+    for start, stop in parts(len(stream)):
+        backend.update(stream.times[start:stop], stream.keys[start:stop])
+        sizes.append((len(backend), backend.nbytes))
+    expect_steady(sizes, f"{ROWS} keys that never repeat")
+
+
+@check("memory")
+def check_forgetting_keeps_what_counts(make: Make, case: Case) -> None:
+    """After `forget(before)` the estimates since `before` and later are the same, then and when more rows came."""
+
+    def law(stream: SketchStream) -> None:
+        half = len(stream) // 2
+        plain, forgetful = make(), make()
+        for backend in (plain, forgetful):
+            case.driver.feed(backend, stream, 0, half)
+        if not half:
+            return
+        before = int(sorted(stream.times[:half].tolist())[half // 2])
+        since = sorted({before, before + 1, *stream.times[stream.times >= before].tolist()})
+        forgetful.forget(before)
+        for what in ("then", "after more rows"):
+            wanted = [plain.estimate(moment) for moment in since]
+            got = [forgetful.estimate(moment) for moment in since]
+            expect_equal(got, wanted, f"{what}, estimates since {since}, having forgotten what is before {before}")
+            for backend in (plain, forgetful):
+                case.driver.feed(backend, stream, half, len(stream))
+
+    holds_for(case, seeded(case), law)
+
+
+@check("memory")
+def check_forgetting_bounds_memory(make: Make, case: Case) -> None:
+    """Keys that never repeat, each forgotten a while after it came, do not pile up."""
+    stream = random_keys(1, ROWS)
+    backend = make()
+    sizes = []
+    for start, stop in parts(len(stream)):
+        backend.update(stream.times[start:stop], stream.keys[start:stop])
+        backend.forget(int(stream.times[stop - 1]) - ROWS // 40)
+        sizes.append((len(backend), backend.nbytes))
+    expect_steady(sizes, f"{ROWS} keys that never repeat, each soon forgotten")

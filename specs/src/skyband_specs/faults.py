@@ -1,0 +1,214 @@
+# mypy: disable-error-code="safe-super"
+"""Faults that any correct backend can be given, each named by the common checks that must catch it.
+
+They show that the common checks see something in a new role, too: `faulty(info, cls, globals())` in its mutants.
+"""
+
+import zlib
+from itertools import count
+from typing import Any, ClassVar
+
+import numpy as np
+from skyband import BackendInfo
+from skyband.arrays import Array
+from skyband.roles import Backend
+
+from skyband_specs.border import arrays_in
+
+Mutant = tuple[BackendInfo, type[Backend], tuple[str, ...]]
+"""A broken backend and the names of the checks that must catch it."""
+
+_INSTANCES = count()
+
+
+class Fault(Backend):
+    """A backend with `extra`, a number that does not belong there, in its state."""
+
+    caught_by: ClassVar[tuple[str, ...]]
+    extra: int = 0
+
+    def before_call(self) -> None:
+        """Happens before each public call that feeds the backend, valid or not."""
+
+    def after_batch(self, arrays: list[Array]) -> None:
+        """Happens after each batch that was taken in, with the arrays it came in."""
+
+    def _state(self) -> dict[str, Array]:
+        return {**super()._state(), "extra": np.array([self.extra])}
+
+    def _load(self, state: Any) -> None:
+        self.extra = int(state["extra"][0])
+        super()._load({name: array for name, array in state.items() if name != "extra"})
+
+
+class NumberedInstance(Fault):
+    """Each backend of a process has a number of its own."""
+
+    caught_by = ("two_backends_agree",)
+
+    def _state(self) -> dict[str, Array]:
+        if not self.extra:
+            self.extra = next(_INSTANCES)
+        return super()._state()
+
+
+class HashSeeded(Fault):
+    """The state depends on builtin hash()."""
+
+    caught_by = ("fresh_process_agrees",)
+
+    def _state(self) -> dict[str, Array]:
+        self.extra = hash("skyband")
+        return super()._state()
+
+
+class CountsSnapshots(Fault):
+    """Being asked leaves a trace."""
+
+    caught_by = ("asking_changes_nothing", "snapshot_leaves_the_backend_alone")
+
+    def _state(self) -> dict[str, Array]:
+        self.extra += 1
+        return super()._state()
+
+
+class CountsBatches(Fault):
+    """The state depends on how the input was cut."""
+
+    caught_by = ("tiny_streams_row_by_row", "seeded_streams_row_by_row", "random_batches")
+
+    def after_batch(self, arrays: list[Array]) -> None:  # noqa: ARG002
+        self.extra += 1
+
+
+class CountsCalls(Fault):
+    """Calls leave a trace before their arguments are looked at."""
+
+    caught_by = ("empty_batches_change_nothing", "bad_input_leaves_no_trace")
+
+    def before_call(self) -> None:
+        self.extra += 1
+
+
+class RestoresNothing(Fault):
+    """A restored backend is an empty one."""
+
+    caught_by = ("restored_is_the_same", "restored_goes_on_as_undisturbed")
+
+    def _load(self, state: Any) -> None:
+        state["extra"]
+
+
+class ReusesSnapshot(Fault):
+    """The next snapshot is written over the last."""
+
+    caught_by = ("snapshot_does_not_change_later",)
+
+    def snapshot(self) -> Any:
+        if not hasattr(self, "_buffer"):
+            self._buffer = bytearray(1 << 22)
+        blob = super().snapshot()
+        self._buffer[: len(blob)] = blob
+        return memoryview(self._buffer)[: len(blob)]
+
+
+class FillsGaps(Fault):
+    """An array that the snapshot lacks is taken as empty."""
+
+    caught_by = ("incomplete_snapshot_is_refused",)
+
+    def _load(self, state: Any) -> None:
+        try:
+            super()._load(state)
+        except KeyError:
+            self.extra = 0
+
+
+class BornWithOne(Fault):
+    """A new backend says that it holds something."""
+
+    caught_by = ("new_backend_is_as_asked",)
+
+    def __len__(self) -> int:
+        return super().__len__() + 1
+
+
+class WritesOverInput(Fault):
+    """The caller's arrays are changed, even those that must not be written to."""
+
+    caught_by = ("input_is_not_changed", "read_only_input_is_taken")
+
+    def after_batch(self, arrays: list[Array]) -> None:
+        for array in arrays:
+            array += 1
+
+
+class KeepsInput(Fault):
+    """The caller's arrays are kept, not copied."""
+
+    caught_by = ("input_is_not_kept",)
+    kept: tuple[Array, ...] = ()
+
+    def after_batch(self, arrays: list[Array]) -> None:
+        self.kept += tuple(arrays)
+
+    def _state(self) -> dict[str, Array]:
+        self.extra = zlib.crc32(b"".join(array.tobytes() for array in self.kept))
+        return super()._state()
+
+
+class Leaks(Fault):
+    """Every row leaves something behind."""
+
+    caught_by = ("steady_stream_holds_steady_memory",)
+    rows: int = 0
+
+    def after_batch(self, arrays: list[Array]) -> None:
+        self.rows += len(arrays[0])
+
+    def __len__(self) -> int:
+        return super().__len__() + self.rows
+
+
+FAULTS: tuple[type[Fault], ...] = (
+    NumberedInstance,
+    HashSeeded,
+    CountsSnapshots,
+    CountsBatches,
+    CountsCalls,
+    RestoresNothing,
+    ReusesSnapshot,
+    FillsGaps,
+    BornWithOne,
+    WritesOverInput,
+    KeepsInput,
+    Leaks,
+)
+
+
+def faulty(info: BackendInfo, cls: type[Backend], into: dict[str, Any]) -> list[Mutant]:
+    """A broken copy of `cls` for each fault, as mutants.
+
+    The classes are also put into the module namespace `into`, where a fresh process looks for them by name.
+    """
+    made = [_with(fault, cls, into["__name__"]) for fault in FAULTS]
+    into.update({mutant.__name__: mutant for mutant in made})
+    return [(info, mutant, fault.caught_by) for mutant, fault in zip(made, FAULTS, strict=True)]
+
+
+def _with(fault: type[Fault], cls: type[Backend], module: str) -> type[Backend]:
+    inner = next(name for name in ("_update", "_append") if hasattr(cls, name))
+    outer = inner.removeprefix("_")
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.before_call()
+        return getattr(super(mutant, self), outer)(*args, **kwargs)
+
+    def batch(self: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = getattr(super(mutant, self), inner)(*args, **kwargs)
+        self.after_batch(arrays_in(args, kwargs))
+        return answer
+
+    body = {"__module__": module, "__doc__": fault.__doc__, outer: call, inner: batch}
+    mutant = type(fault.__name__, (fault, cls), body)
+    return mutant

@@ -1,0 +1,66 @@
+"""What a workload of top-k queries answers and must remember, by definition."""
+
+from collections.abc import Sequence
+
+from attrs import field, frozen
+from skyband.roles import TopKQuery
+
+Row = tuple[int, int, float]
+"""(time, object, score); a row's place in its list is its arrival."""
+
+Answered = tuple[int, int, tuple[int, ...], tuple[float, ...]]
+"""(at, query, objects, scores)"""
+
+ALWAYS = -(2**63)
+
+
+@frozen
+class Workload:
+    """Queries, and since when each runs: it answers only over windows that begin at `since` or later."""
+
+    queries: Sequence[TopKQuery]
+    since: Sequence[int] = field()
+
+    @since.default
+    def _from_the_start(self) -> Sequence[int]:
+        return [ALWAYS] * len(self.queries)
+
+
+def answers(workload: Workload, rows: Sequence[Row], after: int, until: int) -> list[Answered]:
+    """Every answer with after < at <= until, in order of (at, query), given all rows before each moment."""
+    found = []
+    for number, (query, since) in enumerate(zip(workload.queries, workload.since, strict=True)):
+        for at in moments(query, after, until):
+            if at - query.window >= since:
+                best = top(rows, at - query.window, at, query.k)
+                objects = tuple(rows[arrival][1] for arrival in best)
+                found.append((at, number, objects, tuple(rows[arrival][2] for arrival in best)))
+    return sorted(found, key=lambda answer: answer[:2])
+
+
+def moments(query: TopKQuery, after: int, until: int) -> range:
+    """The moments T = phase + j·slide with after < T <= until."""
+    first = after + 1 + (query.phase - after - 1) % query.slide
+    return range(first, until + 1, query.slide)
+
+
+def top(rows: Sequence[Row], start: int, end: int, k: int) -> list[int]:
+    """The arrivals of the best k rows with start <= time < end: score descending, object ascending, then arrival."""
+    inside = [arrival for arrival, (time, _, _) in enumerate(rows) if start <= time < end]
+    return sorted(inside, key=lambda arrival: (-rows[arrival][2], rows[arrival][1], arrival))[:k]
+
+
+def retained(workload: Workload, rows: Sequence[Row], now: int) -> set[int]:
+    """The arrivals of the least set that answers every moment after `now` whatever comes.
+
+    The union over the views, that is the starts s of windows yet to be answered, of the top K(s) of the rows
+    since s, K(s) being the largest k among the queries that will answer over that window.
+    """
+    largest: dict[int, int] = {}
+    for query, since in zip(workload.queries, workload.since, strict=True):
+        latest = max((time for time, _, _ in rows), default=now)
+        for at in moments(query, now, latest + query.window):
+            if at - query.window >= since:
+                largest[at - query.window] = max(largest.get(at - query.window, 0), query.k)
+    everything = max((time for time, _, _ in rows), default=0) + 1
+    return {arrival for start, k in largest.items() for arrival in top(rows, start, everything, k)}

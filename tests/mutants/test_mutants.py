@@ -1,0 +1,48 @@
+"""The checks see: every broken backend is caught by those it names, and every check catches at least one."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from skyband_specs.checks import checks_for
+from skyband_specs.report import FAILED
+from skyband_specs.runner import subject, verify_subject
+
+MODULES = sorted(path for path in Path(__file__).parent.glob("*.py") if not path.name.startswith("test_"))
+
+
+def load(path):
+    name = f"skyband_mutants_{path.stem}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+ROLES = {path.stem.replace("_", "-"): load(path) for path in MODULES}
+REFERENCES = [(info, cls) for module in ROLES.values() for info, cls in module.REFERENCES]
+MUTANTS = [(info, cls, name) for module in ROLES.values() for info, cls, names in module.MUTANTS for name in names]
+
+
+@pytest.mark.parametrize(("info", "cls"), REFERENCES, ids=[f"{info.role}-{cls.__name__}" for info, cls in REFERENCES])
+def test_reference_passes_every_check(info, cls):
+    report = verify_subject(subject(info, cls))
+    assert report.ok, report.text()
+
+
+@pytest.mark.parametrize(
+    ("info", "cls", "name"), MUTANTS, ids=[f"{info.role}-{cls.__name__}-{name}" for info, cls, name in MUTANTS]
+)
+def test_mutant_is_caught(info, cls, name):
+    check = next(check for check in checks_for(info.role) if check.name == name)
+    result = subject(info, cls).run(check)
+    assert result.outcome == FAILED, f"{cls.__name__} ({cls.__doc__}) came through {name}: {result}"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_check_catches_a_mutant(role):
+    caught_by = {name for _, _, names in ROLES[role].MUTANTS for name in names}
+    assert caught_by == {check.name for check in checks_for(role)}
