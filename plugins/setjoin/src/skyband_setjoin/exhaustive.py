@@ -1,0 +1,100 @@
+# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+"""The loop of the two rankers without an index, in compiled code: each set meets the whole window."""
+
+from typing import Any
+
+import numpy as np
+from attrs import define
+from numba import njit
+from skyband import sweep
+from skyband.arrays import Int8, Int64
+from skyband.sweep import FOREVER_AGO, PENDING, SIZE, Band
+
+from skyband_setjoin import sets as window
+from skyband_setjoin.ranker import StockRanker
+from skyband_setjoin.sets import FIRST, NEXT
+from skyband_setjoin.similarity import similarity
+
+
+@njit(cache=True)
+def take(sets, band, rule, own, times, offsets, tokens, sides):
+    """Take in a batch; returns (sets, band) to go on with.
+
+    rule: int64[4]: similarity kind, whether the skyband is recomputed, sides, length (negative: counts rows).
+    """
+    kind, afresh, two = rule[0], rule[1] == 1, rule[2] == 2
+    length, rows = abs(rule[3]), rule[3] < 0
+    scratch = np.empty(max(1, len(tokens)), np.int64)
+    for row in range(len(times)):
+        now = times[row] + rows
+        horizon = now - length if now >= FOREVER_AGO + length else FOREVER_AGO
+        window.expire(sets, horizon)
+        sweep.advance(band, horizon)
+        size, signature = window.normalise(tokens[offsets[row] : offsets[row + 1]], scratch)
+        marks, records = sets.marks, sets.records
+        side = np.int64(sides[row])
+        for met in range(marks[FIRST], marks[NEXT]):
+            record = records[met & (len(records) - 1)]
+            if two and record.side == side:
+                continue
+            common = window.overlap(sets, record, scratch, size)
+            if common == 0:
+                continue
+            score = similarity(kind, own, common, size, record.size)
+            left, right = (marks[NEXT], met) if two and side == 0 else (met, marks[NEXT])
+            if sweep.admits(band, score, record.time, left, right):
+                if sweep.is_full(band):
+                    band = sweep.flush(band)
+                sweep.add(band, score, record.time, left, right)
+        if afresh:
+            band = _all_pending(band)
+        band = sweep.flush(band)
+        sets = window.append(sets, times[row], side, scratch, size, signature)
+    return window.trim(sets), band
+
+
+@njit(cache=True)
+def _all_pending(band):
+    """Forget which items are the skyband: all wait to be sorted and cleaned up again."""
+    counts = band.counts
+    n, b = counts[SIZE], counts[PENDING]
+    buffer = np.empty(max(n + b, len(band.buffer)), band.buffer.dtype)
+    buffer[:b] = band.buffer[:b]
+    buffer[b : n + b] = band.items[:n]
+    counts[SIZE] = 0
+    counts[PENDING] = n + b
+    return Band(counts, band.items, band.order, band.ends, buffer)
+
+
+@njit(cache=True)
+def load(sets, times, offsets, tokens, sides):
+    """Put sets of normalised tokens back into an empty window."""
+    scratch = np.empty(max(1, len(tokens)), np.int64)
+    for row in range(len(times)):
+        size, signature = window.normalise(tokens[offsets[row] : offsets[row + 1]], scratch)
+        sets = window.append(sets, times[row], np.int64(sides[row]), scratch, size, signature)
+    return sets
+
+
+@define(eq=False)
+class Exhaustive(StockRanker):
+    """A ranker that compares each new set with every set in the window."""
+
+    def _rule(self) -> Int64:
+        length = self._length() if self.by == "time" else -self._length()
+        return np.array([self._kind, self._afresh(), self.sides, length], np.int64)
+
+    def _afresh(self) -> bool:
+        """Whether the stock is computed from scratch for each arrival."""
+        raise NotImplementedError
+
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
+        taken: Any = take(self._sets, self._stock.band, self._rule(), self._own, times, offsets, tokens, sides)
+        self._sets, self._stock.band = taken
+
+    def _advance(self, now: int) -> None:
+        window.expire(self._sets, self._horizon(now))
+        self._sets = window.trim(self._sets)
+
+    def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
+        self._sets = load(window.new(first), times, offsets, tokens, sides)

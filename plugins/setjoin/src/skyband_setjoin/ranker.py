@@ -1,0 +1,108 @@
+"""What the three rankers share: the window's sets, a stock of pairs, the clock, answers and snapshots."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Float64, Int8, Int64
+from skyband.roles import PairRanker
+from skyband.sweep import FOREVER_AGO, KSkyband
+
+from skyband_setjoin import sets as window
+from skyband_setjoin.sets import FIRST, NEXT, Sets
+from skyband_setjoin.similarity import resolve
+
+_LONGEST = 2**63 - 1
+
+
+@define(eq=False)
+class StockRanker(PairRanker):
+    """Answers from a stock of pairs: items with expiry = time of the older set, tie = left, key = right."""
+
+    _kind: int = field(init=False)
+    _own: Any = field(init=False)
+    _sets: Sets = field(init=False)
+    _stock: KSkyband = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._kind, self._own = resolve(self.similarity)
+        self._sets = window.new()
+        self._stock = KSkyband(self._kept())
+
+    def _kept(self) -> int:
+        """How many pairs have to dominate one for it to be let go."""
+        return self.k
+
+    def _length(self) -> int:
+        return min(self.window, _LONGEST)
+
+    def _horizon(self, now: int) -> int:
+        """The time from which on sets are valid at `now`."""
+        return max(now - self._length(), FOREVER_AGO)
+
+    def top(self) -> tuple[Int64, Int64, Float64]:
+        """The k most similar pairs at `now`; O(k) after the pairs found since the last answer are merged in."""
+        if self._now is None:
+            best = self._stock.topk(0)
+        else:
+            best = self._answer(self._horizon(self._now))
+        return best["tie"].copy(), best["key"].copy(), best["score"].copy()
+
+    def _answer(self, horizon: int) -> Array:
+        self._stock.advance(horizon)
+        return self._stock.topk(self.k, horizon)
+
+    def _settle(self) -> None:
+        if self._now is not None:
+            self._stock.advance(self._horizon(self._now))
+        self._stock.flush()
+
+    def __len__(self) -> int:
+        """Pairs in the stock."""
+        self._settle()
+        return len(self._stock)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the window's sets and the stock, slack included."""
+        return sum(array.nbytes for array in self._sets) + self._stock.nbytes
+
+    def _state(self) -> dict[str, Array]:
+        """The valid sets, oldest first, and the pairs of the flushed stock, best first."""
+        self._settle()
+        records, tokens = self._valid()
+        stock = self._stock.items()
+        return {
+            "now": np.array([] if self._now is None else [self._now], np.int64),
+            "seen": np.array([self._seen], np.int64),
+            "times": records["time"],
+            "sizes": records["size"],
+            "sides": records["side"].astype(np.int8),
+            "tokens": tokens,
+            "left": stock["tie"],
+            "right": stock["key"],
+            "similarities": stock["score"],
+        }
+
+    def _valid(self) -> tuple[Array, Int64]:
+        """The records of the valid sets and all their tokens, oldest first."""
+        first, last = int(self._sets.marks[FIRST]), int(self._sets.marks[NEXT])
+        records: Array = self._sets.records[np.arange(first, last) & (len(self._sets.records) - 1)]
+        begin = int(records["start"][0]) if len(records) else 0
+        places = np.arange(begin, begin + int(records["size"].sum()))
+        return records, self._sets.tokens[places & (len(self._sets.tokens) - 1)]
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._now = int(state["now"][0]) if len(state["now"]) else None
+        self._seen = int(state["seen"][0])
+        first = self._seen - len(state["times"])
+        offsets = np.concatenate(([0], np.cumsum(state["sizes"])))
+        self._refill(first, np.array(state["times"]), offsets, np.array(state["tokens"]), np.array(state["sides"]))
+        older = np.minimum(state["left"], state["right"]) - first
+        self._stock.add(state["similarities"], state["times"][older], state["left"], state["right"])
+        self._settle()
+
+    def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
+        """Take back the sets of a snapshot, the oldest of which is number `first`."""
+        raise NotImplementedError

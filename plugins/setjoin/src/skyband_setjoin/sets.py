@@ -1,0 +1,158 @@
+# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+"""The sets in the window, in compiled code: two power-of-two rings, one of sets and one of their tokens."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+SET = np.dtype(
+    [
+        ("time", np.int64),
+        ("start", np.int64),
+        ("size", np.int64),
+        ("signature", np.uint64),
+        ("stamp", np.int64),
+        ("perfect", np.int64),
+        ("side", np.int64),
+    ]
+)
+"""A set: where its tokens begin, and 64 bits one of which each token sets.
+
+stamp: the set that met it last; perfect: later sets that are as similar to it as any can be.
+"""
+
+FIRST, NEXT, TOKENS = range(3)
+LEAST = 16
+
+
+class Sets(NamedTuple):
+    """Sets FIRST to NEXT − 1 of the stream, set i in records[i & mask].
+
+    marks:   int64[3], indexed by FIRST, NEXT, TOKENS (tokens ever stored: the next set's start)
+    records: SET[power of two]
+    tokens:  int64[power of two], a set's tokens ascending and distinct at start, start + 1, … & mask
+    """
+
+    marks: Any
+    records: Any
+    tokens: Any
+
+
+def new(first: int = 0) -> Sets:
+    """An empty window whose next set is number `first`."""
+    return Sets(np.array([first, first, 0], np.int64), np.zeros(LEAST, SET), np.zeros(LEAST, np.int64))
+
+
+@njit(cache=True)
+def normalise(tokens, scratch):
+    """Write the distinct tokens into `scratch` (at least as long), ascending; returns their number and signature."""
+    size = len(tokens)
+    for i in range(size):
+        scratch[i] = tokens[i]
+    if size > 48:
+        scratch[:size].sort()
+    else:
+        for i in range(1, size):
+            moving = scratch[i]
+            j = i
+            while j > 0 and scratch[j - 1] > moving:
+                scratch[j] = scratch[j - 1]
+                j -= 1
+            scratch[j] = moving
+    distinct = 0
+    signature = np.uint64(0)
+    for i in range(size):
+        if i == 0 or scratch[i] != scratch[distinct - 1]:
+            scratch[distinct] = scratch[i]
+            distinct += 1
+            signature |= np.uint64(1) << (mixed(scratch[i]) >> np.uint64(58))
+    return distinct, signature
+
+
+@njit(cache=True)
+def mixed(token):
+    """64 bits from a token, the high ones the best; tokens may be small numbers as well as hashes."""
+    x = np.uint64(token)
+    x = (x ^ (x >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return x ^ (x >> np.uint64(29))
+
+
+@njit(cache=True)
+def append(sets, time, side, tokens, size, signature):
+    """Add a set of `size` normalised tokens; returns the sets to go on with."""
+    marks, records, ring = sets.marks, sets.records, sets.tokens
+    if marks[NEXT] - marks[FIRST] == len(records):
+        records = _moved(records, marks[FIRST], marks[NEXT], 2 * len(records))
+    held = marks[TOKENS] - _oldest_token(sets)
+    if held + size > len(ring):
+        room = len(ring)
+        while room < held + size:
+            room *= 2
+        ring = _moved(ring, marks[TOKENS] - held, marks[TOKENS], room)
+    record = records[marks[NEXT] & (len(records) - 1)]
+    record.time = time
+    record.start = marks[TOKENS]
+    record.size = size
+    record.signature = signature
+    record.stamp = -1
+    record.perfect = 0
+    record.side = side
+    mask = len(ring) - 1
+    for i in range(size):
+        ring[(marks[TOKENS] + i) & mask] = tokens[i]
+    marks[TOKENS] += size
+    marks[NEXT] += 1
+    return Sets(marks, records, ring)
+
+
+@njit(cache=True)
+def expire(sets, horizon):
+    """Forget the sets older than `horizon`."""
+    marks, records = sets.marks, sets.records
+    while marks[FIRST] < marks[NEXT] and records[marks[FIRST] & (len(records) - 1)].time < horizon:
+        marks[FIRST] += 1
+
+
+@njit(cache=True)
+def trim(sets):
+    """Give memory back after a burst: rings of which less than an eighth is used shrink to a quarter."""
+    marks, records, ring = sets.marks, sets.records, sets.tokens
+    if len(records) > LEAST and 8 * (marks[NEXT] - marks[FIRST]) < len(records):
+        records = _moved(records, marks[FIRST], marks[NEXT], max(len(records) // 4, LEAST))
+    oldest = _oldest_token(sets)
+    if len(ring) > LEAST and 8 * (marks[TOKENS] - oldest) < len(ring):
+        ring = _moved(ring, oldest, marks[TOKENS], max(len(ring) // 4, LEAST))
+    return Sets(marks, records, ring)
+
+
+@njit(cache=True)
+def overlap(sets, record, tokens, size):
+    """How many of the `size` normalised tokens the set of `record` has too."""
+    ring = sets.tokens
+    mask = len(ring) - 1
+    i, j, common = 0, record.start, 0
+    stop = record.start + record.size
+    while i < size and j < stop:
+        mine, other = tokens[i], ring[j & mask]
+        common += mine == other
+        i += mine <= other
+        j += other <= mine
+    return common
+
+
+@njit(cache=True)
+def _oldest_token(sets):
+    marks, records = sets.marks, sets.records
+    if marks[FIRST] == marks[NEXT]:
+        return marks[TOKENS]
+    return records[marks[FIRST] & (len(records) - 1)].start
+
+
+@njit(cache=True)
+def _moved(ring, start, stop, room):
+    larger = np.empty(room, ring.dtype)
+    old, new = len(ring) - 1, room - 1
+    for i in range(start, stop):
+        larger[i & new] = ring[i & old]
+    return larger

@@ -1,0 +1,69 @@
+"""SWOOP: the k most similar pairs from inverted lists and a minimal stock."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Int8, Int64
+from skyband.parameters import choice
+
+from skyband_setjoin import index as lists
+from skyband_setjoin import sets as window
+from skyband_setjoin import swoop_kernels as kernels
+from skyband_setjoin.index import Index
+from skyband_setjoin.ranker import StockRanker
+
+
+@define(eq=False)
+class Swoop(StockRanker):
+    """Looks only at sets that share a token and may still get into an answer; the default.
+
+    Parameters: k, window, similarity, sides, by, as for every pair ranker; order, the order in which the lists
+    of a set's tokens are walked: "shortest" list first, or the token "first-seen" last. It changes the speed only.
+    Complexity: a binary search and a short scan for each token of a set; its speed hardly depends on the window.
+    Retained: the minimal stock, about k (1 + ln(w² / 2k)) pairs without ties and at most k·w; the index has one
+    entry a token of a valid set.
+
+    >>> ranker = Swoop(k=2, window=10)
+    >>> ranker.update([0, 1, 2], [0, 2, 4, 7], [1, 2, 1, 3, 1, 2, 3])
+    >>> ranker.top()
+    (array([0, 1]), array([2, 2]), array([0.66666667, 0.66666667]))
+
+    Source: SWOOP, sections 5 and 6; what differs, and why, is said in swoop_kernels.
+    """
+
+    name: ClassVar[str] = "swoop"
+
+    order: str = choice(
+        "shortest", "first-seen", default="shortest", kw_only=True, help="which token's list is walked first"
+    )
+
+    _index: Index = field(init=False)
+    _older: Int64 = field(init=False)
+    _rule: Int64 = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._index = lists.new()
+        self._older = np.zeros(1, np.int64)
+        order = kernels.SHORTEST if self.order == "shortest" else kernels.FIRST_SEEN
+        length = self._length() if self.by == "time" else -self._length()
+        self._rule = np.array([self._kind, order, self.sides, length], np.int64)
+
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
+        taken: Any = kernels.take(
+            self._sets, self._index, self._stock.band, self._older, self._rule, self._own, times, offsets, tokens, sides
+        )
+        self._sets, self._index, self._stock.band, self._older = taken
+
+    def _advance(self, now: int) -> None:
+        self._index = lists.trim(kernels.expire(self._sets, self._index, self._horizon(now)))
+        self._sets = window.trim(self._sets)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the window's sets, the index and the stock, slack included."""
+        return super().nbytes + sum(array.nbytes for array in self._index) + self._older.nbytes
+
+    def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
+        self._sets, self._index = kernels.load(window.new(first), lists.new(), times, offsets, tokens, sides)
