@@ -5,6 +5,8 @@ from skyband import spark
 counts = requests.transform(spark.apply, query, backends={"sketch": "k-skb"})
 """
 
+import os
+import sys
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -39,6 +41,8 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     Raises EngineError where Java is missing or too old, saying how to get it.
     """
     require_java()
+    if str(settings.get("spark.master", "local")).startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run what the driver runs, not PATH's python3
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name)

@@ -1,4 +1,4 @@
-"""Java, which Spark needs and Python cannot install: looked for before Spark is, so that its absence has a plain message."""
+"""Java, which Spark needs and Python cannot install: looked for first, so that its absence has a plain message."""
 
 import os
 import re

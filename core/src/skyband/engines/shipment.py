@@ -1,6 +1,7 @@
 """What travels from the driver to the executors: a query with its backends resolved, and who made it."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -22,13 +23,14 @@ PACKED = pa.schema(
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("first", pa.int64(), nullable=False),
         pa.field("latest", pa.int64(), nullable=True),
-        pa.field("dropped", pa.list_(pa.int64()), nullable=False),
+        pa.field("dropped", pa.list_(pa.int64()), nullable=True),
         pa.field("frame", pa.binary(), nullable=True),
     ]
 )
-"""A frame as one row: its shard, its earliest time, the latest time its task has seen, and the rows left out by reason.
+"""A frame as one row: its shard and earliest time.
 
-Every task sends each shard one row without a frame, last, so that all shards learn how far time has come.
+Every task ends by sending each shard a row without a frame that says how far time has come in the task, and one
+shard how many rows were left out, by reason.
 """
 
 AT_THE_END = np.iinfo(np.int64).max
@@ -36,7 +38,7 @@ AT_THE_END = np.iinfo(np.int64).max
 
 @frozen
 class Shipment:
-    """A bound query as plain data. Backends are named `module:Class`, so executors need the code but no entry points."""
+    """A bound query as plain data. Backends are named `module:Class`: executors need the code, not entry points."""
 
     query: Query
     bindings: Mapping[str, Binding]
@@ -55,31 +57,32 @@ class Shipment:
     def pack(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Source batches as packed frames, each batch cut by shard and sorted by time. Runs where the rows are."""
         latest: int | None = None
-        dropped = np.zeros(len(self.query.leaves_out), np.int64)
+        left_out: Counter[str] = Counter()
         for batch in batches:
             encoded = encode(self.query, batch)
-            dropped += [encoded.dropped.get(reason, 0) for reason in self.query.leaves_out]
+            left_out.update(encoded.dropped)
             if len(encoded.frame):
                 last = int(encoded.frame.column(frames.TIME).to_numpy().max())
                 latest = last if latest is None else max(latest, last)
-                yield _packed(self._cut(encoded.frame), latest, np.zeros_like(dropped))
-        ticks = [(shard, AT_THE_END, None) for shard in range(self.shards)]
-        nothing = np.zeros_like(dropped)
-        yield _packed(ticks[:1], latest, dropped)
-        yield _packed(ticks[1:], latest, nothing)
+                yield pa.RecordBatch.from_pylist(self._cut(encoded.frame), schema=PACKED)
+        closing = {"first": AT_THE_END, "latest": latest, "dropped": None, "frame": None}
+        ticks: list[dict[str, Any]] = [{**closing, "shard": shard} for shard in range(self.shards)]
+        ticks[0]["dropped"] = [left_out[reason] for reason in self.query.leaves_out]
+        yield pa.RecordBatch.from_pylist(ticks, schema=PACKED)
 
-    def _cut(self, frame: pa.RecordBatch) -> list[tuple[int, int, bytes | None]]:
-        """The rows of a frame by shard: (shard, earliest time, Arrow bytes)."""
+    def _cut(self, frame: pa.RecordBatch) -> list[dict[str, Any]]:
+        """The rows of a frame by shard, each shard's as one packed row."""
         times = frame.column(frames.TIME).to_numpy()
         if self.shards == 1:
-            return [(0, int(times.min()), frames.to_bytes(frame))]
+            return [{"shard": 0, "first": int(times.min()), "frame": frames.to_bytes(frame)}]
         shards = self._shard_of(frame)
         order = np.argsort(shards, kind="stable")
         cuts = np.searchsorted(shards[order], np.arange(self.shards + 1))
-        pieces: list[tuple[int, int, bytes | None]] = []
+        pieces = []
         for shard in np.flatnonzero(cuts[1:] > cuts[:-1]).tolist():
             rows = order[cuts[shard] : cuts[shard + 1]]
-            pieces.append((shard, int(times[rows].min()), frames.to_bytes(frame.take(pa.array(rows)))))
+            piece = frames.to_bytes(frame.take(pa.array(rows)))
+            pieces.append({"shard": shard, "first": int(times[rows].min()), "frame": piece})
         return pieces
 
     def _shard_of(self, frame: pa.RecordBatch) -> UInt64:
@@ -87,12 +90,19 @@ class Shipment:
         return (hashes.view(np.uint64) >> np.uint64(32)) % np.uint64(self.shards)
 
 
-def _packed(pieces: list[tuple[int, int, bytes | None]], latest: int | None, dropped: Any) -> pa.RecordBatch:
-    rows = [
-        {"shard": shard, "first": first, "latest": latest, "dropped": dropped.tolist(), "frame": data}
-        for shard, first, data in pieces
-    ]
-    return pa.RecordBatch.from_pylist(rows, schema=PACKED)
+class Ends:
+    """What the closing rows of all tasks say together: the latest time, and the rows left out by reason."""
+
+    def __init__(self, reasons: int) -> None:
+        self.latest: int | None = None
+        self.dropped = [0] * reasons
+
+    def add(self, latest: int | None, dropped: Sequence[int] | None) -> None:
+        """Take in one packed row."""
+        if latest is not None:
+            self.latest = latest if self.latest is None else max(self.latest, latest)
+        if dropped is not None:
+            self.dropped = [held + int(more) for held, more in zip(self.dropped, dropped, strict=True)]
 
 
 def _same_plugin(binding: Binding) -> None:
@@ -102,6 +112,5 @@ def _same_plugin(binding: Binding) -> None:
         load_class(binding.info)  # reached by a path without metadata: the class itself is what counts
         return
     if here != binding.version:
-        raise PluginError(
-            f"{binding.info.key}: the driver runs {binding.distribution} {binding.version}, this executor {here}: use one"
-        )
+        driver = f"{binding.distribution} {binding.version}"
+        raise PluginError(f"{binding.info.key}: the driver runs {driver}, this executor {here}: use one")

@@ -1,4 +1,4 @@
-"""Spark batch: pack where the rows are, shuffle frames by shard, run one operator a shard over frames in order of time."""
+"""Spark batch: pack where the rows are, shuffle frames by shard, run one operator a shard in order of time."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from skyband import frames
 from skyband.engines import results
-from skyband.engines.shipment import AT_THE_END, PACKED, Shipment
+from skyband.engines.shipment import PACKED, Ends, Shipment
 
 
 def run(df: Any, shipment: Shipment) -> Any:
@@ -36,17 +36,14 @@ def run(df: Any, shipment: Shipment) -> Any:
 
 def _operate(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     operator = shipment.operator()
-    latest: int | None = None
-    dropped = [0] * len(shipment.query.leaves_out)
+    end = Ends(len(shipment.query.leaves_out))
     for batch in batches:
         for row in batch.to_pylist():
-            if row["latest"] is not None:
-                latest = row["latest"] if latest is None else max(latest, row["latest"])
-            dropped = [held + more for held, more in zip(dropped, row["dropped"], strict=True)]
-            if row["first"] < AT_THE_END:
+            if row["frame"] is not None:
                 yield results.answer_rows(shipment, operator.advance(row["first"]))
                 operator.add(frames.from_bytes(row["frame"]))
-    if latest is not None:
-        yield results.answer_rows(shipment, operator.finish(latest))
-    metrics = results.with_metrics(shipment, operator.take_metrics(), dropped, 0, latest)
+            end.add(row["latest"], row["dropped"])
+    if end.latest is not None:
+        yield results.answer_rows(shipment, operator.finish(end.latest))
+    metrics = results.with_metrics(shipment, operator.take_metrics(), end.dropped, 0, end.latest)
     yield results.metrics_row(shipment, metrics)

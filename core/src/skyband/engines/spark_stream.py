@@ -12,7 +12,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from skyband import frames
 from skyband.engines import results
-from skyband.engines.shipment import PACKED, Shipment
+from skyband.engines.shipment import PACKED, Ends, Shipment
 from skyband.errors import SnapshotError
 from skyband.operator import Operator
 
@@ -48,7 +48,7 @@ def _unpacked(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator
             yield frames.from_bytes(row["metrics"])
 
 
-class _Shard(StatefulProcessor):
+class _Shard(StatefulProcessor):  # type: ignore[misc]
     """Hosts the operator of one shard.
 
     State: a head (the token, length and shard count of the last snapshot) and its bytes in chunks. An operator
@@ -65,19 +65,16 @@ class _Shard(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803, ARG002
         operator, written = self._take()
-        latest: int | None = None
-        dropped = [0] * len(self._shipment.query.leaves_out)
+        end = Ends(len(self._shipment.query.leaves_out))
         for packed in rows:
             for row in packed.itertuples(index=False):
-                if not pd.isna(row.latest):
-                    latest = int(row.latest) if latest is None else max(latest, int(row.latest))
-                dropped = [held + int(more) for held, more in zip(dropped, row.dropped, strict=True)]
                 if row.frame is not None:
                     operator.add(frames.from_bytes(row.frame))
+                end.add(None if pd.isna(row.latest) else int(row.latest), row.dropped)
         delay = self._shipment.query.delay.length
-        answers = operator.advance(latest - delay) if latest is not None else None
+        answers = operator.advance(end.latest - delay) if end.latest is not None else None
         size = self._keep(operator, written)
-        metrics = results.with_metrics(self._shipment, operator.take_metrics(), dropped, size, operator.watermark)
+        metrics = results.with_metrics(self._shipment, operator.take_metrics(), end.dropped, size, operator.watermark)
         turn = {
             "shard": [int(key[0])],
             "answers": [results.pack_answers(answers) if answers is not None else None],

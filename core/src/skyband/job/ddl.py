@@ -1,0 +1,125 @@
+"""Schemas as Spark writes them ("ts TIMESTAMP, client STRING"), read without Spark."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from skyband.errors import suggest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ZONE = "UTC"
+"""The zone of TIMESTAMP: that of the session, which `skyband.spark.session` sets."""
+
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    "boolean": lambda pa: pa.bool_(),
+    "byte": lambda pa: pa.int8(),
+    "tinyint": lambda pa: pa.int8(),
+    "short": lambda pa: pa.int16(),
+    "smallint": lambda pa: pa.int16(),
+    "int": lambda pa: pa.int32(),
+    "integer": lambda pa: pa.int32(),
+    "long": lambda pa: pa.int64(),
+    "bigint": lambda pa: pa.int64(),
+    "float": lambda pa: pa.float32(),
+    "real": lambda pa: pa.float32(),
+    "double": lambda pa: pa.float64(),
+    "string": lambda pa: pa.string(),
+    "varchar": lambda pa: pa.string(),
+    "char": lambda pa: pa.string(),
+    "binary": lambda pa: pa.binary(),
+    "date": lambda pa: pa.date32(),
+    "timestamp": lambda pa: pa.timestamp("us", ZONE),
+    "timestamp_ltz": lambda pa: pa.timestamp("us", ZONE),
+    "timestamp_ntz": lambda pa: pa.timestamp("us"),
+}
+_NESTED = ("array", "map", "struct", "decimal")
+_TOKEN = re.compile(r"`(?P<quoted>[^`]+)`|(?P<word>\w+)|(?P<mark>[<>(),:])|(?P<space>\s+)|(?P<other>.)")
+
+
+def parse_ddl(text: str) -> "pa.Schema":
+    """The Arrow schema of a Spark schema. Raises ValueError saying what is wrong with it."""
+    import pyarrow as pa
+
+    tokens = _Tokens(text)
+    fields = _fields(pa, tokens, end="")
+    if not fields:
+        raise ValueError('names no column; write columns and types, such as "ts TIMESTAMP, client STRING"')
+    return pa.schema(fields)
+
+
+class _Tokens:
+    def __init__(self, text: str) -> None:
+        found = [match for match in _TOKEN.finditer(text) if match.lastgroup != "space"]
+        strange = [match.group() for match in found if match.lastgroup == "other"]
+        if strange:
+            raise ValueError(f"cannot read {strange[0]!r} in {text!r}")
+        self._words = [match.group("quoted") or match.group() for match in found]
+        self._text = text
+
+    def peek(self) -> str:
+        return self._words[0] if self._words else ""
+
+    def take(self, wanted: str = "") -> str:
+        word = self.peek()
+        if (wanted and word != wanted) or not word:
+            raise ValueError(f"expected {wanted or 'a word'!r}, found {word or 'the end'!r} in {self._text!r}")
+        return self._words.pop(0)
+
+    def skip(self, word: str) -> bool:
+        found = self.peek().lower() == word
+        if found:
+            self._words.pop(0)
+        return found
+
+
+def _fields(pa: Any, tokens: _Tokens, end: str) -> list[Any]:
+    fields: list[Any] = []
+    while tokens.peek() != end:
+        if fields:
+            tokens.take(",")
+        name = tokens.take()
+        tokens.skip(":")
+        kind = _type(pa, tokens)
+        nullable = not (tokens.skip("not") and tokens.skip("null"))
+        fields.append(pa.field(name, kind, nullable))
+    return fields
+
+
+def _type(pa: Any, tokens: _Tokens) -> Any:
+    word = tokens.take().lower()
+    if word == "array":
+        tokens.take("<")
+        item = _type(pa, tokens)
+        tokens.take(">")
+        return pa.list_(item)
+    if word == "map":
+        tokens.take("<")
+        key = _type(pa, tokens)
+        tokens.take(",")
+        value = _type(pa, tokens)
+        tokens.take(">")
+        return pa.map_(key, value)
+    if word == "struct":
+        tokens.take("<")
+        fields = _fields(pa, tokens, end=">")
+        tokens.take(">")
+        return pa.struct(fields)
+    numbers = _numbers(tokens)
+    if word in ("decimal", "numeric"):
+        return pa.decimal128(*(numbers or (10, 0)))
+    if word not in _PLAIN:
+        raise ValueError(f"unknown type {word!r}; {suggest(word, [*_PLAIN, *_NESTED])}")
+    return _PLAIN[word](pa)
+
+
+def _numbers(tokens: _Tokens) -> tuple[int, ...]:
+    if tokens.peek() != "(":
+        return ()
+    tokens.take("(")
+    found = [int(tokens.take())]
+    while tokens.skip(","):
+        found.append(int(tokens.take()))
+    tokens.take(")")
+    return tuple(found)

@@ -1,0 +1,163 @@
+"""What a job is: the tables of its file as classes whose fields are the keys."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import NOTHING, define, evolve
+
+from skyband.durations import parse
+from skyband.errors import suggest
+from skyband.job.ddl import parse_ddl
+from skyband.parameters import checked, choice, flag
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from skyband.queries.query import Query
+
+ENGINES = ("spark", "local")
+FILE_FORMATS = ("parquet", "csv", "json", "orc", "text", "avro", "arrow")
+KNOWN_FORMATS = (*FILE_FORMATS, "console", "delta", "iceberg", "jdbc", "kafka", "memory", "noop", "rate", "socket")
+MODES = ("append", "errorifexists", "ignore", "overwrite")
+AVAILABLE_NOW = "available-now"
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def _format_problem(value: Any) -> str | None:
+    if not isinstance(value, str) or not value:
+        return f"must be the name of a format, such as parquet (got {value!r})"
+    # Spark has formats of its plugins too, so only what is nearly a name we know is taken for a slip.
+    if value not in KNOWN_FORMATS and difflib.get_close_matches(value.lower(), KNOWN_FORMATS, 1, 0.75):
+        return f"unknown format {value!r}; {suggest(value.lower(), KNOWN_FORMATS)}"
+    return None
+
+
+def _text_problem(value: Any) -> str | None:
+    return None if isinstance(value, str) and value else f"must be text (got {value!r})"
+
+
+def _schema_problem(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return f'must be columns and types, such as "ts TIMESTAMP, client STRING" (got {value!r})'
+    try:
+        parse_ddl(value)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _select_problem(value: Any) -> str | None:
+    if isinstance(value, tuple) and value and all(isinstance(entry, str) and entry for entry in value):
+        return None
+    return f'must be SQL expressions, such as ["CAST(value AS STRING) AS client"] (got {value!r})'
+
+
+def _options_problem(value: Any) -> str | None:
+    if not isinstance(value, Mapping):
+        return f"must be a table such as {{ header = true }} (got {value!r})"
+    wrong = [name for name, entry in value.items() if not isinstance(entry, str | int | float | bool)]
+    return f"{wrong[0]}: must be text, a number, true or false (got {value[wrong[0]]!r})" if wrong else None
+
+
+def _trigger_problem(value: Any) -> str | None:
+    if value == AVAILABLE_NOW:
+        return None
+    try:
+        length = parse(value)
+    except ValueError:
+        return f'must be "{AVAILABLE_NOW}" or a duration such as "10 seconds" (got {value!r})'
+    return None if not length.rows and length.length > 0 else f"must be a length of time above 0 (got {value!r})"
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else (value,) if isinstance(value, str) else value
+
+
+def _text(default: Any = NOTHING, *, help: str) -> Any:
+    return checked(default, type="str", check=_text_problem, help=help)
+
+
+def _options() -> Any:
+    return checked({}, type="table", check=_options_problem, help="further options, passed on to Spark")
+
+
+@define
+class Source:
+    """Where the rows come from."""
+
+    format: str = checked(type="str", check=_format_problem, help="parquet, csv, json, or any other source of Spark")
+    path: str | None = _text(None, help="a file, folder or pattern; relative to the job file")
+    stream: bool = flag(False, help="read it as a stream, which goes on as files or messages come")
+    schema: str | None = checked(
+        None, type="ddl", check=_schema_problem, help='columns and types, such as "ts TIMESTAMP, client STRING"'
+    )
+    select: tuple[str, ...] | None = checked(
+        None, type="expressions", check=_select_problem, converter=_as_tuple, help="SQL expressions that make the columns"
+    )
+    options: Mapping[str, Any] = _options()
+
+    @property
+    def of_files(self) -> bool:
+        """Whether it is read from files."""
+        return self.format in FILE_FORMATS
+
+
+@define
+class Sink:
+    """Where the answers go."""
+
+    format: str = checked(type="str", check=_format_problem, help="parquet, csv, json, console, or any sink of Spark")
+    path: str | None = _text(None, help="the folder for the answers; relative to the job file")
+    checkpoint: str | None = _text(None, help="the folder from which a stopped stream goes on; relative to the job file")
+    mode: str | None = choice(*MODES, default=None, help="what to do where answers are already there")
+    trigger: str | None = checked(
+        None, type="trigger", check=_trigger_problem, help=f'"{AVAILABLE_NOW}" or a duration: when a micro-batch starts'
+    )
+    options: Mapping[str, Any] = _options()
+
+    @property
+    def of_files(self) -> bool:
+        """Whether it is written to files."""
+        return self.format in FILE_FORMATS
+
+
+@define
+class Job:
+    """A whole job, its paths made absolute."""
+
+    name: str
+    source: Source
+    query: "Query"
+    backends: Mapping[str, Any]
+    """By role, a name or a table: from --set, the job file, or the Spark setting in the job file, in this order."""
+    sink: Sink
+    spark: Mapping[str, str]
+    shards: int | None
+    schema: "pa.Schema | None"
+    """Of the source; None where only Spark can tell."""
+
+
+def option_text(value: Any) -> str:
+    """An option's value as Spark takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def placed(table: Any, folder: Path) -> Any:
+    """A Source or Sink with its paths taken from `folder`."""
+    names = [name for name in ("path", "checkpoint") if getattr(table, name, None)]
+    return evolve(table, **{name: _absolute(getattr(table, name), folder) for name in names})
+
+
+def local_path(path: str) -> Path | None:
+    """The path on this machine, or None where it is elsewhere."""
+    if path.startswith("file:"):
+        return Path("/" + path.removeprefix("file:").lstrip("/"))
+    return None if _SCHEME.match(path) else Path(path)
+
+
+def _absolute(path: str, folder: Path) -> str:
+    return path if _SCHEME.match(path) else str(folder.absolute() / path)
