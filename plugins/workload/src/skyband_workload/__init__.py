@@ -1,0 +1,1 @@
+"""Backends of the workload-ranker: many (window, slide, k) queries over one stream."""

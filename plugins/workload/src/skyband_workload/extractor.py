@@ -1,0 +1,43 @@
+"""The result extractor's far end: what the executors found, put together as answers (thesis, chapter 7)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from skyband.arrays import Float64, Int64
+from skyband.roles import Answers
+
+from skyband_workload.scheduler import Moments
+
+
+class Found(NamedTuple):
+    """The answers to some moments: how many objects each has, and the objects and scores one after the other."""
+
+    sizes: Int64
+    objects: Int64
+    scores: Float64
+
+
+def joined(parts: Sequence[Found]) -> Found:
+    """What was found in turn, as one."""
+    return parts[0] if len(parts) == 1 else Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def interleaved(parts: Sequence[Found], place: Sequence[Int64]) -> Found:
+    """What was found for each query alone, as one: answer i of part p belongs at place[p][i]."""
+    given = joined(parts)
+    order = np.argsort(np.concatenate(place))
+    sizes = given.sizes[order]
+    begins = (np.cumsum(given.sizes) - given.sizes)[order]
+    source = np.repeat(begins - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+    return Found(sizes, given.objects[source], given.scores[source])
+
+
+def answers(moments: Sequence[Moments], found: Sequence[Found]) -> Answers:
+    """The answers of consecutive stretches of the stream."""
+    whole = joined(found)
+    query = np.concatenate([stretch.query for stretch in moments])
+    at = np.concatenate([stretch.at for stretch in moments])
+    offsets = np.zeros(len(at) + 1, np.int64)
+    np.cumsum(whole.sizes, out=offsets[1:])
+    return Answers(query, at, offsets, whole.objects, whole.scores)

@@ -1,0 +1,39 @@
+"""What this plugin brings, without importing it."""
+
+from skyband import BackendInfo, hookimpl
+
+_LACKS = {
+    "out-of-order": "windows follow a clock that never goes back",
+    "merge": "merge the answers: the top of the tops",
+}
+_THESIS = "Shastri, MTopS: Multi-Query Optimization for Continuous Top-K Query Workloads (WPI, 2011)"
+
+
+@hookimpl
+def skyband_backends() -> list[BackendInfo]:
+    """The four ways of answering a workload."""
+    return [
+        _backend(
+            "paneband",
+            "paneband:PaneBand",
+            "one skyband by panes for every query: its cost does not depend on how many views there are",
+            f"{_THESIS}, chapter 4, on the k-skyband in (score, pane)",
+        ),
+        _backend(
+            "mtoplist",
+            "mtoplist:MTopList",
+            "one ranked list shared by all views, each marking its last object: retains the least possible",
+            f"{_THESIS}, chapter 6, corrected for windows that differ",
+        ),
+        _backend("mtopband", "mtopband:MTopBand", "a top-k list of its own for every view", f"{_THESIS}, chapter 5"),
+        _backend(
+            "mintopk",
+            "mintopk:MinTopK",
+            "every query alone: the baseline of MTopS",
+            "Yang, Shastri, Rundensteiner, Ward, An Optimal Strategy for Monitoring Top-k Queries (EDBT, 2011)",
+        ),
+    ]
+
+
+def _backend(name: str, factory: str, summary: str, reference: str) -> BackendInfo:
+    return BackendInfo("workload-ranker", name, f"skyband_workload.{factory}", summary, "exact", reference, _LACKS)

@@ -1,0 +1,143 @@
+"""PaneBand's executor loop: rows go into one k-skyband, answers come out of it and of what it has buffered."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband import sweep
+from skyband.arrays import Float64, Int64
+
+from skyband_workload.table import Rows
+
+PANE, NEXT_PANE, RANKED, LONGEST = 0, 1, 2, 3
+"""Where a state keeps the pane of the last row, the index of the one after it in `panes`, how many of the buffered
+objects are ranked, and the longest window, which no object outlives."""
+
+FLUSH_AT = 512
+"""Objects buffered between flushes: more make a flush rarer and an answer dearer."""
+
+
+@njit(cache=True)
+def run(
+    band: Any, state: Int64, pending: Int64, panes: Int64, rows: Rows, at: Int64, start: Int64, k: Int64
+) -> tuple[Any, Int64, Int64, Float64]:
+    """Take rows and answer moments, in order of time.
+
+    panes: the view starts after the last row's pane, ascending. pending: int64[FLUSH_AT], the buffered objects in
+    order of rank, as far as state[RANKED]. Returns the band to go on with, the size of each answer, and their
+    objects and scores one after the other.
+    """
+    sizes = np.zeros(len(at), np.int64)
+    objects, scores = np.empty(256, np.int64), np.empty(256, np.float64)
+    filled, r = 0, 0
+    limit = _limit(band, state[PANE])
+    for m in range(len(at) + 1):
+        while r < len(rows.time) and (m == len(at) or rows.time[r] < at[m]):
+            if state[NEXT_PANE] < len(panes) and panes[state[NEXT_PANE]] <= rows.time[r]:
+                while state[NEXT_PANE] < len(panes) and panes[state[NEXT_PANE]] <= rows.time[r]:
+                    state[PANE] = panes[state[NEXT_PANE]]
+                    state[NEXT_PANE] += 1
+                limit = _limit(band, state[PANE])
+            if rows.score[r] >= limit:
+                if band.counts[sweep.PENDING] == FLUSH_AT:
+                    band = _flushed(band, state, rows.time[r])
+                    limit = _limit(band, state[PANE])
+                sweep.add(band, rows.score[r], state[PANE], rows.object[r], rows.arrival[r])
+            r += 1
+        if m == len(at):
+            break
+        _rank_pending(band, state, pending)
+        wanted = min(k[m], _alive(band, start[m]))
+        if filled + wanted > len(objects):
+            larger = 2 * (filled + wanted)
+            objects = np.concatenate((objects[:filled], np.empty(larger - filled, np.int64)))
+            scores = np.concatenate((scores[:filled], np.empty(larger - filled, np.float64)))
+        _extract(band, pending, start[m], objects[filled : filled + wanted], scores[filled : filled + wanted])
+        filled += wanted
+        sizes[m] = wanted
+    return band, sizes, objects[:filled], scores[:filled]
+
+
+@njit(cache=True)
+def filled(band: Any, items: Any) -> Any:
+    """The band with these items added, and flushed."""
+    for item in items:
+        if sweep.is_full(band):
+            band = sweep.flush(band)
+        sweep.add(band, item.score, item.expiry, item.tie, item.key)
+    return sweep.flush(band)
+
+
+@njit(cache=True)
+def _limit(band: Any, pane: int) -> float:
+    """A score below this is beaten by k objects of the pane already, so it can be in no answer."""
+    position = band.counts[sweep.K] - 1 + sweep.ended(band, pane)
+    return band.items[position].score if position < band.counts[sweep.SIZE] else -np.inf
+
+
+@njit(cache=True)
+def _flushed(band: Any, state: Int64, now: int) -> Any:
+    oldest = now - state[LONGEST]
+    if oldest < now:  # else 64 bits do not reach it
+        sweep.advance(band, oldest)
+    state[RANKED] = 0
+    return sweep.flush(band)
+
+
+@njit(cache=True)
+def _rank_pending(band: Any, state: Int64, pending: Int64) -> None:
+    """Rank the objects buffered since the last answer, and merge them from the back into those ranked before."""
+    ranked, total = state[RANKED], band.counts[sweep.PENDING]
+    if ranked == total:
+        return
+    fresh = sweep._ranking(band.buffer[ranked:total], total - ranked)
+    i, j = ranked - 1, total - ranked - 1
+    for out in range(total - 1, -1, -1):
+        if j < 0:
+            break
+        mine = fresh[j] + ranked
+        if i >= 0 and sweep._ranks_before(band.buffer[mine], band.buffer[pending[i]]):
+            pending[out] = pending[i]
+            i -= 1
+        else:
+            pending[out] = mine
+            j -= 1
+    state[RANKED] = total
+
+
+@njit(cache=True)
+def _alive(band: Any, start: int) -> int:
+    """How many objects, kept or buffered, lie in the view that begins at `start`. Buffered panes ascend."""
+    low, high = 0, band.counts[sweep.PENDING]
+    while low < high:
+        middle = (low + high) >> 1
+        if band.buffer[middle].expiry < start:
+            low = middle + 1
+        else:
+            high = middle
+    kept = band.counts[sweep.SIZE] - sweep.ended(band, start)
+    return int(kept + band.counts[sweep.PENDING] - low)
+
+
+@njit(cache=True)
+def _extract(band: Any, pending: Int64, start: int, objects: Int64, scores: Float64) -> None:
+    """The result extractor: down both ranked lists at once, taking what lies in the view."""
+    items, buffer = band.items, band.buffer
+    n, b = band.counts[sweep.SIZE], band.counts[sweep.PENDING]
+    i, j, filled = 0, 0, 0
+    while filled < len(objects):
+        while i < n and items[i].expiry < start:
+            i += 1
+        while j < b and buffer[pending[j]].expiry < start:
+            j += 1
+        if i == n or (j < b and sweep._ranks_before(buffer[pending[j]], items[i])):
+            objects[filled] = buffer[pending[j]].tie
+            scores[filled] = buffer[pending[j]].score
+            j += 1
+        else:
+            objects[filled] = items[i].tie
+            scores[filled] = items[i].score
+            i += 1
+        filled += 1

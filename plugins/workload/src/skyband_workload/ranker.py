@@ -1,0 +1,112 @@
+"""What the backends share: the clock, the schedule, and a state that is nothing but ranked objects."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Float64, Int64
+from skyband.errors import SnapshotError
+from skyband.roles import TopKQuery, WorkloadRanker
+
+from skyband_workload.analyser import FROM_THE_START, MetaQuery, analyse, carried_over
+from skyband_workload.extractor import Found, answers
+from skyband_workload.scheduler import NEVER, Moments, Scheduler
+from skyband_workload.table import Rows
+
+STRETCH = 1 << 16
+"""Rows executed at a time: bounds what is planned ahead and held for answers."""
+
+
+@define(eq=False)
+class MetaRanker(WorkloadRanker):
+    """Runs the meta query of its workload stretch by stretch; a subclass is an executor of it."""
+
+    _seen: int = field(default=0, init=False)
+    """Rows seen."""
+    _last: int = field(default=0, init=False)
+    """The time of the last row."""
+    _passed: int = field(default=0, init=False)
+    """Every moment up to here has been answered; means nothing before the first row."""
+    _scheduler: Scheduler = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._begin(analyse(self.queries))
+
+    def _begin(self, meta: MetaQuery) -> None:
+        """Become a ranker of `meta` that holds nothing."""
+        self._scheduler = Scheduler(meta)
+        if self._seen:
+            self._scheduler.look_from(self._passed)
+
+    @abstractmethod
+    def _execute(self, rows: Rows, moments: Moments) -> Found:
+        """Take in rows and answer moments, in order of time; `_seen`, `_last` and `_passed` are as before."""
+
+    @abstractmethod
+    def _held(self) -> dict[str, Array]:
+        """The objects retained as flat arrays, in one canonical form."""
+
+    @abstractmethod
+    def _hold(self, held: Mapping[str, Array]) -> None:
+        """Take over objects from `_held`. Called on a ranker that holds nothing."""
+
+    @abstractmethod
+    def _keep(self, held: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:
+        """What of `held` goes on when query i was query origin[i] before (−1: it is new)."""
+
+    def _update(self, times: Int64, objects: Int64, scores: Float64) -> Sequence[Any]:
+        if self._seen == 0:
+            self._passed = int(times[0])
+            self._scheduler.look_from(self._passed)
+        stretches = []
+        for begin in range(0, len(times), STRETCH):
+            part = slice(begin, begin + STRETCH)
+            arrival = np.arange(self._seen, self._seen + len(times[part]), dtype=np.int64)
+            rows = Rows(times[part], objects[part], scores[part], arrival)
+            stretches.append(self._pass(rows, self._reached(rows.time)))
+        return answers(*zip(*stretches, strict=True))
+
+    def _answers_until(self, now: int) -> Sequence[Any]:
+        stretches = [self._pass(_NO_ROWS, now)] if self._seen else [(_NO_MOMENTS, _NOTHING)]
+        return answers(*zip(*stretches, strict=True))
+
+    def _pass(self, rows: Rows, until: int) -> tuple[Moments, Found]:
+        moments = self._scheduler.moments(self._passed, until)
+        if not len(rows.time) and not len(moments.at):
+            self._passed = until
+            return moments, _NOTHING
+        found = self._execute(rows, moments)
+        self._seen += len(rows.time)
+        self._last = int(rows.time[-1]) if len(rows.time) else self._last
+        self._passed = until
+        return moments, found
+
+    def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
+        joined = FROM_THE_START
+        if self._seen:
+            joined = max(self._passed, min(self._last, NEVER - 1) + 1)
+        since, origin = carried_over(self.queries, self._scheduler.meta.since, queries, joined)
+        kept = self._keep(self._held(), origin)
+        self._begin(analyse(queries, since))
+        self._hold(kept)
+
+    def _state(self) -> dict[str, Array]:
+        now = [] if self._now is None else [self._now]
+        clock = {"now": np.array(now, np.int64), "seen": np.array([self._seen, self._last])}
+        return {**clock, "since": self._scheduler.meta.since, **self._held()}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        if len(state["since"]) != len(self.queries):
+            raise SnapshotError(f"holds {len(state['since'])} queries, its parameters say {len(self.queries)}")
+        self._seen, self._last = map(int, state["seen"])
+        self._now = int(state["now"][0]) if len(state["now"]) else None
+        self._passed = self._now or 0
+        self._begin(analyse(self.queries, state["since"].copy()))
+        self._hold(state)
+
+
+_NO_ROWS = Rows(*(np.empty(0, kind) for kind in (np.int64, np.int64, np.float64, np.int64)))
+_NO_MOMENTS = Moments(*(np.empty(0, np.int64) for _ in range(4)))
+_NOTHING = Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))

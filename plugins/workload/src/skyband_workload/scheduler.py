@@ -1,0 +1,167 @@
+"""The scheduler: at which moments which query answers, and over which views (thesis, chapter 3).
+
+A view is its start s: the queries whose window [T − window, T) begins at s share it, each at a moment T of its own.
+Everything here follows from the queries and the clock alone, so none of it is state.
+"""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from typing import NamedTuple
+
+import numpy as np
+from attrs import define, field
+from numba import njit
+from skyband.arrays import Int64
+
+from skyband_workload.analyser import MetaQuery
+
+NEVER = np.iinfo(np.int64).max
+_FIRST = np.iinfo(np.int64).min
+
+
+class Moments(NamedTuple):
+    """Answers due, in order of (at, query): int64[a] each; `start` is where the window begins."""
+
+    at: Int64
+    query: Int64
+    start: Int64
+    k: Int64
+
+
+class Plan(NamedTuple):
+    """Views in order of start, and the outputs of each in order of time.
+
+    start: int64[v]; view i has the outputs offsets[i]..offsets[i+1] (int64[v+1]) of `at` and `k` (int64[o]), where
+    k[j] is the largest k of that output and the later ones of the view: K(s) until at[j] has passed.
+    """
+
+    start: Int64
+    offsets: Int64
+    at: Int64
+    k: Int64
+
+
+@define(eq=False)
+class Scheduler:
+    """Runtime instructions for one meta query."""
+
+    meta: MetaQuery
+    next_moment: int = field(default=NEVER, init=False)
+    """The next moment after the `after` last looked from, or an earlier one."""
+    _rhythms: tuple[Int64, Int64, Int64] = field(init=False)
+    """Slide, residue and since of the starts of windows, each combination once: far fewer than queries as a rule."""
+
+    def __attrs_post_init__(self) -> None:
+        window, slide, phase, since = self._arrays()
+        rhythms = np.unique(np.stack((slide, (phase - window) % slide, since)), axis=1)
+        self._rhythms = (rhythms[0].copy(), rhythms[1].copy(), rhythms[2].copy())
+
+    def moments(self, after: int, until: int) -> Moments:
+        """The answers with after < at <= until. O(q), where there is one, plus O(a log a)."""
+        at, query = _NOTHING
+        if until >= self.next_moment:
+            at, query = _listed(*self._arrays(), after, until, False)
+            if len(self.meta) > 1:
+                order = np.lexsort((query, at))
+                at, query = at[order], query[order]
+            self.next_moment = int(_first_after(*self._arrays(), until).min())
+        return Moments(at, query, _begins(at, self.meta.window[query]), self.meta.k[query])
+
+    def look_from(self, after: int) -> None:
+        """Note the next moment after `after`."""
+        self.next_moment = int(_first_after(*self._arrays(), after).min())
+
+    def plan(self, after: int, horizon: int) -> Plan:
+        """The views with start <= horizon and an output after `after`. O(q) plus O(o log o) in their outputs."""
+        at, query = _listed(*self._arrays(), after, horizon, True)
+        start = _begins(at, self.meta.window[query])
+        k = self.meta.k[query]
+        if len(self.meta) > 1:
+            order = np.lexsort((at, start))
+            at, start, k = at[order], start[order], k[order]
+        offsets = np.concatenate((np.flatnonzero(np.concatenate(([len(at) > 0], start[1:] != start[:-1]))), [len(at)]))
+        _largest_to_come(offsets, k)
+        return Plan(start[offsets[:-1]], offsets, at, k)
+
+    def starts(self, after: int, until: int) -> Int64:
+        """Where windows begin: after < start <= until, ascending, each once."""
+        slides, residues, since = self._rhythms
+        found, _ = _listed(np.zeros_like(slides), slides, residues, since, after, until, False)
+        return np.unique(found) if len(slides) > 1 else found
+
+    def latest_start(self, time: int) -> int:
+        """Where the youngest window that a row at `time` falls into begins; the least int64 where there is none."""
+        return int(_latest_start(*self._rhythms, time))
+
+    def oldest_start(self, after: int) -> int:
+        """The earliest start of a window that is yet to be answered after `after`."""
+        first = _first_after(*self._arrays(), after)
+        return int(np.where(first == NEVER, NEVER, _begins(first, self.meta.window)).min())
+
+    def _arrays(self) -> tuple[Int64, Int64, Int64, Int64]:
+        return self.meta.window, self.meta.slide, self.meta.phase, self.meta.since
+
+
+_NOTHING = np.empty(0, np.int64), np.empty(0, np.int64)
+
+
+def _begins(at: Int64, window: Int64) -> Int64:
+    return np.where(at < _FIRST + window, _FIRST, at - window)
+
+
+@njit(cache=True)
+def _first_after(window: Int64, slide: Int64, phase: Int64, since: Int64, after: int) -> Int64:
+    """Each query's first moment after `after`, NEVER where 64 bits do not reach it."""
+    first = np.full(len(slide), NEVER, np.int64)
+    if after == NEVER:
+        return first
+    for q in range(len(slide)):
+        if since[q] > NEVER - window[q]:
+            continue
+        least = max(after + 1, since[q] + window[q])
+        wait = (phase[q] - least % slide[q]) % slide[q]
+        if least <= NEVER - wait:
+            first[q] = least + wait
+    return first
+
+
+@njit(cache=True)
+def _latest_start(slide: Int64, residue: Int64, since: Int64, time: int) -> int:
+    latest = _FIRST
+    for q in range(len(slide)):
+        passed = (time % slide[q] - residue[q]) % slide[q]
+        if time >= _FIRST + passed and time - passed >= since[q]:
+            latest = max(latest, time - passed)
+    return latest
+
+
+@njit(cache=True)
+def _listed(
+    window: Int64, slide: Int64, phase: Int64, since: Int64, after: int, until: int, by_start: bool
+) -> tuple[Int64, Int64]:
+    """Each query's moments after `after` that are, or whose windows begin, at `until` or before."""
+    first = _first_after(window, slide, phase, since, after)
+    counts = np.zeros(len(slide), np.int64)
+    for q in range(len(slide)):
+        last = until
+        if by_start:
+            last = until + window[q] if until <= NEVER - window[q] else NEVER
+        if first[q] != NEVER and first[q] <= last:
+            counts[q] = 1 + np.int64((np.uint64(last) - np.uint64(first[q])) // np.uint64(slide[q]))
+    at = np.empty(counts.sum(), np.int64)
+    query = np.empty(len(at), np.int64)
+    p = 0
+    for q in range(len(slide)):
+        for j in range(counts[q]):
+            at[p] = first[q] + j * slide[q]
+            query[p] = q
+            p += 1
+    return at, query
+
+
+@njit(cache=True)
+def _largest_to_come(offsets: Int64, k: Int64) -> None:
+    """Replace each output's k by the largest of it and the later ones of its view."""
+    for v in range(len(offsets) - 1):
+        for j in range(offsets[v + 1] - 2, offsets[v] - 1, -1):
+            k[j] = max(k[j], k[j + 1])

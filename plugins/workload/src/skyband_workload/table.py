@@ -1,0 +1,176 @@
+"""The table of retained objects that the views of a meta query share, each object held by some of them."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from skyband.arrays import Array, Int32, Int64
+
+RANKED, FREE = 0, 1
+
+
+class Table(NamedTuple):
+    """Slots of objects; those in use are also in `ranked`, best first. A slot no view holds is given back."""
+
+    time: Array
+    object: Array
+    score: Array
+    arrival: Array
+    holders: Array
+    """How many views hold the slot."""
+    better: Array
+    """The slot ranked just above, −1 at the top."""
+    worse: Array
+    """The slot ranked just below, −1 at the bottom."""
+    ranked: Array
+    free: Array
+    sizes: Array
+    """[slots ranked, slots free]"""
+
+
+class Rows(NamedTuple):
+    """Objects in order of arrival, or of rank where they come out of a table."""
+
+    time: Array
+    object: Array
+    score: Array
+    arrival: Array
+
+    def take(self, rows: Array) -> "Rows":
+        """Some of them."""
+        return Rows(*(column[rows] for column in self))
+
+
+def empty_table(capacity: int) -> Table:
+    """A table with `capacity` free slots."""
+    time, object, arrival = (np.empty(capacity, np.int64) for _ in range(3))
+    holders, better, worse, ranked = (np.zeros(capacity, np.int32) for _ in range(4))
+    free = np.arange(capacity - 1, -1, -1, dtype=np.int32)
+    sizes = np.array([0, capacity])
+    return Table(time, object, np.empty(capacity), arrival, holders, better, worse, ranked, free, sizes)
+
+
+def grown(table: Table) -> Table:
+    """A table of twice the capacity whose slots keep their numbers."""
+    old = len(table.time)
+    larger = empty_table(2 * old)
+    for mine, theirs in zip(table[:8], larger[:8], strict=True):
+        theirs[:old] = mine
+    ranked, free = table.sizes
+    larger.free[: old + free] = np.concatenate((np.arange(2 * old - 1, old - 1, -1), table.free[:free]))
+    larger.sizes[:] = ranked, old + free
+    return larger
+
+
+def rows_of(table: Table) -> Rows:
+    """The objects in use, best first."""
+    used = np.ones(len(table.time), bool)
+    used[table.free[: table.sizes[FREE]]] = False
+    held = Rows(*(column[used] for column in table[:4]))
+    return held.take(rank_order(held))
+
+
+def table_of(rows: Rows) -> Table:
+    """A table of these objects, best first, ranked and held by no view, with room for as many again."""
+    size = len(rows.time)
+    table = empty_table(max(64, 2 * size))
+    for column, values in zip(table[:4], rows, strict=True):
+        column[:size] = values
+    table.ranked[:size] = np.arange(size)
+    table.better[:size] = np.arange(-1, size - 1)
+    table.worse[:size] = np.append(np.arange(1, size), -1)[:size]
+    table.sizes[:] = size, len(table.time) - size
+    return table
+
+
+def rank_order(rows: Rows) -> Int64:
+    """The order of rank: score descending, then object ascending, then arrival."""
+    order: Int64 = np.lexsort((rows.arrival, rows.object, -rows.score))
+    return order
+
+
+@njit(cache=True)
+def outranks(table: Table, one: int, other: int) -> bool:
+    """Whether slot `one` ranks above slot `other`."""
+    if table.score[one] != table.score[other]:
+        return table.score[one] > table.score[other]
+    if table.object[one] != table.object[other]:
+        return table.object[one] < table.object[other]
+    return table.arrival[one] < table.arrival[other]
+
+
+@njit(cache=True)
+def rank_in(table: Table, slots: Int32, count: int, slot: int) -> int:
+    """How many of the first `count` of `slots`, best first, rank above `slot`."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if outranks(table, slots[middle], slot):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def occupy(table: Table, time: int, object: int, score: float, arrival: int) -> int:
+    """Put an object into a free slot, held by no view yet."""
+    table.sizes[FREE] -= 1
+    slot = table.free[table.sizes[FREE]]
+    table.time[slot] = time
+    table.object[slot] = object
+    table.score[slot] = score
+    table.arrival[slot] = arrival
+    table.holders[slot] = 0
+    return slot
+
+
+@njit(cache=True)
+def vacate(table: Table, slot: int) -> None:
+    """Give a slot back."""
+    table.free[table.sizes[FREE]] = slot
+    table.sizes[FREE] += 1
+
+
+@njit(cache=True)
+def rank(table: Table, slot: int) -> None:
+    """Enter a slot into the ranked list. O(list), in one move of memory."""
+    ranked, size = table.ranked, table.sizes[RANKED]
+    place = rank_in(table, ranked, size, slot)
+    for p in range(size, place, -1):
+        ranked[p] = ranked[p - 1]
+    ranked[place] = slot
+    table.sizes[RANKED] = size + 1
+    above = ranked[place - 1] if place > 0 else -1
+    below = ranked[place + 1] if place < size else -1
+    _join(table, above, slot)
+    _join(table, slot, below)
+
+
+@njit(cache=True)
+def unrank(table: Table, slot: int) -> None:
+    """Take a slot out of the ranked list. O(list)."""
+    size = table.sizes[RANKED] - 1
+    for p in range(rank_in(table, table.ranked, size + 1, slot), size):
+        table.ranked[p] = table.ranked[p + 1]
+    table.sizes[RANKED] = size
+    _join(table, table.better[slot], table.worse[slot])
+
+
+@njit(cache=True)
+def release(table: Table, slot: int) -> None:
+    """One view less holds a ranked slot; the last one gives it back."""
+    table.holders[slot] -= 1
+    if table.holders[slot] == 0:
+        unrank(table, slot)
+        vacate(table, slot)
+
+
+@njit(cache=True)
+def _join(table: Table, above: int, below: int) -> None:
+    if above >= 0:
+        table.worse[above] = below
+    if below >= 0:
+        table.better[below] = above

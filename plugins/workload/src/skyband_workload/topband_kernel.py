@@ -1,0 +1,205 @@
+"""MTopBand's executor loop: every view has a ranked list of its own."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from skyband.arrays import Float64, Int32, Int64
+
+from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank_in, vacate
+from skyband_workload.toplist_kernel import CREATED, MOMENT, ROW
+from skyband_workload.views import NOWHERE, Views, begin_views, first_taker, pass_outputs
+
+FREE_LISTS, LONGEST = 0, 1
+LACKS = 3
+"""Where a cursor says what the kernel stopped for: one of the next three, or 0."""
+SLOTS, LENGTH, LISTS = 1, 2, 3
+
+
+class Bands(NamedTuple):
+    """The lists: int32[lists, length] slots of a table, best first; those not in use are in `free`."""
+
+    lists: Int32
+    free: Int32
+    sizes: Int64
+    """[lists free, most objects any list has held]"""
+
+
+def empty_bands(lists: int, length: int) -> Bands:
+    """Free lists."""
+    return Bands(np.empty((lists, length), np.int32), np.arange(lists, dtype=np.int32), np.array([lists, 0]))
+
+
+def grown_bands(bands: Bands, lists: int, length: int) -> Bands:
+    """The same lists with room for more of them and longer ones."""
+    old, width = bands.lists.shape
+    larger = empty_bands(max(lists, old), max(length, width))
+    larger.lists[:old, :width] = bands.lists
+    free, longest = bands.sizes
+    added = len(larger.lists) - old
+    larger.free[: added + free] = np.concatenate((np.arange(old, old + added), bands.free[:free]))
+    larger.sizes[:] = added + free, longest
+    return larger
+
+
+@njit(cache=True)
+def lacking(table: Table, bands: Bands, views: Views, created: int, time: int, largest_k: int) -> int:
+    """What has to grow before a row at `time` can be taken, or 0."""
+    width = bands.lists.shape[1]
+    if table.sizes[FREE] == 0:
+        return SLOTS
+    if bands.sizes[LONGEST] == width and width < largest_k:
+        return LENGTH
+    begun = created
+    while begun < len(views.start) and views.start[begun] <= time:
+        begun += 1
+    return LISTS if begun - created > bands.sizes[FREE_LISTS] else 0
+
+
+@njit(cache=True)
+def run(
+    table: Table,
+    bands: Bands,
+    views: Views,
+    rows: Rows,
+    at: Int64,
+    view: Int64,
+    k: Int64,
+    cursor: Int64,
+    largest_k: int,
+) -> tuple[Int64, Int64, Float64]:
+    """Take rows and answer moments in order of time, from `cursor` to the end or to where there is no room.
+
+    Returns the size of each answer given, and their objects and scores one after the other.
+    """
+    sizes = np.zeros(len(at) - cursor[MOMENT], np.int64)
+    objects, scores = np.empty(256, np.int64), np.empty(256, np.float64)
+    filled, first = 0, cursor[MOMENT]
+    while True:
+        until = at[cursor[MOMENT]] if cursor[MOMENT] < len(at) else 0
+        while cursor[ROW] < len(rows.time) and (cursor[MOMENT] == len(at) or rows.time[cursor[ROW]] < until):
+            r = cursor[ROW]
+            cursor[LACKS] = lacking(table, bands, views, cursor[CREATED], rows.time[r], largest_k)
+            if cursor[LACKS]:
+                return sizes[: cursor[MOMENT] - first], objects[:filled], scores[:filled]
+            created = begin_views(views, cursor[CREATED], rows.time[r])
+            for v in range(cursor[CREATED], created):
+                take_list(bands, views, v)
+            cursor[CREATED] = created
+            insert(table, bands, views, created, rows.time[r], rows.object[r], rows.score[r], rows.arrival[r])
+            cursor[ROW] += 1
+        if cursor[MOMENT] == len(at):
+            return sizes, objects[:filled], scores[:filled]
+        m = cursor[MOMENT]
+        while m < len(at) and at[m] == until:
+            v = view[m]
+            wanted = min(k[m], views.held[v]) if 0 <= v < cursor[CREATED] else 0
+            if filled + wanted > len(objects):
+                larger = 2 * (filled + wanted)
+                objects = np.concatenate((objects[:filled], np.empty(larger - filled, np.int64)))
+                scores = np.concatenate((scores[:filled], np.empty(larger - filled, np.float64)))
+            for p in range(wanted):
+                slot = bands.lists[views.place[v], p]
+                objects[filled + p] = table.object[slot]
+                scores[filled + p] = table.score[slot]
+            filled += wanted
+            sizes[m - first] = wanted
+            m += 1
+        for g in range(cursor[MOMENT], m):
+            if 0 <= view[g] < cursor[CREATED]:
+                shrink(table, bands, views, view[g], until)
+        cursor[MOMENT] = m
+
+
+@njit(cache=True)
+def take_list(bands: Bands, views: Views, view: int) -> None:
+    """Give a new view a list, unless its outputs have all passed."""
+    if views.k[view] > 0:
+        bands.sizes[FREE_LISTS] -= 1
+        views.place[view] = bands.free[bands.sizes[FREE_LISTS]]
+
+
+@njit(cache=True)
+def insert(
+    table: Table, bands: Bands, views: Views, created: int, time: int, object: int, score: float, arrival: int
+) -> None:
+    """Enter a row into the list of every view whose top K(s) it belongs to; O(views), plus O(k) for each entered."""
+    taker = first_taker(views, created, score)
+    if taker == created:
+        return
+    slot = occupy(table, time, object, score, arrival)
+    for v in range(taker, created):
+        if score < views.gate[v] or views.k[v] == 0:
+            continue
+        mine, count = bands.lists[views.place[v]], views.held[v]
+        if count == views.k[v]:
+            if outranks(table, mine[count - 1], slot):
+                continue
+            count -= 1
+            let_go(table, mine[count])
+        place = rank_in(table, mine, count, slot)
+        for p in range(count, place, -1):
+            mine[p] = mine[p - 1]
+        mine[place] = slot
+        table.holders[slot] += 1
+        views.held[v] = count + 1
+        bands.sizes[LONGEST] = max(bands.sizes[LONGEST], count + 1)
+        if views.held[v] == views.k[v]:
+            views.gate[v] = table.score[mine[count]]
+    if table.holders[slot] == 0:  # it only tied with the gates it met
+        vacate(table, slot)
+
+
+@njit(cache=True)
+def let_go(table: Table, slot: int) -> None:
+    """One view less holds the slot; the last one gives it back."""
+    table.holders[slot] -= 1
+    if table.holders[slot] == 0:
+        vacate(table, slot)
+
+
+@njit(cache=True)
+def shrink(table: Table, bands: Bands, views: Views, view: int, now: int) -> None:
+    """After an output: let go of what the view's later outputs do not need."""
+    pass_outputs(views, view, now)
+    if views.place[view] == NOWHERE:
+        return
+    mine = bands.lists[views.place[view]]
+    while views.held[view] > views.k[view]:
+        views.held[view] -= 1
+        let_go(table, mine[views.held[view]])
+    if views.k[view] == 0:
+        bands.free[bands.sizes[FREE_LISTS]] = views.place[view]
+        bands.sizes[FREE_LISTS] += 1
+        views.place[view] = NOWHERE
+        views.gate[view] = np.inf
+    elif views.held[view] == views.k[view]:
+        views.gate[view] = table.score[mine[views.held[view] - 1]]
+
+
+@njit(cache=True)
+def fill(table: Table, bands: Bands, views: Views, created: int, now: int) -> None:
+    """Fill views from a table of ranked objects none of them holds yet; then forget the ranking and what none needs."""
+    size = table.sizes[RANKED]
+    for v in range(created):
+        pass_outputs(views, v, now)
+        take_list(bands, views, v)
+        for p in range(size):
+            if views.held[v] == views.k[v]:
+                break
+            slot = table.ranked[p]
+            if table.time[slot] >= views.start[v]:
+                table.holders[slot] += 1
+                bands.lists[views.place[v], views.held[v]] = slot
+                views.held[v] += 1
+        count = views.held[v]
+        bands.sizes[LONGEST] = max(bands.sizes[LONGEST], count)
+        views.gate[v] = -np.inf if count < views.k[v] else np.inf
+        if 0 < count == views.k[v]:
+            views.gate[v] = table.score[bands.lists[views.place[v], count - 1]]
+    table.sizes[RANKED] = 0
+    for p in range(size):
+        if table.holders[table.ranked[p]] == 0:
+            vacate(table, table.ranked[p])

@@ -1,0 +1,143 @@
+"""MTopList's executor loop: one ranked list, and for each view its last object in it (FP_min)."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+import numpy as np
+from numba import njit
+from skyband.arrays import Float64, Int64
+
+from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank, release
+from skyband_workload.views import NOWHERE, Views, begin_views, first_taker, pass_outputs
+
+ROW, MOMENT, CREATED = 0, 1, 2
+
+
+@njit(cache=True)
+def run(
+    table: Table, views: Views, rows: Rows, at: Int64, view: Int64, k: Int64, cursor: Int64
+) -> tuple[Int64, Int64, Float64]:
+    """Take rows and answer moments in order of time, from `cursor` to the end or to where the table is full.
+
+    Returns the size of each answer given, and their objects and scores one after the other.
+    """
+    sizes = np.zeros(len(at) - cursor[MOMENT], np.int64)
+    objects, scores = np.empty(256, np.int64), np.empty(256, np.float64)
+    filled, first = 0, cursor[MOMENT]
+    while True:
+        until = at[cursor[MOMENT]] if cursor[MOMENT] < len(at) else 0
+        while cursor[ROW] < len(rows.time) and (cursor[MOMENT] == len(at) or rows.time[cursor[ROW]] < until):
+            if table.sizes[FREE] == 0:
+                return sizes[: cursor[MOMENT] - first], objects[:filled], scores[:filled]
+            r = cursor[ROW]
+            cursor[CREATED] = begin_views(views, cursor[CREATED], rows.time[r])
+            insert(table, views, cursor[CREATED], rows.time[r], rows.object[r], rows.score[r], rows.arrival[r])
+            cursor[ROW] += 1
+        if cursor[MOMENT] == len(at):
+            return sizes, objects[:filled], scores[:filled]
+        m = cursor[MOMENT]
+        while m < len(at) and at[m] == until:
+            v = view[m]
+            wanted = min(k[m], views.held[v]) if 0 <= v < cursor[CREATED] else 0
+            if filled + wanted > len(objects):
+                larger = 2 * (filled + wanted)
+                objects = np.concatenate((objects[:filled], np.empty(larger - filled, np.int64)))
+                scores = np.concatenate((scores[:filled], np.empty(larger - filled, np.float64)))
+            if wanted:
+                extract(table, views.start[v], wanted, objects[filled:], scores[filled:])
+            filled += wanted
+            sizes[m - first] = wanted
+            m += 1
+        for g in range(cursor[MOMENT], m):
+            if 0 <= view[g] < cursor[CREATED]:
+                shrink(table, views, view[g], until)
+        cursor[MOMENT] = m
+
+
+@njit(cache=True)
+def insert(table: Table, views: Views, created: int, time: int, object: int, score: float, arrival: int) -> None:
+    """Enter a row into every view whose top K(s) it belongs to; O(views), plus O(list) where it enters."""
+    taker = first_taker(views, created, score)
+    if taker == created:
+        return
+    slot = occupy(table, time, object, score, arrival)
+    rank(table, slot)
+    for v in range(taker, created):
+        if score < views.gate[v] or views.k[v] == 0:
+            continue
+        last = views.place[v]
+        if views.held[v] < views.k[v]:
+            if views.held[v] == 0 or outranks(table, last, slot):
+                views.place[v] = slot
+            views.held[v] += 1
+            if views.held[v] == views.k[v]:
+                views.gate[v] = table.score[views.place[v]]
+        elif outranks(table, slot, last):
+            views.place[v] = next_better(table, last, views.start[v])
+            views.gate[v] = table.score[views.place[v]]
+            release(table, last)
+        else:
+            continue
+        table.holders[slot] += 1
+    if table.holders[slot] == 0:  # it only tied with the gates it met
+        table.holders[slot] = 1
+        release(table, slot)
+
+
+@njit(cache=True)
+def next_better(table: Table, slot: int, start: int) -> int:
+    """The next object above `slot` that lies in the view that begins at `start`."""
+    slot = table.better[slot]
+    while slot >= 0 and table.time[slot] < start:
+        slot = table.better[slot]
+    return slot
+
+
+@njit(cache=True)
+def shrink(table: Table, views: Views, view: int, now: int) -> None:
+    """After an output: let go of what the view's later outputs do not need."""
+    pass_outputs(views, view, now)
+    while views.held[view] > views.k[view]:
+        last = views.place[view]
+        views.place[view] = next_better(table, last, views.start[view])
+        views.held[view] -= 1
+        release(table, last)
+    if views.k[view] == 0:
+        views.place[view] = NOWHERE
+        views.gate[view] = np.inf
+    elif views.held[view] == views.k[view]:
+        views.gate[view] = table.score[views.place[view]]
+
+
+@njit(cache=True)
+def extract(table: Table, start: int, wanted: int, objects: Int64, scores: Float64) -> None:
+    """The result extractor: down the list from the top, taking what lies in the view."""
+    filled, place = 0, 0
+    while filled < wanted:
+        slot = table.ranked[place]
+        if table.time[slot] >= start:
+            objects[filled] = table.object[slot]
+            scores[filled] = table.score[slot]
+            filled += 1
+        place += 1
+
+
+@njit(cache=True)
+def fill(table: Table, views: Views, created: int, now: int) -> None:
+    """Fill views from a table of ranked objects none of them holds yet, and give back what none needs."""
+    size = table.sizes[RANKED]
+    slots = table.ranked[:size].copy()
+    for v in range(created):
+        pass_outputs(views, v, now)
+        for p in range(size):
+            if views.held[v] == views.k[v]:
+                break
+            if table.time[slots[p]] >= views.start[v]:
+                table.holders[slots[p]] += 1
+                views.held[v] += 1
+                views.place[v] = slots[p]
+        full = views.held[v] == views.k[v]
+        views.gate[v] = -np.inf if not full else table.score[views.place[v]] if views.k[v] else np.inf
+    for slot in slots:
+        if table.holders[slot] == 0:
+            table.holders[slot] = 1
+            release(table, slot)
