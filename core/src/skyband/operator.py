@@ -17,7 +17,7 @@ from attrs import define, field, frozen
 
 import skyband
 from skyband import frames, snapshot
-from skyband.errors import ConfigError, Problem, SnapshotError
+from skyband.errors import ConfigError, PluginError, Problem, SnapshotError
 from skyband.queries.lane import NEVER, Lane, Rows
 from skyband.queries.query import Query
 from skyband.registry import Binding, choose
@@ -175,12 +175,12 @@ class Operator:
             self._groups[key] = _Group(lane, frames.from_bytes(values) if self.query.by else _no_rows(pa.schema([])))
 
 
-def bind(query: Query, schema: pa.Schema, backends: Mapping[str, Any] | None = None) -> dict[str, Binding]:
-    """The backends for a query over a source with this schema.
+def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | None = None) -> dict[str, Binding]:
+    """The backends for a query over a source with this schema; None where it is not known yet.
 
     Raises ConfigError with every problem at once, those of a backend under `backends.ROLE`.
     """
-    problems = [problem.within("query") for problem in query.check(schema)]
+    problems = [] if schema is None else [problem.within("query") for problem in query.check(schema)]
     try:
         bindings = choose(query.roles, backends)
     except ConfigError as error:
@@ -193,6 +193,8 @@ def bind(query: Query, schema: pa.Schema, backends: Mapping[str, Any] | None = N
             binding.create(**given)
         except ConfigError as error:
             problems.extend(problem.within(f"backends.{role}") for problem in error.problems)
+        except PluginError as error:
+            problems.append(Problem(f"backends.{role}", str(error)))
     if problems:
         raise ConfigError(*problems)
     return bindings

@@ -1,0 +1,162 @@
+"""What can be wrong with a job beyond each key for itself: keys that need one another, and the source's columns."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from skyband.errors import ConfigError, PluginError, Problem, suggest
+from skyband.job.files import READABLE, open_files
+from skyband.job.model import Sink, Source, local_path
+from skyband.parameters import build, parameters_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WRITABLE = ("parquet", "csv", "json", "console")
+_NO_CHECKPOINT = ("console", "memory", "noop")
+
+
+def everything(
+    tables: Mapping[str, Any],
+    source: Source | None,
+    query: Any,
+    backends: Mapping[str, Any],
+    sink: Sink | None,
+    engine: str,
+) -> "tuple[pa.Schema | None, list[Problem]]":
+    """The source's schema where it can be known here, and every problem. What could not be built is None."""
+    problems: list[Problem] = []
+    schema = None
+    if source is not None:
+        problems += _source(source, engine)
+        if not problems:
+            try:
+                schema = _schema(source)
+            except ConfigError as error:
+                problems += [problem.within("source") for problem in error.problems]
+    if sink is not None:
+        problems += _sink(sink, engine, stream=source is not None and source.stream)
+    if query is not None:
+        problems += _bound(query, schema, backends, source)
+    else:
+        problems += _unbound(tables.get("query"), backends)
+    return schema, problems
+
+
+def _source(source: Source, engine: str) -> list[Problem]:
+    problems = []
+    if source.of_files and source.path is None:
+        problems.append(Problem("source.path", f"is required for {source.format}: a file, a folder or a pattern"))
+    if engine == "local":
+        return problems + _local_source(source)
+    if source.format == "arrow":
+        problems.append(Problem("source.format", "Spark does not read arrow; use --engine local, or parquet"))
+    return problems
+
+
+def _local_source(source: Source) -> list[Problem]:
+    from skyband.job.text_files import OPTIONS
+
+    if source.format not in READABLE:
+        known = f"{', '.join(READABLE[:-1])} and {READABLE[-1]}"
+        return [Problem("source.format", f"the local engine reads {known} (got {source.format!r})")]
+    problems = []
+    if source.path is not None and local_path(source.path) is None:
+        problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
+    if source.select is not None:
+        problems.append(Problem("source.select", "is SQL, which the local engine does not speak; use --engine spark"))
+    # How many files a micro-batch takes cannot be seen in the answers, so such options do no harm here.
+    known_options = OPTIONS.get(source.format)
+    for name in source.options if known_options is not None else ():
+        if name.lower() not in known_options and not name.lower().startswith("max"):
+            message = f"the local engine does not know it; {suggest(name, known_options)}"
+            problems.append(Problem(f"source.options.{name}", message))
+    return problems
+
+
+def _sink(sink: Sink, engine: str, stream: bool) -> list[Problem]:
+    problems = []
+    if sink.of_files and sink.path is None:
+        problems.append(Problem("sink.path", f"is required for {sink.format}: the folder for the answers"))
+    if engine == "local" and sink.format not in WRITABLE:
+        known = f"{', '.join(WRITABLE[:-1])} and {WRITABLE[-1]}"
+        problems.append(Problem("sink.format", f"the local engine writes {known} (got {sink.format!r})"))
+    if engine == "local" and sink.path is not None and local_path(sink.path) is None:
+        problems.append(Problem("sink.path", f"the local engine writes to this machine (got {sink.path!r})"))
+    if engine == "spark" and sink.format == "arrow":
+        problems.append(Problem("sink.format", "Spark does not write arrow; use parquet"))
+    if not stream:
+        only = [name for name in ("checkpoint", "trigger") if getattr(sink, name) is not None]
+        return problems + [Problem(f"sink.{name}", "is for streams: set source.stream = true, or drop it") for name in only]
+    if sink.checkpoint is None and sink.format not in _NO_CHECKPOINT and engine == "spark":
+        message = "is required for a stream: a folder of its own, from which it goes on after a stop"
+        problems.append(Problem("sink.checkpoint", message))
+    if sink.mode not in (None, "append"):
+        problems.append(Problem("sink.mode", f"a stream only appends: use append, or drop it (got {sink.mode!r})"))
+    return problems
+
+
+def _schema(source: Source) -> "pa.Schema | None":
+    if source.select is not None:
+        return None  # what SQL makes of the columns only Spark can tell
+    try:
+        files = open_files(source)
+    except ConfigError:
+        if source.stream and source.schema is not None and not _is_missing(source):
+            from skyband.job.ddl import parse_ddl
+
+            return parse_ddl(source.schema)  # a stream may begin in an empty folder
+        raise
+    return None if files is None else files.schema
+
+
+def _is_missing(source: Source) -> bool:
+    path = local_path(source.path or "")
+    return path is not None and not any(mark in str(path) for mark in "*?[") and not path.exists()
+
+
+def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], source: Source | None) -> list[Problem]:
+    from skyband.operator import bind
+
+    try:
+        bind(query, schema, backends)
+    except ConfigError as error:
+        return [_with_hint(problem, source) for problem in error.problems]
+    return []
+
+
+def _with_hint(problem: Problem, source: Source | None) -> Problem:
+    """Columns of text files have no types of their own: say where to give them."""
+    untyped = source is not None and source.format in ("csv", "json") and source.schema is None
+    if untyped and "it is string" in problem.message:
+        said = problem.message.removesuffix("; cast it first")
+        return evolve(problem, message=f"{said}; say the columns' types with source.schema")
+    return problem
+
+
+def _unbound(table: Any, backends: Mapping[str, Any]) -> list[Problem]:
+    """The problems of backends whose query could not be made; what it would have given them is not missed."""
+    from skyband.queries import load_query
+    from skyband.registry import choose, load_class
+
+    try:
+        roles = load_query(table["kind"]).roles
+    except (ConfigError, PluginError, KeyError, TypeError):
+        return []  # told as the query's own problem
+    try:
+        bindings = choose(roles, backends)
+    except ConfigError as error:
+        return [problem.within("backends") for problem in error.problems]
+    problems = []
+    for role, binding in bindings.items():
+        try:
+            cls = load_class(binding.info)
+            optional = {parameter.name for parameter in parameters_of(cls) if not parameter.required}
+            build(cls, dict(binding.parameters))
+        except ConfigError as error:
+            told = [problem for problem in error.problems if problem.field in (*optional, *binding.parameters)]
+            problems += [problem.within(f"backends.{role}") for problem in told]
+        except PluginError as error:
+            problems.append(Problem(f"backends.{role}", str(error)))
+    return problems

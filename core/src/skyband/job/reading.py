@@ -1,0 +1,188 @@
+"""From a TOML file and `--set` to a Job, with everything that is wrong with it said at once."""
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from skyband.errors import ConfigError, PluginError, Problem, suggest
+from skyband.job import checking
+from skyband.job.model import ENGINES, Job, Sink, Source, placed
+from skyband.parameters import build, parameters_of
+
+T = TypeVar("T")
+
+TABLES = {
+    "source": "where the rows come from",
+    "query": "what is asked",
+    "backends": "how it is answered",
+    "sink": "where the answers go",
+    "spark": "settings of Spark",
+}
+KEYS = ("name", "shards", *TABLES)
+
+
+class JobError(ConfigError):
+    """A job that cannot be run. Each line of its text names the file, or `--set` where the fault was typed there."""
+
+    def __init__(self, place: str, *problems: Problem, typed: Iterable[str] = ()) -> None:
+        super().__init__(*problems)
+        self.place = place
+        self.typed = tuple(typed)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{self._place(problem)}: {problem}" for problem in self.problems)
+
+    def __reduce__(self) -> Any:
+        return _job_error, (self.place, self.problems, self.typed)
+
+    def _place(self, problem: Problem) -> str:
+        field = f"{problem.field}."
+        return "--set" if any(field.startswith(f"{key}.") for key in self.typed) else self.place
+
+
+def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") -> Job:
+    """The job in a TOML file, changed by `sets` ("query.k=5"), to be run on `engine`.
+
+    Where the source is on this machine its columns are looked at too, without Spark or Java.
+    Raises JobError with every problem at once.
+    """
+    if engine not in ENGINES:
+        raise ConfigError(Problem("engine", f"unknown {engine!r}; {suggest(engine, ENGINES)}"))
+    place, typed = str(path), dict(map(_typed, sets))
+    try:
+        tables = _parsed(Path(path))
+        for key, value in typed.items():
+            _put(tables, key, value)
+        return _job(tables, Path(path), engine)
+    except ConfigError as error:
+        raise JobError(place, *error.problems, typed=typed) from error
+
+
+def _typed(text: str) -> tuple[str, Any]:
+    """`KEY=VALUE`, the value in TOML, or as plain text where it is not."""
+    key, equals, value = text.partition("=")
+    if not equals or not all(key.strip().split(".")):
+        raise ConfigError(Problem("--set", f"must be KEY=VALUE, such as query.k=10 (got {text!r})"))
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value.strip()
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        what, _, where = str(error).rstrip(")").partition(" (at ")
+        raise ConfigError(Problem("", f"{where or 'the file'}: {what[0].lower()}{what[1:]}")) from error
+    except FileNotFoundError as error:
+        raise ConfigError(Problem("", "does not exist")) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(Problem("", f"cannot be read: {error}")) from error
+
+
+def _put(tables: dict[str, Any], key: str, value: Any) -> None:
+    *outer, last = key.split(".")
+    table = tables
+    for number, name in enumerate(outer):
+        held = table.get(name, {})
+        if outer[:number] == ["backends"] and isinstance(held, str):
+            held = {"name": held}  # sketch = "k-skb" is short for a table, so a parameter can be put into it
+        if not isinstance(held, dict):
+            raise ConfigError(Problem(key, f"{'.'.join(outer[: number + 1])} is {held!r}, not a table"))
+        table[name] = dict(held)
+        table = table[name]
+    table[last] = value
+
+
+def _job(tables: Mapping[str, Any], path: Path, engine: str) -> Job:
+    problems = [Problem(key, _unknown(key)) for key in tables if key not in KEYS]
+    problems += [
+        Problem(key, f"must be a table, [{key}] (got {tables[key]!r})")
+        for key in TABLES
+        if key in tables and not isinstance(tables[key], Mapping)
+    ]
+    if problems and any(problem.field in TABLES for problem in problems):
+        raise ConfigError(*problems)
+    source = _tried(problems, "source", lambda: _table(tables, "source", Source))
+    sink = _tried(problems, "sink", lambda: _table(tables, "sink", Sink))
+    query = _tried(problems, "query", lambda: _query(tables))
+    spark = _spark(tables.get("spark", {}))
+    backends = _backends(tables.get("backends", {}), spark)
+    shards, name = tables.get("shards"), tables.get("name", path.stem)
+    if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):
+        problems.append(Problem("shards", f"must be a whole number, at least 1 (got {shards!r})"))
+    if not isinstance(name, str) or not name:
+        problems.append(Problem("name", f"must be text (got {name!r})"))
+    folder = path.parent
+    source = placed(source, folder) if source else None
+    sink = placed(sink, folder) if sink else None
+    schema, found = checking.everything(tables, source, query, backends, sink, engine)
+    problems += found
+    if problems or source is None or query is None or sink is None:
+        raise ConfigError(*problems)
+    return Job(name, source, query, backends, sink, spark, shards, schema)
+
+
+def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:
+    if name not in tables:
+        raise ConfigError(Problem("", f"is required: a table [{name}] that says {TABLES[name]}"))
+    elsewhere = {"source": Sink, "sink": Source}[name]
+    theirs = {parameter.name for parameter in parameters_of(elsewhere)}
+    mine = {parameter.name for parameter in parameters_of(cls)}
+    misplaced = [key for key in tables[name] if key in theirs - mine]
+    values = {key: value for key, value in tables[name].items() if key not in misplaced}
+    problems = [Problem(key, f"belongs into [{'sink' if name == 'source' else 'source'}]") for key in misplaced]
+    made = _tried(problems, "", lambda: build(cls, values))
+    if problems or made is None:
+        raise ConfigError(*problems)
+    return made
+
+
+def _query(tables: Mapping[str, Any]) -> Any:
+    from skyband.queries import make_query
+
+    if "query" not in tables:
+        raise ConfigError(Problem("", f"is required: a table [query] that says {TABLES['query']}"))
+    return make_query(tables["query"])
+
+
+def _tried(problems: list[Problem], place: str, make: Callable[[], T]) -> T | None:
+    """What `make` gives; where it cannot, its problems are added to the list."""
+    try:
+        return make()
+    except ConfigError as error:
+        problems.extend(problem.within(place) if place else problem for problem in error.problems)
+    except PluginError as error:
+        problems.append(Problem(place, str(error)))
+    return None
+
+
+def _unknown(key: str) -> str:
+    for name, cls in (("source", Source), ("sink", Sink)):
+        if key in {parameter.name for parameter in parameters_of(cls)}:
+            return f"belongs into a table such as [{name}]"
+    return f"unknown; {suggest(key, KEYS)}"
+
+
+def _spark(table: Mapping[str, Any], prefix: str = "spark") -> dict[str, str]:
+    """Settings by full name: `sql.shuffle.partitions = 4` and `"spark.sql.shuffle.partitions" = 4` are the same."""
+    settings: dict[str, str] = {}
+    for key, value in table.items():
+        name = key if prefix == "spark" and key.startswith("spark.") else f"{prefix}.{key}"
+        if isinstance(value, Mapping):
+            settings.update(_spark(value, name))
+        else:
+            settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return settings
+
+
+def _backends(table: Mapping[str, Any], spark: Mapping[str, str]) -> dict[str, Any]:
+    prefix = "spark.skyband.backends."
+    settings = {key.removeprefix(prefix): value for key, value in spark.items() if key.startswith(prefix)}
+    return {**settings, **table}
+
+
+def _job_error(place: str, problems: tuple[Problem, ...], typed: tuple[str, ...]) -> JobError:
+    return JobError(place, *problems, typed=typed)
