@@ -70,7 +70,7 @@ def apply(
     asked = query if isinstance(query, Query) else make_query(query)
     schema = _arrow_schema(df)
     chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}
-    shipment = Shipment(asked, bind(asked, schema, chosen), schema, _shards(asked, shards))
+    shipment = Shipment(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards))
     columns = dict.fromkeys([asked.time, *asked.by, *(wanted.column for wanted in asked.inputs())])
     source = df.select(*(f"`{name}`" for name in columns))
     if not df.isStreaming:
@@ -94,7 +94,8 @@ def _from_settings(spark: "SparkSession", query: Query) -> dict[str, str]:
     return {role: name for role, name in named.items() if name is not None}
 
 
-def _shards(query: Query, shards: int | None) -> int:
+def shard_count(query: Query, shards: int | None = None) -> int:
+    """The operators that share a query's work. Raises ConfigError where it cannot be shared so."""
     wanted = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
     if not isinstance(wanted, int) or wanted < 1:
         raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {wanted!r})"))

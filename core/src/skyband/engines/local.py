@@ -32,7 +32,7 @@ class LocalRun:
 
     def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Take in rows, in any order within `delay`, and return the answers of the moments passed."""
-        self._add(batch)
+        self.add(batch)
         if self._latest is None:
             return self.operator.advance(np.iinfo(np.int64).min)
         return self.operator.advance(self._latest - self.operator.query.delay.length)
@@ -43,7 +43,8 @@ class LocalRun:
             return self.operator.advance(np.iinfo(np.int64).min)
         return self.operator.finish(self._latest)
 
-    def _add(self, batch: pa.RecordBatch) -> None:
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
         encoded = encode(self.operator.query, batch)
         for reason, count in encoded.dropped.items():
             self.dropped[reason] = self.dropped.get(reason, 0) + count
@@ -61,7 +62,7 @@ def apply(data: Batches, query: Query, backends: Mapping[str, Any] | None = None
     batches, schema = _batches(data)
     run = LocalRun.start(query, schema, backends)
     for batch in batches:
-        run._add(batch)
+        run.add(batch)
     return pa.Table.from_batches([run.finish()]).sort_by([(name, "ascending") for name in _order(run.operator)])
 
 

@@ -1,0 +1,127 @@
+"""How far a run has come: one live line on a terminal, a plain line every few seconds elsewhere, a summary at the end."""
+
+import sys
+import time
+from typing import IO
+
+from attrs import define, field
+
+from skyband import report
+
+EVERY_TERMINAL = 0.2
+EVERY_PLAIN = 5.0
+
+
+@define
+class Totals:
+    """What a run has done so far."""
+
+    rows_in: int = 0
+    rows_late: int = 0
+    dropped: dict[str, int] = field(factory=dict)
+    """Rows left out, by reason."""
+    answers: int = 0
+    retained: int = 0
+    groups: int = 0
+    state_bytes: int | None = None
+    watermark: int | None = None
+    """Microseconds since the epoch; None before the first row."""
+    micro_batches: int | None = None
+    seconds: float = 0.0
+    in_rows: bool = False
+    """Windows are counted in rows, so the watermark is a row's number."""
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return self.rows_in / self.seconds if self.seconds else 0.0
+
+
+class Progress:
+    """Says on `out` (stderr) where a run stands."""
+
+    def __init__(self, out: IO[str] | None = None) -> None:
+        self._out = sys.stderr if out is None else out
+        self._live = report.is_terminal(self._out)
+        self._started = self._said = time.monotonic()
+        self._line = False
+
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.monotonic() - self._started
+
+    def note(self, text: str) -> None:
+        """Say something that stays."""
+        self.wipe()
+        self._write(f"{text}\n")
+
+    def show(self, totals: Totals, always: bool = False) -> None:
+        """Say where the run stands, unless it was said a moment ago; `always`: unless it is a terminal."""
+        now = time.monotonic()
+        totals.seconds = now - self._started
+        due = now - self._said >= (EVERY_TERMINAL if self._live else EVERY_PLAIN)
+        if not due and not (always and not self._live):
+            return
+        self._said = now
+        line = status(totals)
+        if self._live:
+            self._write(f"\r\x1b[2K{line[: report.width(self._out) - 1]}")
+            self._line = True
+        else:
+            self._write(f"{line}\n")
+
+    def waiting(self, text: str) -> None:
+        """A live line on a terminal for a stretch without figures; nothing elsewhere."""
+        if self._live:
+            self._write(f"\r\x1b[2K{text[: report.width(self._out) - 1]}")
+            self._line = True
+
+    def summary(self, totals: Totals, where: str) -> None:
+        """The last word of a run."""
+        totals.seconds = self.seconds()
+        self.wipe()
+        for line in summary(totals, where):
+            self._write(f"{line}\n")
+
+    def wipe(self) -> None:
+        """Take the live line away, so that other output has the screen."""
+        if self._line:
+            self._write("\r\x1b[2K")
+            self._line = False
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()
+
+
+def status(totals: Totals) -> str:
+    """One line: rows, rows a second, watermark, late rows, state."""
+    parts = [f"{report.count(totals.rows_in)} rows", f"{report.count(totals.rate)} rows/s"]
+    if totals.watermark is not None:
+        mark = report.count(totals.watermark) if totals.in_rows else report.moment(totals.watermark)
+        parts.append(f"watermark {mark}")
+    parts += [f"{report.count(totals.rows_late)} late", _held(totals)]
+    return " · ".join(parts) if report.can_show("·", sys.stderr) else " | ".join(parts)
+
+
+def summary(totals: Totals, where: str) -> list[str]:
+    """Lines: what came in, what was left out and why, what went out, what is held, how long it took."""
+    seconds = f"{totals.seconds:.1f} s, {report.count(totals.rate)} rows/s"
+    if totals.micro_batches is not None:
+        seconds += f", {_plural(totals.micro_batches, 'micro-batch', 'micro-batches')}"
+    lines = [("rows in", report.count(totals.rows_in)), ("late", f"{report.count(totals.rows_late)} (dropped)")]
+    lines += [(reason, f"{report.count(number)} (left out)") for reason, number in totals.dropped.items() if number]
+    lines += [("answers", f"{report.count(totals.answers)} {where}"), ("state", _held(totals)), ("took", seconds)]
+    wide = max(len(name) for name, _ in lines)
+    return [f"{name:<{wide}}  {value}" for name, value in lines]
+
+
+def _held(totals: Totals) -> str:
+    held = f"{report.count(totals.retained)} retained"
+    if totals.groups > 1:
+        held += f" in {report.count(totals.groups)} groups"
+    return held if totals.state_bytes is None else f"{held}, {report.size(totals.state_bytes)}"
+
+
+def _plural(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

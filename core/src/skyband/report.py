@@ -1,0 +1,124 @@
+"""Tables, figures and pictures as people read them: drawn on a terminal, plain aligned text everywhere else."""
+
+import datetime
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, Any
+
+_BARS = "▁▂▃▄▅▆▇█"
+_ASCII_BARS = "_.-=+*%#"
+
+
+def is_terminal(out: IO[str]) -> bool:
+    """Whether a person is looking: a terminal that can move its cursor."""
+    return out.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    out: IO[str] | None = None,
+    styles: Mapping[str, str] | None = None,
+) -> None:
+    """Write a table to `out` (stdout). Columns of numbers are set flush right; `styles`: by column, for terminals."""
+    stream = sys.stdout if out is None else out
+    cells = [list(row) for row in rows]
+    right = [bool(cells) and all(_is_number(row[place]) for row in cells) for place in range(len(headers))]
+    texts = [[text(value) for value in row] for row in cells]
+    if is_terminal(stream):
+        _drawn(headers, texts, right, styles or {}, stream)
+    else:
+        for line in aligned(headers, texts, right):
+            print(line, file=stream)  # noqa: T201 - this is where output is written
+
+
+def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
+    """A heading and rows as lines of text, two blanks between columns."""
+    every = [list(headers), *rows]
+    widths = [max(len(row[place]) for row in every) for place in range(len(headers))]
+    return [
+        "  ".join(
+            cell.rjust(width) if flush else cell.ljust(width)
+            for cell, width, flush in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in every
+    ]
+
+
+def text(value: Any) -> str:
+    """A value in a cell: times without needless parts, counts whole, fractions to four places at most."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4f}".rstrip("0").rstrip(".")
+    if isinstance(value, datetime.datetime):
+        shown = value.replace(tzinfo=None)
+        return shown.isoformat(" ", "microseconds" if shown.microsecond else "seconds")
+    return str(value)
+
+
+def count(number: float | None) -> str:
+    """1234567 as 1,234,567."""
+    return "?" if number is None else f"{number:,.0f}"
+
+
+def size(number: float) -> str:
+    """Bytes in the unit that fits."""
+    for unit in ("B", "KB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def moment(microseconds: int | None) -> str:
+    """Microseconds since the epoch as a time of day, with its date."""
+    if microseconds is None:
+        return "none yet"
+    at = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=microseconds)
+    return at.isoformat(" ", "seconds")
+
+
+def sparkline(values: Sequence[float], out: IO[str] | None = None) -> str:
+    """Values as a row of bars from 0 to their largest."""
+    bars = _BARS if can_show(_BARS, out) else _ASCII_BARS
+    top = max(values, default=0) or 1
+    return "".join(bars[min(len(bars) - 1, int(value / top * len(bars)))] for value in values)
+
+
+def can_show(marks: str, out: IO[str] | None = None) -> bool:
+    """Whether the encoding of `out` (stdout) has these characters."""
+    try:
+        marks.encode(getattr(out or sys.stdout, "encoding", None) or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def width(out: IO[str] | None = None) -> int:
+    """Columns of the terminal; 100 where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns if is_terminal(out or sys.stdout) else 100
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _drawn(
+    headers: Sequence[str], rows: list[list[str]], right: list[bool], styles: Mapping[str, str], out: IO[str]
+) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for header, flush in zip(headers, right, strict=True):
+        drawn.add_column(header, justify="right" if flush else "left", style=styles.get(header, ""), overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(Text, row))  # Text, because a value may hold what rich takes for markup
+    Console(file=out).print(drawn)
