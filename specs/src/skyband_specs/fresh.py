@@ -50,17 +50,21 @@ def digest_in_fresh_process(case: Case, seed: int) -> str:
     cls = case.factory
     file = inspect.getfile(cls)
     order = _Order(case.info, cls.__module__, file, cls.__qualname__, dict(case.parameters), seed)
-    hash_seed = next(value for value in HASH_SEEDS if value != os.environ.get("PYTHONHASHSEED"))
     child = subprocess.run(
         [sys.executable, "-m", "skyband_specs.fresh"],
         input=pickle.dumps(order),
         capture_output=True,
-        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        env={**os.environ, "PYTHONHASHSEED": other_hash_seed()},
         check=False,
     )
     if child.returncode:
         raise AssertionError(f"a fresh process failed: {child.stderr.decode(errors='replace').strip()[-400:]}")
     return child.stdout.decode().strip()
+
+
+def other_hash_seed() -> str:
+    """A PYTHONHASHSEED that is not this process's."""
+    return next(seed for seed in HASH_SEEDS if seed != os.environ.get("PYTHONHASHSEED"))
 
 
 def _obey(order: _Order) -> str:

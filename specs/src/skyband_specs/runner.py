@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from attrs import frozen
-from skyband import BackendInfo
+from skyband import BackendInfo, PluginError
+from skyband.discovery import cause
 from skyband.parameters import parameters_of
 from skyband.registry import installed, load_class
 from skyband.roles import Backend
@@ -18,6 +20,9 @@ from skyband_specs.drivers import driver_for
 from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
 
 Progress = Callable[[Result], None]
+
+MOST_CASES = 20
+"""Parameter sets that a plugin may add for one backend."""
 
 
 @frozen(eq=False)
@@ -87,12 +92,16 @@ def verify_subject(backend: Subject, progress: Progress | None = None, checks: I
 
 
 def _plugin_cases(info: BackendInfo) -> list[Mapping[str, Any]]:
-    """The parameter sets that installed plugins add for this backend."""
+    """The parameter sets that installed plugins add for this backend. Raises PluginError where one cannot answer."""
     found: list[Mapping[str, Any]] = []
     for plugin in installed().plugins:
-        if plugin.manager is not None:
-            for answer in plugin.manager.hook.skyband_cases(role=info.role, name=info.name):
-                found.extend(answer)
+        if plugin.manager is None:
+            continue
+        try:
+            answers = plugin.manager.hook.skyband_cases(role=info.role, name=info.name)
+            found.extend(dict(chosen) for answer in answers for chosen in islice(answer, MOST_CASES))
+        except Exception as error:  # whatever a plugin raises is its own affair, and ours to report
+            raise PluginError(f"{plugin.distribution}: skyband_cases failed: {cause(error)}") from error
     return found
 
 
@@ -105,7 +114,7 @@ def _failure(check: Check, cases: Iterable[Case]) -> Result | None:
         except AssertionError as error:
             return Result(check.name, check.group, FAILED, f"{case}: {error}")
         except Exception as error:  # whatever a backend raises is a failure to report, not to die of
-            return Result(check.name, check.group, FAILED, f"{case}: {type(error).__name__}: {error}")
+            return Result(check.name, check.group, FAILED, f"{case}: {cause(error)}")
     return None
 
 

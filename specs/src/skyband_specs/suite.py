@@ -8,8 +8,6 @@ In a plugin's own tests, a file of two lines tries every backend the distributio
 Anywhere: `pytest --pyargs skyband_specs.suite --backend sketch/mine`. Without either, all that is installed is tried.
 """
 
-from functools import cache
-
 import pytest
 from skyband.registry import Listed, installed, load_class
 
@@ -64,6 +62,12 @@ def _why_missing(distribution: str) -> str:
     return "no such plugin is installed"
 
 
-@cache
 def _subject(entry: Listed) -> Subject:
-    return subject(entry.info, load_class(entry.info))
+    """The backend to try, made once, so that its checks share what they learn of it."""
+    place = (entry.info.key, entry.distribution)
+    if place not in _SUBJECTS:
+        _SUBJECTS[place] = subject(entry.info, load_class(entry.info))
+    return _SUBJECTS[place]
+
+
+_SUBJECTS: dict[tuple[str, str], Subject] = {}

@@ -44,7 +44,7 @@ def tiny(ordered: bool) -> Iterator[SketchStream]:
 def bursts(seed: int, ordered: bool, rows: int = ROWS) -> SketchStream:
     """Ties, bursts of one key, silences, negative times, keys that come back late; shuffled unless `ordered`."""
     rng = np.random.default_rng(seed)
-    steps = rng.choice([0, 0, 0, 1, 2, 50], rows)
+    steps = rng.choice([0, 0, 0, 0, 1, 2, 50], rows)
     times = np.cumsum(steps) - 20
     objects = np.where(rng.random(rows) < 0.3, rng.integers(0, 10, rows), rng.integers(0, rows, rows))
     burst = int(rng.integers(0, rows - rows // 8))

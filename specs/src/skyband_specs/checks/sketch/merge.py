@@ -12,7 +12,7 @@ from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.feeding import fed, seeded, visible
-from skyband_specs.streams.sketch import SketchStream
+from skyband_specs.streams.sketch import SketchStream, spread
 
 COUNT = 6
 _NEEDS = ("merge",)
@@ -23,15 +23,14 @@ def check_merged_is_the_sketch_of_the_union(make: Make, case: Case) -> None:
     """Parts of a stream, one in common, sketched apart and merged are the whole stream sketched, then and later."""
 
     def law(stream: SketchStream) -> None:
-        earlier, later = np.split(np.arange(len(stream)), [len(stream) * 3 // 4])
-        parts = _parts(stream, earlier, 2, common=True)
-        merged = _merged(make, case, *parts)
+        cut = len(stream) * 3 // 4
+        merged = _merged(make, case, *_parts(stream.take(np.arange(cut)), 2, common=True))
         whole = make()
-        case.driver.feed(whole, stream, 0, len(earlier))
-        wanted = visible(case, whole, stream, len(earlier))
-        expect_equal(visible(case, merged, stream, len(earlier)), wanted, "merged")
+        case.driver.feed(whole, stream, 0, cut)
+        wanted = visible(case, whole, stream, cut)
+        expect_equal(visible(case, merged, stream, cut), wanted, "merged")
         for backend in (merged, whole):
-            case.driver.feed(backend, stream, len(earlier), len(earlier) + len(later))
+            case.driver.feed(backend, stream, cut, len(stream))
         wanted = visible(case, whole, stream, len(stream))
         expect_equal(visible(case, merged, stream, len(stream)), wanted, "merged, then fed the rest of the stream")
 
@@ -43,7 +42,7 @@ def check_merge_is_commutative(make: Make, case: Case) -> None:
     """A with B is B with A."""
 
     def law(stream: SketchStream) -> None:
-        left, right = _parts(stream, np.arange(len(stream)), 2)
+        left, right = _parts(stream, 2)
         wanted = visible(case, _merged(make, case, left, right), stream, len(stream))
         expect_equal(visible(case, _merged(make, case, right, left), stream, len(stream)), wanted, "merged in reverse")
 
@@ -55,7 +54,7 @@ def check_merge_is_associative(make: Make, case: Case) -> None:
     """A with B, with C, is A with what B with C is."""
 
     def law(stream: SketchStream) -> None:
-        first, second, third = _parts(stream, np.arange(len(stream)), 3)
+        first, second, third = _parts(stream, 3)
         wanted = visible(case, _merged(make, case, first, second, third), stream, len(stream))
         grouped = fed(make, case, first)
         grouped.merge(_merged(make, case, second, third))
@@ -117,11 +116,15 @@ def check_merge_refuses_other_sketches(make: Make, case: Case) -> None:
     expect(own.now == backend.now, "a sketch with the same parameters must merge")
 
 
-def _parts(stream: SketchStream, rows: Int64, count: int, common: bool = False) -> list[SketchStream]:
-    """The rows dealt at random to `count` streams; a fifth of them to all where some are to be in `common`."""
-    owner = np.random.default_rng([5, len(rows)]).integers(0, count, len(rows))
-    shared = (rows % 5 == 0) & common
-    return [stream.take(rows[(owner == part) | shared]) for part in range(count)]
+def _parts(stream: SketchStream, count: int, common: bool = False) -> list[SketchStream]:
+    """The rows dealt to `count` streams; a fifth of them to all where some are to be in `common`.
+
+    Where a row goes depends on the row alone, so that it stays there when the stream is shortened.
+    """
+    lots = spread(stream.times ^ stream.keys.view(np.int64))
+    shared = (lots // np.uint64(count) % np.uint64(5) == 0) & common
+    owner = lots % np.uint64(count)
+    return [stream.take(np.flatnonzero((owner == part) | shared)) for part in range(count)]
 
 
 def _merged(make: Make, case: Case, *parts: SketchStream) -> Any:

@@ -1,0 +1,66 @@
+"""A correct sketch that is not installed, for the framework's own tests to try things on."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import numpy as np
+import pytest
+from attrs import define, field
+from skyband import BackendInfo
+from skyband.arrays import Array, Int64, UInt64
+from skyband.roles import Sketch
+from skyband_specs.runner import subject
+
+
+@define(eq=False)
+class Toy(Sketch):
+    """The latest time of each key."""
+
+    name: ClassVar[str] = "toy"
+
+    _last: dict[int, int] = field(factory=dict, init=False)
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        for time, key in zip(times.tolist(), keys.tolist(), strict=True):
+            self._last[key] = max(time, self._last.get(key, time))
+
+    def estimate(self, since: int) -> float:
+        return float(sum(time >= since for time in self._last.values()))
+
+    def forget(self, before: int) -> None:
+        self._last = {key: time for key, time in self._last.items() if time >= before}
+
+    def _merge(self, other: Self) -> None:
+        self._update(np.array([*other._last.values()], np.int64), np.array([*other._last], np.uint64))
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    @property
+    def nbytes(self) -> int:
+        return 16 * len(self._last)
+
+    def _state(self) -> dict[str, Array]:
+        now = [] if self._now is None else [self._now]
+        pairs = sorted(self._last.items())
+        keys, last = (np.array([pair[side] for pair in pairs], kind) for side, kind in enumerate((np.uint64, np.int64)))
+        return {"keys": keys, "last": last, "now": np.array(now, np.int64)}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._last = dict(zip(state["keys"].tolist(), state["last"].tolist(), strict=True))
+        self._now = int(state["now"][0]) if len(state["now"]) else None
+
+
+@pytest.fixture
+def toy():
+    return Toy
+
+
+@pytest.fixture
+def toy_info():
+    return BackendInfo("sketch", "toy", "toy:Toy", "the definition", "exact", "DESIGN, section 4")
+
+
+@pytest.fixture
+def toy_case(toy_info):
+    return subject(toy_info, Toy).cases[0]

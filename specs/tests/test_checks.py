@@ -1,0 +1,72 @@
+import pytest
+from skyband import ConfigError
+from skyband_specs import checks
+from skyband_specs.check import GROUPS, check, expect, expect_equal
+from skyband_specs.checks import checks_for
+from skyband_specs.checks.common import memory
+from skyband_specs.drivers import DRIVERS, driver_for
+
+
+@pytest.mark.parametrize("role", DRIVERS)
+def test_every_role_has_common_checks_and_its_own(role):
+    found = checks_for(role)
+    own = [check for check in found if ".common." not in check.body.__module__]
+    assert driver_for(role).role == role
+    assert len(found) - len(own) == 21
+    assert own
+    assert {check.group for check in found} <= set(GROUPS)
+
+
+def test_there_are_so_many_checks_of_sketches():
+    assert len(checks_for("sketch")) == 39
+
+
+def test_every_check_says_what_it_checks():
+    assert [check.name for role in DRIVERS for check in checks_for(role) if not check.body.__doc__] == []
+
+
+def test_a_suite_that_shrank_is_an_error(monkeypatch):
+    monkeypatch.setattr(memory, "COUNT", 2)
+    checks_for.cache_clear()
+    with pytest.raises(RuntimeError, match="holds 1 checks and pins COUNT = 2"):
+        checks_for("sketch")
+    monkeypatch.undo()
+    assert checks.checks_for("sketch")
+
+
+def test_an_unknown_role_is_named_with_the_closest():
+    with pytest.raises(ConfigError, match="did you mean 'sketch'"):
+        checks_for("sketches")
+
+
+def test_a_role_whose_driver_is_missing_says_so(monkeypatch):
+    monkeypatch.setitem(DRIVERS, "juggler", "skyband_specs.drivers.juggler:JugglerDriver")
+    with pytest.raises(ConfigError, match="no driver yet"):
+        driver_for("juggler")
+
+
+@pytest.mark.parametrize(
+    "tags", [{"group": "orakel"}, {"group": "merge", "needs": ("merging",)}, {"group": "edges", "guarantees": ("no",)}]
+)
+def test_a_misspelt_tag_is_an_error(tags):
+    def check_it(make, case):
+        pass
+
+    with pytest.raises(ValueError, match="check_it"):
+        check(**tags)(check_it)
+
+
+def test_a_check_is_called_check_something():
+    def it_works(make, case):
+        pass
+
+    with pytest.raises(ValueError, match="must be called check_"):
+        check("edges")(it_works)
+
+
+def test_expectations():
+    expect(True, "fine")
+    with pytest.raises(AssertionError, match="the sum: got 3, expected 4"):
+        expect_equal(3, 4, "the sum")
+    with pytest.raises(AssertionError, match="got 5 bytes, expected 0 bytes"):
+        expect_equal(b"12345", b"", "the snapshot")

@@ -1,0 +1,153 @@
+import json
+import re
+
+import pytest
+from attrs import evolve
+from skyband import ConfigError, PluginError, hookimpl
+from skyband.discovery import Plugin, read_hooks
+from skyband.registry import Registry
+from skyband_specs import runner
+from skyband_specs.checks import checks_for
+from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
+from skyband_specs.runner import subject, verify, verify_subject
+
+
+def check_named(name):
+    return next(check for check in checks_for("sketch") if check.name == name)
+
+
+def test_a_correct_backend_passes_all_that_applies(toy_info, toy):
+    report = verify_subject(subject(toy_info, toy))
+    assert report.ok
+    assert report.counts() == {PASSED: 36, NOT_APPLICABLE: 3, FAILED: 0}
+    assert report.summary() == "36 passed, 3 not applicable (guarantee), 0 failed"
+
+
+def test_progress_sees_each_result_as_it_comes(toy_info, toy):
+    seen = []
+    report = verify_subject(subject(toy_info, toy), seen.append, checks_for("sketch")[:3])
+    assert tuple(seen) == report.results
+
+
+def test_what_a_backend_lacks_is_not_applicable(toy_info, toy):
+    class Alone(toy):
+        def merge(self, other):
+            raise NotImplementedError
+
+    info = evolve(toy_info, lacks={"merge": "it is alone"})
+    result = subject(info, Alone).run(check_named("merge_is_commutative"))
+    assert (result.outcome, result.reason) == (NOT_APPLICABLE, "merge: it is alone")
+    assert subject(toy_info, Alone).run(check_named("merge_is_commutative")).outcome == FAILED
+
+
+def test_what_is_declared_lacking_and_works_fails(toy_info, toy):
+    info = evolve(toy_info, lacks={"merge": "it is alone"})
+    result = subject(info, toy).run(check_named("merge_is_commutative"))
+    assert result.outcome == FAILED
+    assert "declares to lack merge (it is alone), but it works" in result.reason
+
+
+def test_a_crash_fails_and_names_the_case(toy_info, toy):
+    class Crashing(toy):
+        def estimate(self, since):
+            raise ZeroDivisionError("of course")
+
+    result = subject(toy_info, Crashing).run(check_named("since_is_inclusive"))
+    assert (result.outcome, result.reason) == (FAILED, "sketch/toy(): ZeroDivisionError: of course")
+
+
+def test_a_failure_comes_with_the_shortest_stream(toy_info, toy):
+    class AfterNotSince(toy):
+        def estimate(self, since):
+            return super().estimate(since + 1)
+
+    result = subject(toy_info, AfterNotSince).run(check_named("seeded_streams_equal_the_oracle"))
+    assert result.outcome == FAILED
+    assert result.snippet.splitlines()[1:2] == ['backend = skyband.create("sketch", "toy")']
+    assert re.fullmatch(r'backend.update\(np.array\(\[-?\d+\], "int64"\), .*\)', result.snippet.splitlines()[2])
+
+
+def test_parameters_a_class_does_not_have_are_dropped_and_equal_sets_tried_once(toy_info, toy):
+    assert [dict(case.parameters) for case in subject(toy_info, toy).cases] == [{}]
+
+
+def test_given_parameters_are_tried_alone_and_as_they_are(toy_info, toy):
+    cases = subject(toy_info, toy, {"colour": "red"}).cases
+    assert [str(case) for case in cases] == ["sketch/toy(colour='red')"]
+    with pytest.raises(ConfigError, match="colour"):
+        cases[0].make()
+
+
+class Cases:
+    @hookimpl
+    def skyband_cases(self, role, name):
+        return [{"seed": 9}] if (role, name) == ("sketch", "toy") else []
+
+
+class BrokenCases:
+    @hookimpl
+    def skyband_cases(self, role, name):
+        return 7
+
+
+def install(monkeypatch, hooks):
+    plugin = read_hooks(Plugin("skyband-toy", "1", "toy", "toy"), hooks)
+    monkeypatch.setattr(runner, "installed", lambda: Registry([plugin]))
+
+
+def test_plugins_add_cases(monkeypatch, toy_info, toy):
+    install(monkeypatch, Cases())
+    assert runner._plugin_cases(toy_info) == [{"seed": 9}]
+    assert runner._plugin_cases(evolve(toy_info, name="other")) == []
+
+
+def test_a_plugin_whose_cases_are_none_is_named(monkeypatch, toy_info):
+    install(monkeypatch, BrokenCases())
+    with pytest.raises(PluginError, match="skyband-toy: skyband_cases failed: TypeError"):
+        runner._plugin_cases(toy_info)
+
+
+def test_verify_names_the_closest_backend():
+    with pytest.raises(ConfigError, match="unknown 'sketchy'; did you mean 'sketch'"):
+        verify("sketchy", "exact")
+    with pytest.raises(ConfigError, match="unknown backend"):
+        verify("sketch", "no-such-sketch")
+
+
+@pytest.fixture
+def report():
+    results = (
+        Result("a", "oracle", PASSED),
+        Result("b", "merge", NOT_APPLICABLE, "merge: no"),
+        Result("c", "merge", FAILED, "it broke", "backend.update()"),
+    )
+    return Report("sketch/toy", results)
+
+
+def test_the_text_of_a_report(report):
+    assert report.text().splitlines() == [
+        "sketch/toy: 3 checks",
+        "  oracle  1 passed",
+        "  merge   1 not applicable, 1 failed",
+        "",
+        "FAILED merge: c",
+        "    it broke",
+        "",
+        "    backend.update()",
+        "",
+        "1 passed, 1 not applicable (merge), 1 failed",
+    ]
+
+
+def test_the_json_of_a_report(report):
+    body = json.loads(report.as_json())
+    assert (body["backend"], body["ok"]) == ("sketch/toy", False)
+    assert body["counts"] == {PASSED: 1, NOT_APPLICABLE: 1, FAILED: 1}
+    assert body["groups"]["merge"] == {PASSED: 0, NOT_APPLICABLE: 1, FAILED: 1}
+    assert body["results"][2] == {
+        "check": "c",
+        "group": "merge",
+        "outcome": FAILED,
+        "reason": "it broke",
+        "snippet": "backend.update()",
+    }
