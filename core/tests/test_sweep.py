@@ -52,6 +52,15 @@ def test_keeps_exactly_what_fewer_than_k_dominate(k, room, steps):
     assert rows(band.items()) == skyband(added, k, now)
 
 
+@given(st.integers(1, 4), st.integers(1, 40), st.lists(ITEMS, max_size=80))
+@settings(max_examples=200, deadline=None)
+def test_items_that_come_in_order_of_expiry_are_no_different(k, room, items):
+    band = KSkyband(k, room)
+    added, now = play(band, sorted(items, key=lambda item: item[1]))
+    assert rows(band.items()) == skyband(added, k, now)
+    assert band.expiries().tolist() == sorted(item[1] for item in skyband(added, k, now))
+
+
 @given(st.integers(1, 4), st.integers(1, 5), STEPS)
 @settings(max_examples=300, deadline=None)
 def test_answers_every_later_moment(k, room, steps):

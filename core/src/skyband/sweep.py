@@ -166,6 +166,12 @@ def topk(band, k, since):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def flush(band):  # type: ignore[no-untyped-def]
     """Merge the buffer into B and E, drop the expired, clean up; returns the band to go on with."""
+    return flush_ranked(band, ranking(band.buffer, band.counts[PENDING]))
+
+
+@njit(cache=True)
+def flush_ranked(band, ranked):  # type: ignore[no-untyped-def]
+    """`flush`, where the caller has the order B of the buffer already: int64[at least PENDING] indices into it."""
     counts, ends = band.counts, band.ends
     n, b = counts[SIZE], counts[PENDING]
     if b == 0 and (n == 0 or ends[0] >= counts[NOW]):
@@ -177,8 +183,8 @@ def flush(band):  # type: ignore[no-untyped-def]
         items = _grown(items, n, capacity)
         order = _grown(order, n, capacity)
         ends = _grown(ends, n, capacity)
-    placed = _merge_ranking(items, n, band.buffer, b, order)
-    _merge_expiry(items, order, ends, n, placed)
+    placed = _merge_ranking(items, n, band.buffer, ranked[:b], order)
+    _merge_expiry(band.buffer, ranked[:b], placed, order, ends, n)
     kept = _cleanup(items, order, ends, total, counts[K], counts[NOW])
     counts[SIZE] = kept
     counts[PENDING] = 0
@@ -196,7 +202,8 @@ def _grown(array, length, capacity):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _ranks_before(a, b):  # type: ignore[no-untyped-def]
+def ranks_before(a, b):  # type: ignore[no-untyped-def]
+    """Whether item `a` comes before item `b` in order B."""
     if a.score != b.score:
         return a.score > b.score
     if a.tie != b.tie:
@@ -205,7 +212,7 @@ def _ranks_before(a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _ranking(buffer, b):  # type: ignore[no-untyped-def]
+def ranking(buffer, b):  # type: ignore[no-untyped-def]
     """Indices that put the first `b` items in order B; stable. Insertion sort in runs, then merges."""
     run = 16
     source = np.arange(b)
@@ -213,7 +220,7 @@ def _ranking(buffer, b):  # type: ignore[no-untyped-def]
         for i in range(start + 1, min(start + run, b)):
             moving = source[i]
             j = i
-            while j > start and _ranks_before(buffer[moving], buffer[source[j - 1]]):
+            while j > start and ranks_before(buffer[moving], buffer[source[j - 1]]):
                 source[j] = source[j - 1]
                 j -= 1
             source[j] = moving
@@ -223,7 +230,7 @@ def _ranking(buffer, b):  # type: ignore[no-untyped-def]
             middle, stop = min(start + run, b), min(start + 2 * run, b)
             i, j = start, middle
             for out in range(start, stop):
-                if j < stop and (i == middle or _ranks_before(buffer[source[j]], buffer[source[i]])):
+                if j < stop and (i == middle or ranks_before(buffer[source[j]], buffer[source[i]])):
                     target[out] = source[j]
                     j += 1
                 else:
@@ -235,21 +242,21 @@ def _ranking(buffer, b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _merge_ranking(items, n, buffer, b, order):  # type: ignore[no-untyped-def]
+def _merge_ranking(items, n, buffer, ranked, order):  # type: ignore[no-untyped-def]
     """Merge the buffer into B from the back, renumber `order`; returns the positions of the new items, ascending."""
-    ranking = _ranking(buffer, b)
+    b = len(ranked)
     moved = np.empty(n, np.int64)
     placed = np.empty(b, np.int64)
     i, j = n - 1, b - 1
     for out in range(n + b - 1, -1, -1):
         # An old item stays before a new one that is equal in every part: it was added earlier.
-        if j < 0 or (i >= 0 and _ranks_before(buffer[ranking[j]], items[i])):
+        if j < 0 or (i >= 0 and ranks_before(buffer[ranked[j]], items[i])):
             if i != out:
                 items[out] = items[i]
             moved[i] = out
             i -= 1
         else:
-            items[out] = buffer[ranking[j]]
+            items[out] = buffer[ranked[j]]
             placed[j] = out
             j -= 1
     for rank in range(n):
@@ -258,17 +265,12 @@ def _merge_ranking(items, n, buffer, b, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _merge_expiry(items, order, ends, n, placed):  # type: ignore[no-untyped-def]
-    """Merge the items at positions `placed` into E from the back."""
-    b = len(placed)
-    expiry = np.empty(b, np.int64)
-    for j in range(b):
-        expiry[j] = items[placed[b - 1 - j]].expiry
-    # Stable on positions in descending order: E is the reverse of B on equal expiry.
-    arrival = np.argsort(expiry, kind="mergesort")
-    i, j = n - 1, b - 1
+def _merge_expiry(buffer, ranked, placed, order, ends, n):  # type: ignore[no-untyped-def]
+    """Merge the new items, now at positions `placed`, into E from the back."""
+    arrival = _expiry_order(buffer, ranked)
+    i, j = n - 1, len(ranked) - 1
     while j >= 0:
-        position, end = placed[b - 1 - arrival[j]], expiry[arrival[j]]
+        position, end = placed[arrival[j]], buffer[ranked[arrival[j]]].expiry
         out = i + j + 1
         if i >= 0 and (ends[i] > end or (ends[i] == end and order[i] < position)):
             order[out], ends[out] = order[i], ends[i]
@@ -276,6 +278,34 @@ def _merge_expiry(items, order, ends, n, placed):  # type: ignore[no-untyped-def
         else:
             order[out], ends[out] = position, end
             j -= 1
+
+
+@njit(cache=True)
+def _expiry_order(buffer, ranked):  # type: ignore[no-untyped-def]
+    """Indices into `ranked` that put the buffered items in order E; linear where they came in order of expiry."""
+    b = len(ranked)
+    group = np.empty(b, np.int64)
+    groups = 0
+    for item in range(b):
+        if item > 0 and buffer[item].expiry < buffer[item - 1].expiry:
+            expiry = np.empty(b, np.int64)
+            for j in range(b):
+                expiry[j] = buffer[ranked[b - 1 - j]].expiry
+            # Stable on ranks in descending order: E is the reverse of B on equal expiry.
+            return b - 1 - np.argsort(expiry, kind="mergesort")
+        groups += item > 0 and buffer[item].expiry > buffer[item - 1].expiry
+        group[item] = groups
+    places = np.zeros(groups + 2, np.int64)
+    for item in range(b):
+        places[group[item] + 1] += 1
+    for g in range(groups + 1):
+        places[g + 1] += places[g]
+    found = np.empty(b, np.int64)
+    for j in range(b - 1, -1, -1):
+        g = group[ranked[j]]
+        found[places[g]] = j
+        places[g] += 1
+    return found
 
 
 @njit(cache=True)

@@ -15,8 +15,11 @@ PANE, NEXT_PANE, RANKED, LONGEST = 0, 1, 2, 3
 """Where a state keeps the pane of the last row, the index of the one after it in `panes`, how many of the buffered
 objects are ranked, and the longest window, which no object outlives."""
 
-FLUSH_AT = 512
+FLUSH_AT = 2048
 """Objects buffered between flushes: more make a flush rarer and an answer dearer."""
+
+MOST_ROOM = 1 << 20
+"""Objects of answers that room is made for at once; beyond it grows by doubling."""
 
 
 @njit(cache=True)
@@ -30,7 +33,8 @@ def run(
     objects and scores one after the other.
     """
     sizes = np.zeros(len(at), np.int64)
-    objects, scores = np.empty(256, np.int64), np.empty(256, np.float64)
+    room = _answer_room(band, len(rows.time), k)
+    objects, scores = np.empty(room, np.int64), np.empty(room, np.float64)
     filled, r = 0, 0
     limit = _limit(band, state[PANE])
     for m in range(len(at) + 1):
@@ -42,7 +46,7 @@ def run(
                 limit = _limit(band, state[PANE])
             if rows.score[r] >= limit:
                 if band.counts[sweep.PENDING] == FLUSH_AT:
-                    band = _flushed(band, state, rows.time[r])
+                    band = _flushed(band, state, pending, rows.time[r])
                     limit = _limit(band, state[PANE])
                 sweep.add(band, rows.score[r], state[PANE], rows.object[r], rows.arrival[r])
             r += 1
@@ -50,14 +54,24 @@ def run(
             break
         _rank_pending(band, state, pending)
         wanted = min(k[m], _alive(band, start[m]))
-        if filled + wanted > len(objects):
-            larger = 2 * (filled + wanted)
+        if filled + wanted >= len(objects):
+            larger = 2 * (filled + wanted) + 1
             objects = np.concatenate((objects[:filled], np.empty(larger - filled, np.int64)))
             scores = np.concatenate((scores[:filled], np.empty(larger - filled, np.float64)))
-        _extract(band, pending, start[m], objects[filled : filled + wanted], scores[filled : filled + wanted])
+        _extract(band, pending, start[m], wanted, objects[filled:], scores[filled:])
         filled += wanted
         sizes[m] = wanted
     return band, sizes, objects[:filled], scores[:filled]
+
+
+@njit(cache=True)
+def _answer_room(band: Any, rows: int, k: Int64) -> int:
+    """Room enough for answers of size `k` where that is a few megabytes; memory costs nothing until it is written."""
+    most = band.counts[sweep.SIZE] + band.counts[sweep.PENDING] + rows
+    room = 1
+    for each in k:
+        room += min(each, most)
+    return min(room, MOST_ROOM)
 
 
 @njit(cache=True)
@@ -78,12 +92,13 @@ def _limit(band: Any, pane: int) -> float:
 
 
 @njit(cache=True)
-def _flushed(band: Any, state: Int64, now: int) -> Any:
+def _flushed(band: Any, state: Int64, pending: Int64, now: int) -> Any:
     oldest = now - state[LONGEST]
     if oldest < now:  # else 64 bits do not reach it
         sweep.advance(band, oldest)
+    _rank_pending(band, state, pending)
     state[RANKED] = 0
-    return sweep.flush(band)
+    return sweep.flush_ranked(band, pending)
 
 
 @njit(cache=True)
@@ -92,13 +107,13 @@ def _rank_pending(band: Any, state: Int64, pending: Int64) -> None:
     ranked, total = state[RANKED], band.counts[sweep.PENDING]
     if ranked == total:
         return
-    fresh = sweep._ranking(band.buffer[ranked:total], total - ranked)
+    fresh = sweep.ranking(band.buffer[ranked:total], total - ranked)
     i, j = ranked - 1, total - ranked - 1
     for out in range(total - 1, -1, -1):
         if j < 0:
             break
         mine = fresh[j] + ranked
-        if i >= 0 and sweep._ranks_before(band.buffer[mine], band.buffer[pending[i]]):
+        if i >= 0 and sweep.ranks_before(band.buffer[mine], band.buffer[pending[i]]):
             pending[out] = pending[i]
             i -= 1
         else:
@@ -122,22 +137,31 @@ def _alive(band: Any, start: int) -> int:
 
 
 @njit(cache=True)
-def _extract(band: Any, pending: Int64, start: int, objects: Int64, scores: Float64) -> None:
-    """The result extractor: down both ranked lists at once, taking what lies in the view."""
+def _extract(band: Any, pending: Int64, start: int, wanted: int, objects: Int64, scores: Float64) -> None:
+    """The result extractor: down both ranked lists at once, taking what lies in the view.
+
+    Whether an object lies in it is as good as random, so it is always written and the place moves on only if it
+    counts: no branch to guess wrong. One place after `wanted` may be written.
+    """
     items, buffer = band.items, band.buffer
     n, b = band.counts[sweep.SIZE], band.counts[sweep.PENDING]
-    i, j, filled = 0, 0, 0
-    while filled < len(objects):
-        while i < n and items[i].expiry < start:
-            i += 1
-        while j < b and buffer[pending[j]].expiry < start:
-            j += 1
-        if i == n or (j < b and sweep._ranks_before(buffer[pending[j]], items[i])):
-            objects[filled] = buffer[pending[j]].tie
-            scores[filled] = buffer[pending[j]].score
-            j += 1
-        else:
+    i, filled = 0, 0
+    for j in range(b):
+        mine = buffer[pending[j]]
+        if mine.expiry < start:
+            continue
+        while i < n and filled < wanted and sweep.ranks_before(items[i], mine):
             objects[filled] = items[i].tie
             scores[filled] = items[i].score
+            filled += items[i].expiry >= start
             i += 1
+        if filled == wanted:
+            return
+        objects[filled] = mine.tie
+        scores[filled] = mine.score
         filled += 1
+    while filled < wanted:
+        objects[filled] = items[i].tie
+        scores[filled] = items[i].score
+        filled += items[i].expiry >= start
+        i += 1
