@@ -17,7 +17,15 @@ AGGREGATES = ("sum", "mean", "min", "max")
 REPEATS = ("never", "per-window")
 
 
-def _check_aggregate(value: Any) -> str | None:
+def _as_weights(value: Any) -> Any:
+    """Weights as a tuple, however they were given; anything else as it is."""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        return tuple(np.asarray(value).tolist())
+    return value
+
+
+def _check_aggregate(given: Any) -> str | None:
+    value = _as_weights(given)
     if callable(value) or value in AGGREGATES:
         return None
     if isinstance(value, str):
@@ -74,6 +82,7 @@ class ObjectRanker(Clocked):
         check=_check_aggregate,
         bounds="sum, mean, min, max, a weight for each stream, or a monotone function",
         help="score of an object from its valid values, one a stream, 0 where it has none",
+        converter=_as_weights,
     )
     upper: float = number(1.0, above=0, help="no value is above this")
     repeats: str | int = checked(

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 from attrs import define, field
-
 from skyband.arrays import Array, Float64, Int32, Int64
 from skyband.roles import ObjectRanker
+
 from skyband_incomplete import kernels
 from skyband_incomplete.kernels import Heap, Log, Reports, Rows, Rule, Slots
 
@@ -98,7 +98,7 @@ class InstanceRanker(ObjectRanker):
                 until = done + at_once
                 stop = int(stops[until - 1])
             self._make_room(stop - start, now)
-            piece = Rows(*(column[start:stop] for column in rows))
+            piece = Rows(*(_writable(column[start:stop]) for column in rows))
             offsets, found, points = self._run(piece, stops[done:until] - start, firsts[done:until])
             sizes.append(np.diff(offsets))
             ids.append(found)
@@ -120,9 +120,7 @@ class InstanceRanker(ObjectRanker):
             kernels.replay(rows, stops, firsts, self._thrift, *parts, offsets, ids, scores)
         return offsets, ids[: offsets[-1]], scores[: offsets[-1]]
 
-    def _run_called(
-        self, rows: Rows, stops: Int64, firsts: Int64, offsets: Int64, ids: Int64, scores: Float64
-    ) -> None:
+    def _run_called(self, rows: Rows, stops: Int64, firsts: Int64, offsets: Int64, ids: Int64, scores: Float64) -> None:
         start = 0
         parts = (self._rule, self._cursor, self._reports, self._slots)
         for turn, (stop, first) in enumerate(zip(stops.tolist(), firsts.tolist(), strict=True)):
@@ -147,11 +145,11 @@ class InstanceRanker(ObjectRanker):
 
     def _call(self, score: Callable[[Float64], float]) -> None:
         shape = (self._valid_reports, self.streams)
-        known, reachable = np.empty(shape), np.empty(shape)
-        kernels.vectors(self._rule, self._cursor, self._reports, self._slots, known, reachable)
-        span = slice(int(self._cursor[kernels.HEAD]), int(self._cursor[kernels.TAIL]))
-        self._reports.current[span] = [score(row) for row in known]
-        self._reports.best[span] = [score(row) for row in reachable]
+        which, known, reachable = np.empty(shape[0], np.int64), np.empty(shape), np.empty(shape)
+        parts = (self._rule, self._cursor, self._reports, self._slots)
+        found = kernels.vectors(self._cursor[kernels.ROUND], *parts, which, known, reachable)
+        self._reports.current[which[:found]] = [score(row) for row in known[:found]]
+        self._reports.best[which[:found]] = [score(row) for row in reachable[:found]]
 
     @property
     def _valid_reports(self) -> int:
@@ -285,6 +283,7 @@ def _slots(room: int, streams: int) -> Slots:
         last=np.zeros(room, np.int64),
         counts=np.zeros((room, streams), np.int32),
         table=np.full(1 << (2 * room - 1).bit_length(), -1, np.int32),
+        changed=np.zeros(room, np.int64),
         total=np.zeros((room, streams)),
         fresh=np.zeros((room, streams), np.int32),
         stamp=np.zeros(room, np.int64),
@@ -300,6 +299,11 @@ def _log(room: int) -> Log:
 def _heap(k: int, objects: int) -> Heap:
     room = min(k, objects)
     return Heap(np.zeros(room, np.int32), np.zeros(room), np.zeros(1, np.int64))
+
+
+def _writable(column: Array) -> Array:
+    """The column, copied where it is read-only: the kernels are compiled for one kind of array."""
+    return column if column.flags.writeable else column.copy()
 
 
 def _longer(column: Array, length: int) -> Array:

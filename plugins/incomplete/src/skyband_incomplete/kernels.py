@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-
 from skyband.arrays import Array, Float64, Int32, Int64
 
 SUM, MIN, MAX = 0, 1, 2
-HEAD, TAIL, USED, LOG_HEAD, LOG_TAIL, REPEATED, EPOCH, INSTANCES = range(8)
-CURSOR = 8
+HEAD, TAIL, USED, LOG_HEAD, LOG_TAIL, REPEATED, EPOCH, ROUND, MOMENT, INSTANCES = range(10)
+CURSOR = 10
 
 
 class Rows(NamedTuple):
@@ -44,12 +43,16 @@ class Reports(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """The remembered objects. `counts`: their reports a stream, under "never" ever, otherwise valid."""
+    """The remembered objects. `counts`: their reports a stream, under "never" ever, otherwise valid.
+
+    `changed`: the round of the last report; the intervals of those changed since the last round are stale.
+    """
 
     object: Int64
     last: Int64
     counts: Array
     table: Int32
+    changed: Int64
     total: Array
     fresh: Array
     stamp: Int64
@@ -146,6 +149,7 @@ def insert(rows, start, stop, rule, cursor, reports, slots, log):
             continue
         slots.counts[slot, stream] += 1
         slots.last[slot] = now
+        slots.changed[slot] = cursor[ROUND]
         if not rule.once:
             end = cursor[LOG_TAIL]
             log.time[end], log.stream[end], log.slot[end] = now, stream, slot
@@ -166,21 +170,23 @@ def _reach(total, fresh, reported, chance, once, most, upper, slack):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _gather(last, first, epoch, times, stream_of, slot_of, values, total, fresh, stamp, place, mark):
-    """Add the reports of one moment, the newest at `last`, to their objects. Returns where the moment begins."""
+def _gather(last, first, epoch, since, times, stream_of, slot_of, values, changed, total, fresh, stamp):
+    """Add the reports of one moment, the newest at `last`, to their objects. Returns where the moment begins.
+
+    Only objects changed since the round `since` are looked at: an interval depends on its object's reports alone.
+    """
     moment = times[last]
     at = last
     while at >= first and times[at] == moment:
         slot = slot_of[at]
-        if stamp[slot] != epoch:
-            stamp[slot] = epoch
-            place[slot] = -1
-            mark[slot] = -1
-            for stream in range(total.shape[1]):
-                total[slot, stream] = 0.0
-                fresh[slot, stream] = 0
-        total[slot, stream_of[at]] += values[at]
-        fresh[slot, stream_of[at]] += 1
+        if changed[slot] >= since:
+            if stamp[slot] != epoch:
+                stamp[slot] = epoch
+                for stream in range(total.shape[1]):
+                    total[slot, stream] = 0.0
+                    fresh[slot, stream] = 0
+            total[slot, stream_of[at]] += values[at]
+            fresh[slot, stream_of[at]] += 1
         at -= 1
     return at + 1
 
@@ -188,7 +194,7 @@ def _gather(last, first, epoch, times, stream_of, slot_of, values, total, fresh,
 @njit(cache=True, nogil=True, inline="always")
 def _bounds(slot, counts, total, fresh, chances, once, most, upper, slack, known, reachable):
     """Fill in the values an instance has and those it can come to have, float64[streams] each."""
-    seen = 0
+    seen = np.int64(0)
     chance = 1.0
     if len(chances):
         for stream in range(len(known)):
@@ -198,9 +204,7 @@ def _bounds(slot, counts, total, fresh, chances, once, most, upper, slack, known
             chance = chances[seen, stream]
         known[stream] = total[slot, stream]
         reported = counts[slot, stream] > 0
-        reachable[stream] = _reach(
-            total[slot, stream], fresh[slot, stream], reported, chance, once, most, upper, slack
-        )
+        reachable[stream] = _reach(total[slot, stream], fresh[slot, stream], reported, chance, once, most, upper, slack)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -217,37 +221,54 @@ def _score(values, kind, weights, divisor):
 
 
 @njit(cache=True, nogil=True)
-def intervals(rule, cursor, reports, slots):
-    """The interval of the instance that each report belongs to. O(reports · streams)."""
+def intervals(since, rule, cursor, reports, slots):
+    """The intervals of the objects changed since the round `since`; others stay. O(reports + changed · streams)."""
     cursor[EPOCH] += 1
+    cursor[ROUND] += 1
     epoch, first, last = cursor[EPOCH], cursor[HEAD], cursor[TAIL] - 1
     time, stream, slot, value, current, best, _ = reports
-    _, _, counts, _, total, fresh, stamp, place, mark = slots
+    _, _, counts, _, changed, total, fresh, stamp, _, _ = slots
     _, _, once, most, upper, slack, kind, weights, divisor, chances = rule
     known, reachable = np.empty(len(weights)), np.empty(len(weights))
     while last >= first:
-        begin = _gather(last, first, epoch, time, stream, slot, value, total, fresh, stamp, place, mark)
+        if changed[slot[last]] < since:
+            last -= 1
+            continue
+        begin = _gather(last, first, epoch, since, time, stream, slot, value, changed, total, fresh, stamp)
         for at in range(begin, last + 1):
-            _bounds(slot[at], counts, total, fresh, chances, once, most, upper, slack, known, reachable)
-            current[at] = _score(known, kind, weights, divisor)
-            best[at] = _score(reachable, kind, weights, divisor)
+            if changed[slot[at]] >= since:
+                _bounds(slot[at], counts, total, fresh, chances, once, most, upper, slack, known, reachable)
+                current[at] = _score(known, kind, weights, divisor)
+                best[at] = _score(reachable, kind, weights, divisor)
         last = begin - 1
 
 
 @njit(cache=True, nogil=True)
-def vectors(rule, cursor, reports, slots, known, reachable):
-    """The values behind `intervals`, float64[reports, streams] each, for a score that is not compiled."""
+def vectors(since, rule, cursor, reports, slots, which, known, reachable):
+    """The values behind `intervals` for a score that is not compiled: float64[n, streams] each.
+
+    Row i of them belongs to report which[i]. Returns n.
+    """
     cursor[EPOCH] += 1
+    cursor[ROUND] += 1
     epoch, first, last = cursor[EPOCH], cursor[HEAD], cursor[TAIL] - 1
     time, stream, slot, value, _, _, _ = reports
-    _, _, counts, _, total, fresh, stamp, place, mark = slots
+    _, _, counts, _, changed, total, fresh, stamp, _, _ = slots
     _, _, once, most, upper, slack, _, _, _, chances = rule
+    found = 0
     while last >= first:
-        begin = _gather(last, first, epoch, time, stream, slot, value, total, fresh, stamp, place, mark)
+        if changed[slot[last]] < since:
+            last -= 1
+            continue
+        begin = _gather(last, first, epoch, since, time, stream, slot, value, changed, total, fresh, stamp)
         for at in range(begin, last + 1):
-            has, may = known[at - first], reachable[at - first]
-            _bounds(slot[at], counts, total, fresh, chances, once, most, upper, slack, has, may)
+            if changed[slot[at]] >= since:
+                has, may = known[found], reachable[found]
+                _bounds(slot[at], counts, total, fresh, chances, once, most, upper, slack, has, may)
+                which[found] = at
+                found += 1
         last = begin - 1
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -283,21 +304,19 @@ def _offer(slot, score, k, heap, slots):
     """An object's score, higher than or equal to what it was before in this sweep."""
     size = heap.size[0]
     at = slots.place[slot]
-    if at < 0 and size < k:
-        at = size
-        heap.slot[at], heap.score[at] = slot, score
-        slots.place[slot] = at
-        heap.size[0] += 1
-        while at > 0 and _worse(heap, slots, at, (at - 1) // 2):
-            _swap(heap, slots, at, (at - 1) // 2)
-            at = (at - 1) // 2
-        return
-    if at < 0:
-        worst = heap.slot[0]
-        if score < heap.score[0] or (score == heap.score[0] and slots.object[slot] > slots.object[worst]):
+    if at >= size or heap.slot[at] != slot:
+        if size < k:
+            at = size
+            heap.slot[at], heap.score[at] = slot, score
+            slots.place[slot] = at
+            heap.size[0] += 1
+            while at > 0 and _worse(heap, slots, at, (at - 1) // 2):
+                _swap(heap, slots, at, (at - 1) // 2)
+                at = (at - 1) // 2
             return
-        slots.place[worst] = -1
         at = 0
+        if score == heap.score[0] and slots.object[slot] > slots.object[heap.slot[0]]:
+            return
         heap.slot[0] = slot
         slots.place[slot] = 0
     heap.score[at] = score
@@ -312,22 +331,27 @@ def rank(rule, cursor, reports, slots, heap):
     instances never count against it, for their current is at most its best. Returns how many reports are doomed.
     """
     heap.size[0] = 0
-    cursor[INSTANCES] = 0
-    doomed = 0
-    floor = -np.inf
-    for at in range(cursor[TAIL] - 1, cursor[HEAD] - 1, -1):
-        if at == cursor[TAIL] - 1 or reports.time[at] != reports.time[at + 1]:
-            moment = at
-            if heap.size[0] == rule.k:
-                floor = heap.score[0]
-        slot = reports.slot[at]
-        reports.alive[at] = reports.best[at] >= floor
-        if not reports.alive[at]:
+    first, last, k, moment = cursor[HEAD], cursor[TAIL] - 1, rule.k, cursor[MOMENT]
+    time, _, slot_of, _, current, best, alive = reports
+    mark = slots.mark
+    doomed, instances = 0, 0
+    floor = lowest = -np.inf
+    for at in range(last, first - 1, -1):
+        if at == last or time[at] != time[at + 1]:
+            moment += 1
+            floor = lowest
+        alive[at] = best[at] >= floor
+        if not alive[at]:
             doomed += 1
-        elif slots.mark[slot] != moment:
-            slots.mark[slot] = moment
-            cursor[INSTANCES] += 1
-        _offer(slot, reports.current[at], rule.k, heap, slots)
+        elif mark[slot_of[at]] != moment:
+            mark[slot_of[at]] = moment
+            instances += 1
+        # Below the lowest of k, an object is not among them: its score there would be at most this one.
+        if current[at] >= lowest:
+            _offer(slot_of[at], current[at], k, heap, slots)
+            if heap.size[0] == k:
+                lowest = heap.score[0]
+    cursor[MOMENT], cursor[INSTANCES] = moment, instances
     return doomed
 
 
@@ -344,6 +368,7 @@ def compact(cursor, reports, slots):
             continue
         reports.time[end], reports.stream[end] = reports.time[at], reports.stream[at]
         reports.slot[end], reports.value[end] = slot, reports.value[at]
+        reports.current[end], reports.best[end] = reports.current[at], reports.best[at]
         end += 1
     cursor[HEAD], cursor[TAIL] = 0, end
 
@@ -371,7 +396,7 @@ def drain(heap, slots, objects, scores):
 def sweep(first, thrift, rule, cursor, reports, slots, heap):
     """A whole sweep over the reports since `first`. `thrift`: let go once this part of them is doomed."""
     expire(first, cursor, reports)
-    intervals(rule, cursor, reports, slots)
+    intervals(cursor[ROUND], rule, cursor, reports, slots)
     doomed = rank(rule, cursor, reports, slots, heap)
     if doomed > thrift * (cursor[TAIL] - cursor[HEAD]):
         compact(cursor, reports, slots)
@@ -400,6 +425,7 @@ def gather_slots(first, cursor, reports, slots, log, kept):
             continue
         kept.object[used], kept.last[used] = slots.object[slot], slots.last[slot]
         kept.counts[used, :] = slots.counts[slot, :]
+        kept.changed[used] = slots.changed[slot]
         kept.table[find(slots.object[slot], kept)] = used
         moved[slot] = used
         used += 1

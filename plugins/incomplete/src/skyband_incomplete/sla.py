@@ -1,0 +1,172 @@
+"""object-ranker/sla: sorted lists, the paper's baseline. Keeps every valid report; exact."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Float64, Int32, Int64
+from skyband.parameters import integer
+from skyband.roles import ObjectRanker
+from sortedcontainers import SortedList
+
+from skyband_incomplete.known import Known
+from skyband_incomplete.scores import scorer
+
+Key = tuple[float, int]
+"""(−score, object): ascending is the order of an answer."""
+
+_LAST: Key = (float("inf"), 0)
+_BYTES_A_REPORT, _BYTES_AN_ENTRY = 32, 16
+
+
+@define(eq=False)
+class SortedLists(ObjectRanker):
+    """Keeps each stream's valid values in a sorted list and the answer in a view of up to `kmax` objects (SLA).
+
+    A report costs O(streams + log n). When expiries leave the view short of k objects, the threshold algorithm fills
+    it again: it reads the lists in parallel from their tops, scores each object it meets, and stops once no object
+    further down can reach the view. `bound` is at most every key outside the view, so that an object that falls
+    behind it is put out rather than updated in place: the best of the outsiders may rank before it.
+
+    Parameters: those of `ObjectRanker`, and `kmax` (None: 2·k). `len` counts valid reports.
+
+    Source: Haghani, Michel, Aberer: Evaluating Top-k Queries over Incomplete Data Streams (CIKM 2009), section 3.1,
+    with the threshold algorithm of Fagin et al. and the view of Yi et al., put right for scores that fall.
+    """
+
+    name: ClassVar[str] = "sla"
+
+    kmax: int | None = integer(None, at_least=1, help="objects in the view that is kept up to date; none: 2·k")
+
+    _score: Callable[[list[float]], float] = field(init=False, repr=False)
+    _reports: deque[tuple[int, int, int, float]] = field(factory=deque, init=False, repr=False)
+    _known: dict[int, Known] = field(factory=dict, init=False, repr=False)
+    _lists: list[Any] = field(init=False, repr=False)
+    _view: Any = field(factory=SortedList, init=False, repr=False)
+    _bound: Key = field(default=_LAST, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._score = scorer(self.aggregate)
+        self._lists = [SortedList() for _ in range(self.streams)]
+
+    def __len__(self) -> int:
+        self._expire(self._now)
+        return len(self._reports)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of reports, sorted lists and view, as flat arrays would hold them."""
+        entries = sum(map(len, self._lists)) + len(self._view)
+        return _BYTES_A_REPORT * len(self._reports) + _BYTES_AN_ENTRY * entries + 8 * self.streams * len(self._known)
+
+    def _update(self, times: Int64, streams: Int32, objects: Int64, values: Float64) -> None:
+        rows = zip(times.tolist(), streams.tolist(), objects.tolist(), (values + 0.0).tolist(), strict=True)
+        step = self.by == "rows"
+        for row in rows:
+            self._expire(row[0] + step)
+            self._add(row)
+
+    def _add(self, row: tuple[int, int, int, float]) -> None:
+        _, stream, name, value = row
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = Known.of(self.streams)
+        if known.reported(stream, once=self.repeats == "never") >= self.occurrences:
+            self._repeated += 1
+            return
+        self._reports.append(row)
+        self._change(name, known, stream, partial(known.add, stream, value))
+
+    def _expire(self, now: int | None) -> None:
+        while self._reports and now is not None and self._reports[0][0] < now - self.window:
+            _, stream, name, _ = self._reports.popleft()
+            known = self._known[name]
+            self._change(name, known, stream, partial(known.drop, stream))
+            if not known.valid:
+                del self._known[name]
+
+    def _change(self, name: int, known: Known, stream: int, change: Callable[[], None]) -> None:
+        """Let a report come or go, and its object's places in the sorted list and the view follow."""
+        values = self._lists[stream]
+        if known.values[stream]:
+            values.remove((-known.totals[stream], name))
+        before = self._key(name, known) if known.valid else None
+        change()
+        if known.values[stream]:
+            values.add((-known.totals[stream], name))
+        if before is not None and before < self._bound:
+            self._view.remove(before)
+        if known.valid:
+            self._enter(self._key(name, known))
+
+    def _key(self, name: int, known: Known) -> Key:
+        return -self._score(known.totals), name
+
+    def _enter(self, key: Key) -> None:
+        """Into the view, unless an outsider may rank before it."""
+        if key < self._bound:
+            self._view.add(key)
+            if len(self._view) > self._widest:
+                self._bound = self._view.pop()
+
+    @property
+    def _widest(self) -> int:
+        return max(self.k, 2 * self.k if self.kmax is None else self.kmax)
+
+    def top(self) -> tuple[Int64, Float64]:
+        """The answer at `now`: O(k) from the view; where it must be filled again, as far down the lists as needed."""
+        self._expire(self._now)
+        if len(self._view) < self.k and self._bound != _LAST:
+            self._fill()
+        best = self._view[: self.k]
+        return np.array([name for _, name in best], np.int64), np.array([0.0 - score for score, _ in best])
+
+    def _fill(self) -> None:
+        """The threshold algorithm, for one object more than the view holds: its key bounds the rest."""
+        found: Any = SortedList()
+        met: set[int] = set()
+        depth, most = 0, self._widest + 1
+        while depth < max(map(len, self._lists)):
+            tops = [values[depth] if depth < len(values) else (0.0, None) for values in self._lists]
+            for _, name in tops:
+                if name is not None and name not in met:
+                    met.add(name)
+                    found.add(self._key(name, self._known[name]))
+            depth += 1
+            threshold = -self._score([0.0 - value for value, _ in tops])
+            if len(found) >= most and found[most - 1][0] < threshold:
+                break
+        self._bound = found[most - 1] if len(found) >= most else _LAST
+        self._view = SortedList(found[: most - 1])
+
+    def _state(self) -> dict[str, Array]:
+        self._expire(self._now)
+        times, streams, objects, values = zip(*self._reports, strict=True) if self._reports else ((), (), (), ())
+        names = sorted(self._known)
+        clock = [] if self._now is None else [self._now]
+        seen = [self._known[name].counts for name in names]
+        return {
+            "clock": np.array([self._repeated, *clock], np.int64),
+            "times": np.array(times, np.int64),
+            "streams": np.array(streams, np.int32),
+            "objects": np.array(objects, np.int64),
+            "values": np.array(values, np.float64),
+            "seen": np.array(seen, np.int64).reshape(-1),
+        }
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        clock = state["clock"].tolist()
+        self._repeated, self._now = clock[0], clock[1] if len(clock) > 1 else None
+        rows = zip(*(state[name].tolist() for name in ("times", "streams", "objects", "values")), strict=True)
+        for row in rows:
+            _, stream, name, value = row
+            known = self._known.setdefault(name, Known.of(self.streams))
+            self._reports.append(row)
+            self._change(name, known, stream, partial(known.add, stream, value))
+        seen = state["seen"].reshape(-1, self.streams).tolist()
+        for name, counts in zip(sorted(self._known), seen, strict=True):
+            self._known[name].counts = counts

@@ -1,0 +1,88 @@
+"""How the common checks drive an object ranker."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from skyband import BackendInfo
+
+from skyband_specs.case import Case
+from skyband_specs.driver import Driver
+from skyband_specs.oracles.object_ranker import ObjectOracle
+from skyband_specs.streams.object_ranker import ObjectStream, bursts, steady, tiny
+
+STEADY_ROWS = 24_000
+
+
+class ObjectRankerDriver(Driver):
+    """Feeds (times, streams, objects, values) and asks for the top k."""
+
+    role: ClassVar[str] = "object-ranker"
+
+    def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
+        """Every aggregate, every way to report again, both clocks; windows from one row to many, k above n."""
+        return [
+            {"k": 2, "window": 2, "streams": 2},
+            {"k": 3, "window": 40, "streams": 3, "aggregate": "mean", "by": "rows"},
+            {"k": 1, "window": 12, "streams": 3, "aggregate": (0.5, 2.0, 0.0), "repeats": 2, "upper": 4.0},
+            {"k": 4, "window": 20, "streams": 2, "aggregate": "min", "repeats": "per-window"},
+            {"k": 2, "window": 9, "streams": 2, "aggregate": "max", "repeats": "per-window", "by": "rows"},
+            {"k": 50, "window": 1, "streams": 1, "by": "rows"},
+        ]
+
+    def tiny(self, case: Case) -> Iterator[ObjectStream]:
+        """All streams of a few reports by two objects."""
+        return tiny(case.parameters["streams"], case.parameters.get("upper", 1.0))
+
+    def seeded(self, case: Case, seed: int) -> ObjectStream:
+        """Ties, bursts, silences, reports that break the promise."""
+        return bursts(seed, case.parameters["streams"], case.parameters.get("upper", 1.0))
+
+    def steady(self, case: Case) -> ObjectStream:
+        """New objects for ever, each gone soon."""
+        return steady(case.parameters["streams"], case.parameters.get("upper", 1.0), STEADY_ROWS)
+
+    def feed(self, backend: Any, stream: ObjectStream, start: int, stop: int) -> None:
+        """One update."""
+        rows = slice(start, stop)
+        times = np.arange(start, stop) if backend.by == "rows" else stream.times[rows]
+        backend.update(times, stream.streams[rows], stream.objects[rows], stream.values[rows])
+
+    def answers(self, backend: Any, stream: ObjectStream, stop: int) -> list[Any]:
+        """`now`, how many reports broke the promise, and the top k."""
+        objects, scores = backend.top()
+        return [backend.now, backend.repeated, objects.tolist(), scores.tolist()]
+
+    def expected(self, case: Case, stream: ObjectStream, stop: int) -> list[Any]:
+        """The same by definition."""
+        oracle = ObjectOracle(case.parameters).feed(stream, 0, stop)
+        top = ([], []) if oracle.now is None else oracle.top(oracle.now)
+        return [oracle.now, oracle.repeated, *top]
+
+    def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
+        """Streams, values and times that do not exist, lengths and dtypes that do not fit."""
+        step = int(backend.by == "rows")
+        times = backend.now + step * np.arange(3)
+        streams, objects, values = np.zeros(3, np.int32), np.arange(3), np.full(3, backend.upper)
+        good = {"times": times, "streams": streams, "objects": objects, "values": values}
+
+        def update(**wrong: Any) -> Callable[[], Any]:
+            return lambda: backend.update(**{**good, **wrong})
+
+        return [
+            ("fewer objects than times", update(objects=objects[:2])),
+            ("more values than times", update(values=np.ones(4))),
+            ("a stream that does not exist", update(streams=[0, backend.streams, 0])),
+            ("a negative stream", update(streams=[0, 0, -1])),
+            ("a value above upper", update(values=[0.0, 0.0, np.nextafter(backend.upper, np.inf)])),
+            ("a negative value", update(values=[0.0, -1e-9, 0.0])),
+            ("a value that is NaN", update(values=[0.0, np.nan, 0.0])),
+            ("an object that is not whole", update(objects=[1, 2.5, 3])),
+            ("objects that are text", update(objects=np.array(["a", "b", "c"]))),
+            ("a time before now", update(times=times - 1)),
+            ("a time that goes back within the batch", update(times=times + np.array([0, 2, 1]))),
+            ("times in two dimensions", update(times=times.reshape(3, 1))),
+            ("an advance to before now", lambda: backend.advance(backend.now - 1)),
+            ("a moment before now", lambda: backend.answers(**good, moments=[backend.now - 1])),
+            ("moments that go back", lambda: backend.answers(**good, moments=[backend.now + 5, backend.now + 4])),
+        ]
