@@ -1,5 +1,5 @@
 # mypy: disable-error-code="untyped-decorator"
-"""Orders a batch youngest first, each key once."""
+"""Orders a batch by time."""
 
 from typing import Any
 
@@ -12,11 +12,17 @@ from skyband_distinct.mixing import mix
 
 def youngest_first(times: Int64, keys: UInt64) -> tuple[Int64, UInt64]:
     """The youngest row of each distinct key, by time descending. O(n), and a sort where times go back."""
-    if (times[1:] < times[:-1]).any():
-        order = np.argsort(times, kind="stable")
-        times, keys = times[order], keys[order]
+    times, keys = oldest_first(times, keys)
     rows = last_rows(keys)
     return times[rows], keys[rows]
+
+
+def oldest_first(times: Int64, keys: UInt64) -> tuple[Int64, UInt64]:
+    """The rows by time ascending. O(n), and a sort where times go back."""
+    if not (times[1:] < times[:-1]).any():
+        return times, keys
+    order = np.argsort(times, kind="stable")
+    return times[order], keys[order]
 
 
 @njit(cache=True)

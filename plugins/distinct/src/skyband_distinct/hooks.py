@@ -19,6 +19,22 @@ def skyband_backends() -> list[BackendInfo]:
         ),
         BackendInfo(
             role="sketch",
+            name="exact",
+            factory="skyband_distinct.exact:Exact",
+            summary="every key with its last time",
+            guarantee="exact",
+            reference="the definition: keys whose last time is at or after the moment",
+        ),
+        BackendInfo(
+            role="sketch",
+            name="k-skb",
+            factory="skyband_distinct.k_skb:KSkb",
+            summary="k-SKB: the k smallest hashes since any moment, kept by sweeping a buffer",
+            guarantee="bounded",
+            reference=f"{_PAPER}, section 4",
+        ),
+        BackendInfo(
+            role="sketch",
             name="se-fm",
             factory="skyband_distinct.se_fm:SeFm",
             summary="SE-FM: every key stamps every one of thousands of Flajolet-Martin arrays",

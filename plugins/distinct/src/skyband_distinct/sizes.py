@@ -6,6 +6,7 @@ from statistics import NormalDist
 from skyband_distinct.likelihood import DEVIATION
 
 _MARGIN = 1.1
+_SKYBAND_MARGIN = 1.05
 _FEWEST = 64
 
 
@@ -46,3 +47,28 @@ def likelihood_recent(epsilon: float) -> int:
 def pcsa_recent(epsilon: float, arrays: int, zeta: int) -> int:
     """Recent keys below which SE-PCSA's estimate is useless: with fewer than 8 keys an array, it is biased."""
     return max(fm_recent(epsilon), math.ceil(8 * arrays / zeta))
+
+
+def subsketches(delta: float) -> int:
+    """The paper's l = ln(1 / delta), as an odd number, so that a median is one of them."""
+    return math.ceil(math.log(1 / delta)) // 2 * 2 + 1
+
+
+def skyband_size(epsilon: float, delta: float, count: int) -> int:
+    """The paper's k = 2 / epsilon^2, or more where the median of `count` needs it for this delta.
+
+    The median is off if more than half are, to one side; an estimate deviates by a relative 1 / sqrt(k).
+    """
+    low, high = 0.0, 40.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (middle, high) if 2 * _most_beyond(middle, count) > delta else (low, middle)
+    return math.ceil(max(2.0, (_SKYBAND_MARGIN * high) ** 2) / epsilon**2)
+
+
+def _most_beyond(deviations: float, count: int) -> float:
+    """The probability that more than half of `count` normal values exceed so many standard deviations."""
+    one = NormalDist().cdf(-deviations)
+    return sum(
+        math.comb(count, many) * one**many * (1 - one) ** (count - many) for many in range(count // 2 + 1, count + 1)
+    )

@@ -1,0 +1,123 @@
+"""sketch/exact: every key with its last time."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Int64, UInt64
+from skyband.roles import Sketch
+from skyband.roles.sketch import NEVER
+
+from skyband_distinct.last_times import enter_last, free_table, move
+
+_FEWEST_LOGGED = 1024
+
+
+@define(eq=False)
+class Exact(Sketch):
+    """The exact count: a hash table of every key's last time.
+
+    Memory grows with the keys, 26 to 51 bytes each; `forget` bounds it by the keys of the longest window, which is
+    what an operator does. Two keys that share their 64-bit hash count as one: with n keys, that happens somewhere
+    with a probability of n^2 / 2^65, one in 37 million at a million keys.
+
+    Update O(1) expected a row, in any order of times. The first estimate sorts the last times, O(n log n); from then
+    on changes are logged, so that an estimate costs a binary search and a scan of the log, which begins afresh when
+    it exceeds a quarter of the keys. Forgotten keys make room when the table is full, or when they are half of it.
+    """
+
+    name: ClassVar[str] = "exact"
+
+    _table: Int64 = field(init=False)
+    _count: int = field(default=0, init=False)
+    _floor: int = field(default=NEVER + 1, init=False)
+    _sorted: Int64 | None = field(default=None, init=False)
+    _log: Int64 = field(init=False)
+    _logged: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._table = free_table(0)
+        self._log = np.empty((0, 2), np.int64)
+
+    def __len__(self) -> int:
+        return self._since(self._floor)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the table, and of the sorted last times and the log where there are any."""
+        return self._table.nbytes + self._log.nbytes + (0 if self._sorted is None else self._sorted.nbytes)
+
+    def estimate(self, since: int) -> float:
+        """Distinct keys with time >= `since`."""
+        if self._now is None or since > self._now:
+            return 0.0
+        return float(self._since(max(since, self._floor)))
+
+    def forget(self, before: int) -> None:
+        """Drop the keys last seen earlier than `before`, now or when room is needed. Amortised O(1) a key."""
+        self._floor = max(self._floor, min(before, 2**63 - 1))
+        if 2 * len(self) < self._count:
+            self._make_room()
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        row = self._enter(times, keys, 0)
+        while row < len(keys):
+            self._make_room()
+            row = self._enter(times, keys, row)
+        if self._logged > len(self._log):
+            self._unsort()
+
+    def _merge(self, other: Self) -> None:
+        self._floor = max(self._floor, other._floor)
+        self._update(*other._entries())
+
+    def _state(self) -> dict[str, Array]:
+        times, keys = self._entries()
+        alive = times >= self._floor
+        order = np.argsort(keys[alive])
+        return {
+            "now": np.array([] if self._now is None else [self._now], np.int64),
+            "floor": np.array([self._floor], np.int64),
+            "times": times[alive][order],
+            "keys": keys[alive][order],
+        }
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._now = int(state["now"][0]) if len(state["now"]) else None
+        self._floor = int(state["floor"][0])
+        self._table = free_table(len(state["keys"]))
+        self._enter(state["times"], state["keys"], 0)
+
+    def _enter(self, times: Int64, keys: UInt64, row: int) -> int:
+        row, self._count, self._logged = enter_last(
+            self._table, self._count, self._log, self._logged, times, keys, self._floor, row
+        )
+        return row
+
+    def _make_room(self) -> None:
+        alive = int(np.count_nonzero(self._table[:, 1] >= self._floor))
+        table = free_table(2 * alive)
+        self._count = move(self._table, table, self._floor)
+        self._table = table
+
+    def _entries(self) -> tuple[Int64, UInt64]:
+        filled = self._table[self._table[:, 1] != NEVER]
+        return filled[:, 1].copy(), filled[:, 0].copy().view(np.uint64)
+
+    def _since(self, since: int) -> int:
+        """Keys last seen at `since`, a time, or later."""
+        if self._sorted is None or self._logged > len(self._log):
+            self._sort()
+        assert self._sorted is not None
+        log = self._log[: self._logged]
+        before, after = (int(np.count_nonzero(log[:, side] >= since)) for side in (0, 1))
+        return len(self._sorted) - int(np.searchsorted(self._sorted, since)) + after - before
+
+    def _sort(self) -> None:
+        self._sorted = np.sort(self._entries()[0])
+        self._log = np.empty((max(_FEWEST_LOGGED, self._count // 4), 2), np.int64)
+        self._logged = 0
+
+    def _unsort(self) -> None:
+        self._sorted, self._log, self._logged = None, np.empty((0, 2), np.int64), 0

@@ -1,0 +1,151 @@
+"""sketch/k-skb: the paper's k-skyband sketch, kept by sweeping a buffer instead of by a dominance-aggregation tree."""
+
+from collections.abc import Mapping
+from statistics import median
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Int64, UInt64
+from skyband.parameters import integer, number
+from skyband.roles import Sketch
+from skyband.roles.sketch import NEVER
+
+from skyband_distinct.batches import oldest_first
+from skyband_distinct.mixing import salt
+from skyband_distinct.sizes import skyband_size, subsketches
+from skyband_distinct.sweep_kernel import count_since, hash_all, sweep
+
+_BUFFERED = 8
+_CHUNK = 1 << 20
+_NO_TIMES, _NO_HASHES = np.empty(0, np.int64), np.empty(0, np.uint64)
+
+
+@define(eq=False)
+class KSkb(Sketch):
+    """k-SKB: the k smallest hashes of the keys since any moment.
+
+    Each subsketch hashes the keys its own way and keeps the k-skyband of (time, hash): what has fewer than k
+    smaller hashes at least as young. Of the keys since a moment it holds the k smallest hashes; the kth, as a
+    fraction v of all hashes, tells their number as (k - 1) / v. The estimate is the median over the subsketches.
+    At most epsilon off with probability 1 - delta, for each answer by itself; exact below k keys.
+
+    **Sweep, not tree.** The paper counts dominances in a balanced tree (dAs-tree) and updates it with each row.
+    Here rows wait in a buffer of 8 k; when it is full, or an answer is asked for, one walk from the youngest to
+    the oldest recomputes the skyband: a pair is in iff its hash is below the kth smallest so far, which
+    a table of buckets keeps in O(1). The result is the same set. The walk also leaves the kth smallest hash beside
+    each pair, so that an estimate is one binary search and needs no second tree. The tree of one subsketch took
+    373,000 rows/s at 20 % repeated keys and 20,000 at 99 %, three subsketches with the sweep take millions at any;
+    an exact list of recent keys, as the paper has, is redundant: fewer than k pairs are all keys there are.
+
+    Corrected where the paper's text is wrong: a pair does not dominate itself, only the youngest pair of a hash is
+    kept, and (k - 1) / v is the unbiased estimate.
+
+    Update O(subsketches) amortised a row; estimate O(log kept), after a sweep of what is buffered; memory
+    16 bytes * subsketches * k (1 + ln(n / k)), n the distinct keys not forgotten.
+
+    References: Zhang et al. 2010, section 4.
+    """
+
+    name: ClassVar[str] = "k-skb"
+
+    epsilon: float = number(0.02, at_least=0.001, below=1, help="relative error that delta of the answers may exceed")
+    delta: float = number(0.05, above=0, below=1, help="share of the answers that may be off by more than epsilon")
+    seed: int = integer(0, at_least=0, at_most=2**63 - 1, help="sketches merge only if their seeds agree")
+
+    _k: int = field(init=False)
+    _salts: list[Any] = field(init=False)
+    _skybands: list[tuple[Int64, UInt64, UInt64]] = field(init=False)
+    _buffer: list[tuple[Int64, UInt64]] = field(factory=list, init=False)
+    _buffered: int = field(default=0, init=False)
+    _floor: int = field(default=NEVER, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        count = subsketches(self.delta)
+        self._k = skyband_size(self.epsilon, self.delta, count)
+        self._salts = [salt(self.seed, index) for index in range(count)]
+        self._skybands = [(_NO_TIMES, _NO_HASHES, _NO_HASHES)] * count
+
+    def __len__(self) -> int:
+        self._settle()
+        return sum(len(times) for times, _, _ in self._skybands)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the skybands and of the buffer."""
+        return 16 * self._buffered + sum(24 * len(times) for times, _, _ in self._skybands)
+
+    def estimate(self, since: int) -> float:
+        """Distinct keys with time >= `since`: 0 where there are none, exact below k."""
+        if self._now is None or since > self._now:
+            return 0.0
+        self._settle()
+        since = max(since, NEVER)
+        return round(float(median(self._one(skyband, since) for skyband in self._skybands)), 3)
+
+    def bounds(self, since: int) -> tuple[float, float]:
+        """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
+        count = self.estimate(since)
+        if count < self._k:
+            return count, count
+        low, high = super().bounds(since)
+        return max(low, float(self._k)), high
+
+    def forget(self, before: int) -> None:
+        """Drop the pairs older than `before`: they count for no later moment. O(log kept)."""
+        self._floor = max(self._floor, min(before, 2**63 - 1))
+        self._settle()
+        for index, skyband in enumerate(self._skybands):
+            count = count_since(skyband[0], self._floor)
+            self._skybands[index] = skyband[0][:count], skyband[1][:count], skyband[2][:count]
+
+    def _one(self, skyband: tuple[Int64, UInt64, UInt64], since: int) -> float:
+        count = count_since(skyband[0], since)
+        if count < self._k:
+            return float(count)
+        return max(float(self._k), (self._k - 1) / ((float(skyband[2][count - 1]) + 1) / 2.0**64))
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        self._buffer.append((times.copy(), keys.copy()))
+        self._buffered += len(times)
+        if self._buffered >= _BUFFERED * self._k:
+            self._settle()
+
+    def _settle(self) -> None:
+        if not self._buffered:
+            return
+        times, keys = (np.concatenate(columns) for columns in zip(*self._buffer, strict=True))
+        self._buffer, self._buffered = [], 0
+        for start in range(0, len(times), _CHUNK):
+            some, which = oldest_first(times[start : start + _CHUNK], keys[start : start + _CHUNK])
+            for index, word in enumerate(self._salts):
+                self._sweep(index, some, hash_all(which, word))
+
+    def _sweep(self, index: int, times: Int64, hashes: UInt64) -> None:
+        kept_times, kept_hashes, _ = self._skybands[index]
+        self._skybands[index] = sweep(times, hashes, kept_times, kept_hashes, self._k, self._floor)
+
+    def _merge(self, other: Self) -> None:
+        self._settle()
+        other._settle()
+        self._floor = max(self._floor, other._floor)
+        for index, (times, hashes, _) in enumerate(other._skybands):
+            self._sweep(index, times[::-1].copy(), hashes[::-1].copy())
+
+    def _state(self) -> dict[str, Array]:
+        self._settle()
+        return {
+            "now": np.array([] if self._now is None else [self._now], np.int64),
+            "floor": np.array([self._floor], np.int64),
+            "kept": np.array([len(times) for times, _, _ in self._skybands], np.int64),
+            "times": np.concatenate([times for times, _, _ in self._skybands]),
+            "hashes": np.concatenate([hashes for _, hashes, _ in self._skybands]),
+        }
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._now = int(state["now"][0]) if len(state["now"]) else None
+        self._floor = int(state["floor"][0])
+        ends = np.cumsum(state["kept"])[:-1]
+        columns = zip(np.split(state["times"], ends), np.split(state["hashes"], ends), strict=True)
+        for index, (times, hashes) in enumerate(columns):
+            self._sweep(index, times[::-1].copy(), hashes[::-1].copy())

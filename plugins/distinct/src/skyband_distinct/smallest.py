@@ -1,0 +1,87 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The k smallest of a run of hashes, O(1) expected each: what the k-skyband sweep asks at every step.
+
+Hashes are spread evenly, so their high bits already sort them: a table of buckets in the order of the hashes, a
+chain of entries in each, linked through `chain`, as are the free entries. The largest sits in the last bucket in
+use, which only moves down; when it has come down to the middle of the table, the buckets are made half as wide, so
+that there is about one hash a bucket throughout. The loop that owns a table keeps its few scalars (last bucket,
+first free entry, shift from hash to bucket) in variables of its own, for speed.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+NOTHING = -1
+
+
+@njit(cache=True)
+def empty_table(k: int) -> tuple[Any, Any, Any, int]:
+    """The heads of the buckets, the chain, the hashes of up to k + 1 entries, all free, and the shift."""
+    bits = 2
+    while (1 << bits) < 2 * k:
+        bits += 1
+    return (
+        np.full(1 << bits, NOTHING, np.int32),
+        np.arange(1, k + 3).astype(np.int32),
+        np.empty(k + 2, np.uint64),
+        64 - bits,
+    )
+
+
+@njit(inline="always")
+def holds(heads: Any, chain: Any, hashes: Any, bucket: int, value: np.uint64) -> bool:
+    """Whether a hash is in its bucket."""
+    entry = np.int64(heads[bucket])
+    while entry != NOTHING and hashes[entry] != value:
+        entry = np.int64(chain[entry])
+    return bool(entry != NOTHING)
+
+
+@njit(inline="always")
+def drop_largest(heads: Any, chain: Any, hashes: Any, bucket: int, free: int) -> Any:
+    """Free the largest entry of a bucket; returns it, the first free entry now."""
+    entry = np.int64(heads[bucket])
+    before, largest, largest_before = np.int64(NOTHING), entry, np.int64(NOTHING)
+    while chain[entry] != NOTHING:
+        before, entry = entry, np.int64(chain[entry])
+        if hashes[entry] > hashes[largest]:
+            largest, largest_before = entry, before
+    if largest_before == NOTHING:
+        heads[bucket] = chain[largest]
+    else:
+        chain[largest_before] = chain[largest]
+    chain[largest] = free
+    return largest
+
+
+@njit(inline="always")
+def largest_of(heads: Any, chain: Any, hashes: Any, bucket: int) -> Any:
+    """The largest hash of a bucket that is not empty."""
+    entry = np.int64(heads[bucket])
+    largest = hashes[entry]
+    while chain[entry] != NOTHING:
+        entry = np.int64(chain[entry])
+        largest = max(largest, hashes[entry])
+    return largest
+
+
+@njit(cache=True)
+def halve_buckets(heads: Any, chain: Any, hashes: Any, last: Any, shift: int) -> Any:
+    """Spread buckets 0 to `last`, in the lower half, over twice as many with this shift; returns the last in use."""
+    for bucket in range(last, -1, -1):  # from the top, so that none is overwritten before it is read
+        entry = np.int64(heads[bucket])
+        heads[bucket] = NOTHING
+        heads[2 * bucket] = NOTHING
+        heads[2 * bucket + 1] = NOTHING
+        while entry != NOTHING:
+            following = np.int64(chain[entry])
+            half = np.int64(hashes[entry] >> np.uint64(shift))
+            chain[entry] = heads[half]
+            heads[half] = entry
+            entry = following
+    last = 2 * last + 1
+    while heads[last] == NOTHING:
+        last -= 1
+    return last

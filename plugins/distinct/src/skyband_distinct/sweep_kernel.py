@@ -1,0 +1,106 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The k-skyband of (time, hash) pairs in one walk from the youngest to the oldest."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from skyband_distinct.mixing import mix
+from skyband_distinct.smallest import NOTHING, drop_largest, empty_table, halve_buckets, holds, largest_of
+
+_MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@njit(cache=True)
+def hash_all(keys: Any, salt: np.uint64) -> Any:
+    """The hashes of keys under a salt: uint64[n]."""
+    hashes = np.empty(len(keys), np.uint64)
+    for row in range(len(keys)):
+        hashes[row] = mix(keys[row] ^ salt)
+    return hashes
+
+
+@njit(cache=True)
+def sweep(times: Any, hashes: Any, kept_times: Any, kept_hashes: Any, k: int, since: int) -> tuple[Any, Any, Any]:
+    """The k-skyband of new pairs and of an earlier k-skyband, without what is older than `since`.
+
+    times: int64[n] ascending, with hashes: uint64[n]; kept_times: int64[m] descending, with kept_hashes: uint64[m].
+    Returns times (descending), hashes (ascending among equal times) and limits. A pair is kept iff fewer than k
+    other hashes at least as young are smaller; of equal hashes only the youngest counts. limits[i] is the kth
+    smallest hash among those with a time >= times[i], 2^64 - 1 where there are fewer than k. O(n + m) expected.
+    """
+    most = len(times) + len(kept_times)
+    out_times, out_hashes, limits = np.empty(most, np.int64), np.empty(most, np.uint64), np.empty(most, np.uint64)
+    heads, chain, smallest, shift = empty_table(k)
+    last, free, size = np.int64(0), np.int64(0), 0
+    limit = _MOST
+    run_time, run, count = since, 0, 0
+    row, kept = len(times) - 1, 0
+    while row >= 0 or kept < len(kept_times):
+        if row >= 0 and (kept == len(kept_times) or times[row] >= kept_times[kept]):
+            time, value = times[row], hashes[row]
+            row -= 1
+        else:
+            time, value = kept_times[kept], kept_hashes[kept]
+            kept += 1
+        if time < since:
+            break
+        if value >= limit and size >= k:
+            continue
+        # Equal times see each other: what one of them is measured by is known when the last has been taken in.
+        if time != run_time:
+            if count - run == 1:
+                limits[run] = limit
+            else:
+                count = _close_run(out_hashes, limits, run, count, limit)
+            run_time, run = time, count
+        bucket = np.int64(value >> np.uint64(shift))
+        if holds(heads, chain, smallest, bucket, value):
+            continue
+        out_times[count], out_hashes[count] = time, value
+        count += 1
+        entry = free
+        free = np.int64(chain[entry])
+        smallest[entry], chain[entry], heads[bucket] = value, heads[bucket], entry
+        last = max(last, bucket)
+        size += 1
+        if size > k:
+            free = drop_largest(heads, chain, smallest, last, free)
+            size = k
+        if size == k:
+            while heads[last] == NOTHING:
+                last -= 1
+            limit = largest_of(heads, chain, smallest, last)
+            if 2 * last + 1 < len(heads) and shift > 0:
+                shift -= 1
+                last = np.int64(halve_buckets(heads, chain, smallest, last, shift))
+    count = _close_run(out_hashes, limits, run, count, limit)
+    return out_times[:count].copy(), out_hashes[:count].copy(), limits[:count].copy()
+
+
+@njit(cache=True)
+def _close_run(hashes: Any, limits: Any, run: int, count: int, limit: np.uint64) -> int:
+    """Drop from the pairs of one time those that later pairs of that time dominate; returns how many pairs remain."""
+    end = run
+    for entry in range(run, count):
+        if hashes[entry] <= limit:
+            hashes[end] = hashes[entry]
+            end += 1
+    if end - run > 1:
+        hashes[run:end] = np.sort(hashes[run:end])
+    limits[run:end] = limit
+    return end
+
+
+@njit(cache=True)
+def count_since(times: Any, since: int) -> int:
+    """How many of the descending times are >= `since`. O(log n)."""
+    low, high = 0, len(times)
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] >= since:
+            low = middle + 1
+        else:
+            high = middle
+    return low
