@@ -2,7 +2,6 @@
 # mypy: disable-error-code="untyped-decorator"
 
 from numba import njit
-
 from skyband.arrays import Float64, Int64
 
 

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 from attrs import define, field
-
 from skyband.arrays import Float64, Int64
+
 from skyband_uncertain import exact_kernels as kernels
 from skyband_uncertain.kept import KeptWindow
 from skyband_uncertain.poisson_binomial import presence

@@ -10,7 +10,6 @@ tuples and no further.
 
 import numpy as np
 from numba import njit
-
 from skyband.arrays import Float64, Int64
 
 START, MID, NEXT, APPENDED, ONE, ZERO, STRIDE, BLOCK, SEGMENT, VERDICT, NEEDED = range(11)

@@ -2,7 +2,6 @@
 
 import numpy as np
 from attrs import define, field
-
 from skyband.arrays import Float64
 
 

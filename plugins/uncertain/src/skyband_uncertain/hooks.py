@@ -40,7 +40,12 @@ def skyband_backends() -> list[BackendInfo]:
             "heuristic",
             "4.4",
         ),
-        _matcher("block", "BlockMatcher", "prunes by probability mass, then compares samples in blocks", "6.2"),
+        _matcher(
+            "block",
+            "BlockMatcher",
+            "prunes by probability mass, then compares blocks of tuples",
+            "eq. 21; the pruning is ours",
+        ),
         _matcher("nested-loop", "NestedLoopMatcher", "every sample of every tuple held", "7.4.3"),
         _matcher("index-match", "IndexMatcher", "grid over the bounding intervals of the samples", "6.2.1"),
         _matcher("sort-match", "SortMatcher", "one sorted array of all samples held", "6.2.2"),

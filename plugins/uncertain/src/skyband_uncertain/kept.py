@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import numpy as np
 from attrs import define, field
-
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles.window import Window
+
 from skyband_uncertain.certain import evict_certain
 from skyband_uncertain.history import History
 from skyband_uncertain.threshold import Threshold

@@ -3,7 +3,6 @@
 
 import numpy as np
 from numba import njit
-
 from skyband.arrays import Float64, Int64
 
 TINY = 1e-25

@@ -8,7 +8,6 @@ from fractions import Fraction
 from math import comb
 
 from attrs import frozen
-
 from skyband.arrays import Float64
 
 

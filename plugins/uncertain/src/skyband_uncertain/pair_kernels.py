@@ -1,0 +1,67 @@
+"""The probability of one match, and the growing arrays that matches are written to."""
+# mypy: disable-error-code="untyped-decorator"
+
+import numpy as np
+from numba import njit
+from skyband.arrays import Float64, Int64
+
+Found = tuple[Int64, Int64, Float64]
+"""Matches: the probe, the position of the tuple it matches, and the probability of eq. 21."""
+
+
+@njit(cache=True, nogil=True)
+def every_pair(
+    u: Float64, pu: Float64, first: int, last: int, v: Float64, pv: Float64, begin: int, end: int, epsilon: float
+) -> float:
+    """Sum of pu[a]·pv[b] over a in [first, last) and b in [begin, end) with |u[a] − v[b]| <= epsilon (eq. 21)."""
+    total = 0.0
+    for a in range(first, last):
+        for b in range(begin, end):
+            if abs(u[a] - v[b]) <= epsilon:
+                total += pu[a] * pv[b]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def sorted_pair(
+    u: Float64, pu: Float64, first: int, last: int, v: Float64, pv: Float64, begin: int, end: int, epsilon: float
+) -> float:
+    """The same sum, term by term, of samples in ascending order.
+
+    Rounded subtraction is monotone, so the partners of each sample are neighbours, and move up with it.
+    """
+    total = 0.0
+    for a in range(first, last):
+        value, weight = u[a], pu[a]
+        while begin < end and value - v[begin] > epsilon:
+            begin += 1
+        b = begin
+        while b < end and v[b] - value <= epsilon:
+            total += weight * pv[b]
+            b += 1
+    return total
+
+
+@njit(cache=True, nogil=True)
+def nothing() -> Found:
+    """No match yet."""
+    return np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16)
+
+
+@njit(cache=True, nogil=True)
+def room(found: Found, count: int, more: int) -> Found:
+    """The three arrays, long enough to take `more` matches after `count`."""
+    if count + more <= len(found[0]):
+        return found
+    length = 2 * (count + more)
+    longer = np.empty(length, np.int64), np.empty(length, np.int64), np.empty(length)
+    longer[0][:count] = found[0][:count]
+    longer[1][:count] = found[1][:count]
+    longer[2][:count] = found[2][:count]
+    return longer
+
+
+@njit(cache=True, nogil=True)
+def first_of(found: Found, count: int) -> Found:
+    """The first `count` matches."""
+    return found[0][:count].copy(), found[1][:count].copy(), found[2][:count].copy()

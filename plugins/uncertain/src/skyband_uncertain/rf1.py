@@ -1,0 +1,89 @@
+"""window/rf1: the Poisson-binomial computed anew at every test, the paper's exact baseline."""
+# mypy: disable-error-code="untyped-decorator"
+
+from typing import ClassVar
+
+import numpy as np
+from attrs import define
+from numba import njit
+from skyband.arrays import Float64, Int64
+
+from skyband_uncertain.kept import KeptWindow
+from skyband_uncertain.poisson_binomial import presence
+
+ROUNDING = 1e-15
+"""Bound on the relative error of F for each tuple: three roundings in the recurrence, one in the sum."""
+FAINT = 1e-290
+"""No threshold is near a probability as small as this."""
+
+
+@define(eq=False)
+class Rf1Window(KeptWindow):
+    """The shortest suffix that holds `size` existing tuples with probability alpha, by the recurrence RF1.
+
+    O(n·size) for each test, one or two tests an arrival, n tuples kept. The same answers as `window/exact`, slower.
+
+    Source: Dallachiesa et al., eq. 10, where "the remaining l − 1 trials" are j − 1.
+    """
+
+    name: ClassVar[str] = "rf1"
+
+    def _decide(self, first: int) -> Int64:
+        history, limit = self._history, float(self._threshold.limit)
+        p = history.buffer[: history.count]
+        starts = np.empty(len(p) - first, np.int64)
+        start, reached, at = self._start - history.base, False, first
+        while True:
+            start, at = _advance(p, start, at, first, reached, self.size, limit, starts)
+            if at == len(p):
+                return starts
+            reached = self._threshold.reached(p[start + 1 : at + 1], self.size)
+            if not reached:
+                starts[at - first] = start
+                at += 1
+
+    def _presence(self, probabilities: Float64, positions: Int64, ends: Int64) -> Float64:
+        return presence(probabilities, positions, ends, self.size)
+
+
+@njit(cache=True, nogil=True)
+def fewer_than(p: Float64, size: int) -> float:
+    """P(fewer than size of p exist): row[size − 1 − k] is M[j, k] of the paper after j trials, bottom-up.
+
+    The row is kept backwards so that one ascending loop, which the compiler can vectorise, works in place; its end,
+    the fewest tuples, is given up where floats would lose precision, and processors their speed.
+    """
+    row = np.zeros(size + 1)
+    row[size - 1] = 1.0
+    high = size
+    for j in range(len(p)):
+        hit, miss = p[j], 1.0 - p[j]
+        for r in range(max(size - 2 - j, 0), high):
+            row[r] = miss * row[r] + hit * row[r + 1]
+        while high > 0 and row[high - 1] < FAINT:
+            high -= 1
+            row[high] = 0.0
+    return float(row.sum())
+
+
+@njit(cache=True, nogil=True)
+def _advance(
+    p: Float64, start: int, at: int, first: int, reached: bool, size: int, limit: float, starts: Int64
+) -> tuple[int, int]:
+    """Go on until all arrivals are taken or one is too close for floats: (start, that arrival).
+
+    reached: the test that could not be decided at `at` has been, and the oldest tuple goes.
+    """
+    if reached:
+        start += 1
+    for i in range(at, len(p)):
+        while i - start >= size:
+            below = fewer_than(p[start + 1 : i + 1], size)
+            slack = below * ROUNDING * (i - start + size)
+            if below - slack > limit:
+                break
+            if below + slack >= limit:
+                return start, i
+            start += 1
+        starts[i - first] = start
+    return start, len(p)
