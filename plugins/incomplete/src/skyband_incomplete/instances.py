@@ -28,6 +28,7 @@ class InstanceRanker(ObjectRanker):
     _slots: Slots = field(init=False, repr=False)
     _log: Log = field(init=False, repr=False)
     _heap: Heap = field(init=False, repr=False)
+    _at: int | None = field(default=None, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -87,7 +88,8 @@ class InstanceRanker(ObjectRanker):
 
     def _replay(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
         """Take in rows piece by piece, so that memory follows what is retained; answer as `kernels.replay` does."""
-        start, done, now = 0, 0, self._now
+        start, done = 0, 0
+        now = self._now if self._at is None else max(self._at, self._now or self._at)
         sizes, ids, scores = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         at_once = max(1, _ANSWERS // min(self.k, _ANSWERS))
         while start < len(rows.time) or done < len(firsts):
@@ -98,7 +100,7 @@ class InstanceRanker(ObjectRanker):
                 until = done + at_once
                 stop = int(stops[until - 1])
             self._make_room(stop - start, now)
-            piece = Rows(*(_writable(column[start:stop]) for column in rows))
+            piece = rows.part(start, stop)
             offsets, found, points = self._run(piece, stops[done:until] - start, firsts[done:until])
             sizes.append(np.diff(offsets))
             ids.append(found)
@@ -106,6 +108,7 @@ class InstanceRanker(ObjectRanker):
             if stop > start:
                 now = self._reached(piece.time)
             start, done = stop, until
+        self._at = now
         return np.cumsum(np.concatenate(sizes)), np.concatenate(ids), np.concatenate(scores)
 
     def _run(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
@@ -125,29 +128,32 @@ class InstanceRanker(ObjectRanker):
         parts = (self._rule, self._cursor, self._reports, self._slots)
         for turn, (stop, first) in enumerate(zip(stops.tolist(), firsts.tolist(), strict=True)):
             kernels.insert(rows, start, stop, *parts, self._log)
-            self._sweep(first, self._thrift)
+            self._sweep(first, self._thrift, self._cursor[kernels.ROUND])
             begin = offsets[turn]
             offsets[turn + 1] = begin + kernels.drain(self._heap, self._slots, ids[begin:], scores[begin:])
             start = stop
         kernels.insert(rows, start, len(rows.time), *parts, self._log)
 
-    def _sweep(self, first: int, thrift: float) -> None:
-        """Find what lives on at the window that begins at `first`, and let go of the rest as `thrift` says."""
+    def _sweep(self, first: int, thrift: float, since: int) -> None:
+        """Find what lives on at the window that begins at `first`, and let go of the rest as `thrift` says.
+
+        Only the objects changed since the round `since` are scored again.
+        """
         parts = (self._rule, self._cursor, self._reports, self._slots)
         if not callable(self.aggregate):
-            kernels.sweep(first, thrift, *parts, self._heap)
+            kernels.sweep(first, thrift, since, *parts, self._heap)
             return
         kernels.expire(first, self._cursor, self._reports)
-        self._call(self.aggregate)
+        self._call(self.aggregate, since)
         doomed = kernels.rank(*parts, self._heap)
         if doomed > thrift * self._valid_reports:
             kernels.compact(*parts[1:])
 
-    def _call(self, score: Callable[[Float64], float]) -> None:
+    def _call(self, score: Callable[[Float64], float], since: int) -> None:
         shape = (self._valid_reports, self.streams)
         which, known, reachable = np.empty(shape[0], np.int64), np.empty(shape), np.empty(shape)
         parts = (self._rule, self._cursor, self._reports, self._slots)
-        found = kernels.vectors(self._cursor[kernels.ROUND], *parts, which, known, reachable)
+        found = kernels.vectors(since, *parts, which, known, reachable)
         self._reports.current[which[:found]] = [score(row) for row in known[:found]]
         self._reports.best[which[:found]] = [score(row) for row in reachable[:found]]
 
@@ -299,11 +305,6 @@ def _log(room: int) -> Log:
 def _heap(k: int, objects: int) -> Heap:
     room = min(k, objects)
     return Heap(np.zeros(room, np.int32), np.zeros(room), np.zeros(1, np.int64))
-
-
-def _writable(column: Array) -> Array:
-    """The column, copied where it is read-only: the kernels are compiled for one kind of array."""
-    return column if column.flags.writeable else column.copy()
 
 
 def _longer(column: Array, length: int) -> Array:

@@ -29,6 +29,19 @@ class Rows(NamedTuple):
     object: Int64
     value: Float64
 
+    def part(self, start: int, stop: int) -> "Rows":
+        """Rows start..stop, copied where they are read-only: the kernels are compiled for one kind of array."""
+        return Rows(
+            _writable(self.time[start:stop]),
+            _writable(self.stream[start:stop]),
+            _writable(self.object[start:stop]),
+            _writable(self.value[start:stop]),
+        )
+
+
+def _writable(column: Array) -> Array:
+    return column if column.flags.writeable else column.copy()
+
 
 class Reports(NamedTuple):
     """The reports an answer may still need, oldest first, at cursor[HEAD]:cursor[TAIL]."""
@@ -71,7 +84,8 @@ class Log(NamedTuple):
 class Rule(NamedTuple):
     """What the parameters come to. `reach`: the age, in the times' unit, at which a report is last valid on arrival.
 
-    `chances[seen, stream]`: how likely an object seen in this set of streams appears in that one; empty: it may.
+    `chances[seen, stream]`: how likely an object seen in this set of streams appears in that one; a single row: for
+    all sets alike; empty: it may.
     """
 
     k: int
@@ -201,7 +215,7 @@ def _bounds(slot, counts, total, fresh, chances, once, most, upper, slack, known
             seen |= np.int64(counts[slot, stream] > 0) << stream
     for stream in range(len(known)):
         if len(chances):
-            chance = chances[seen, stream]
+            chance = chances[seen & (len(chances) - 1), stream]
         known[stream] = total[slot, stream]
         reported = counts[slot, stream] > 0
         reachable[stream] = _reach(total[slot, stream], fresh[slot, stream], reported, chance, once, most, upper, slack)
@@ -393,10 +407,10 @@ def drain(heap, slots, objects, scores):
 
 
 @njit(cache=True, nogil=True)
-def sweep(first, thrift, rule, cursor, reports, slots, heap):
+def sweep(first, thrift, since, rule, cursor, reports, slots, heap):
     """A whole sweep over the reports since `first`. `thrift`: let go once this part of them is doomed."""
     expire(first, cursor, reports)
-    intervals(cursor[ROUND], rule, cursor, reports, slots)
+    intervals(since, rule, cursor, reports, slots)
     doomed = rank(rule, cursor, reports, slots, heap)
     if doomed > thrift * (cursor[TAIL] - cursor[HEAD]):
         compact(cursor, reports, slots)
@@ -409,7 +423,7 @@ def replay(rows, stops, firsts, thrift, rule, cursor, reports, slots, log, heap,
     for turn in range(len(firsts)):
         insert(rows, start, stops[turn], rule, cursor, reports, slots, log)
         start = stops[turn]
-        sweep(firsts[turn], thrift, rule, cursor, reports, slots, heap)
+        sweep(firsts[turn], thrift, cursor[ROUND], rule, cursor, reports, slots, heap)
         begin = offsets[turn]
         offsets[turn + 1] = begin + drain(heap, slots, objects[begin:], scores[begin:])
     insert(rows, start, len(rows.time), rule, cursor, reports, slots, log)

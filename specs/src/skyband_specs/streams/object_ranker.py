@@ -1,5 +1,6 @@
 """Streams of reports for object rankers: few objects and many ties to be right on, the paper's own to be fast on."""
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -35,7 +36,8 @@ def tiny(streams: int, upper: float) -> Iterator[ObjectStream]:
     for length in range(TINY_ROWS + 1):
         for chosen in product(rows, repeat=length):
             for steps in product(TINY_STEPS, repeat=max(0, length - 1)):
-                yield _stream(np.cumsum([0, *steps])[:length], *(list(zip(*chosen, strict=True)) or [[], [], []]))
+                columns = ([row[part] for row in chosen] for part in range(3))
+                yield _stream(np.cumsum([0, *steps])[:length], *columns)
 
 
 def bursts(seed: int, streams: int, upper: float, rows: int = ROWS) -> ObjectStream:
@@ -68,18 +70,18 @@ def paper(seed: int, rows: int, streams: int, *, xi: float = 0.5, recent: int = 
     as it fits its tables best: `recent` = 50, one attempt to pick.
     """
     rng = np.random.default_rng([10, seed])
-    picks, others, places = rng.random(rows), rng.integers(1, streams + 1, rows), rng.integers(0, recent, rows)
-    last: list[list[int]] = [[] for _ in range(streams)]
+    picks, others, places = rng.random(rows), rng.integers(1, max(2, streams), rows), rng.integers(0, recent, rows)
+    last: list[deque[int]] = [deque(maxlen=recent) for _ in range(streams)]
     seen: list[set[int]] = [set() for _ in range(streams)]
     objects, unused = [], 0
     for row in range(rows):
         own = row % streams
-        other = last[(own + 1 + others[row] % (streams - 1)) % streams] if streams > 1 else []
+        other = last[(own + others[row]) % streams] if streams > 1 else ()
         picked = other[-1 - places[row] % len(other)] if other and picks[row] < xi else -1
         if picked < 0 or picked in seen[own]:
             picked, unused = unused, unused + 1
         seen[own].add(picked)
-        last[own] = [*last[own][1 - recent :], picked] if recent > 1 else [picked]
+        last[own].append(picked)
         objects.append(picked)
     return _stream(np.arange(rows), np.arange(rows) % streams, objects, upper * rng.random(rows))
 

@@ -1,0 +1,129 @@
+"""object-ranker/approx: early aggregation that expects no more of an object than the streams' correlation says."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Float64, Int64
+from skyband.parameters import checked, integer, number
+
+from skyband_incomplete import kernels
+from skyband_incomplete.correlation import Appearance
+from skyband_incomplete.instances import ALWAYS, NEVER, InstanceRanker
+from skyband_incomplete.kernels import Rows
+
+
+def _check_sketch(value: Any) -> str | None:
+    if value is None or isinstance(value, str) or (isinstance(value, Mapping) and isinstance(value.get("name"), str)):
+        return None
+    return f"must be a sketch's name, or a table with its name and parameters (got {value!r})"
+
+
+@define(eq=False)
+class AppearanceCorrelation(InstanceRanker):
+    """Keeps less than eaa by counting an unseen value at `upper` times the chance that it comes at all (approxAlgo).
+
+    The chance that an object appears in a stream, given those it has been seen in, is the share of the objects of the
+    one join that are in the other, both over the window, as sketches count them. It is measured, and what it dooms is
+    let go, every `refresh` rows. An object that is let go and then does better than expected may be missing from an
+    answer, or be in it with a part of its score: the guarantee is heuristic. With `chance=1` it answers as eaa does.
+
+    Parameters: those of `ObjectRanker`; `sketch`, the name of a sketch backend or a table {name=…, …} of it and its
+    parameters; `refresh`; `chance`, a fixed chance in place of the measured ones (then there are no sketches).
+
+    `len` counts the instances that the last measured chances spare; up to `refresh` reports more are held.
+
+    Source: Haghani, Michel, Aberer: Evaluating Top-k Queries over Incomplete Data Streams (CIKM 2009), section 4, with
+    the sign of the join's size put right. Chances change, so that dominance does not last: it is judged anew.
+    """
+
+    name: ClassVar[str] = "approx"
+
+    sketch: str | Mapping[str, Any] | None = checked(
+        None,
+        type="str | table",
+        check=_check_sketch,
+        bounds="a sketch's name, or {name=…, …} with its parameters; none: the default sketch",
+        help="what counts the objects that streams share",
+    )
+    refresh: int = integer(100, at_least=1, help="rows between two measurements")
+    chance: float | None = number(None, at_least=0, at_most=1, help="a fixed chance; none: measured")
+
+    _appearance: Appearance | None = field(default=None, init=False, repr=False)
+    _since_refresh: int = field(default=0, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.chance is None:
+            self._appearance = Appearance(self.streams, self.sketch)
+        self._rule = self._rule._replace(chances=np.full((1, self.streams), self.chance or 0.0))
+        if self._appearance is not None:
+            self._rule.chances[:] = 1.0
+
+    def __len__(self) -> int:
+        self._sweep(self._start, NEVER, 0)
+        return int(self._cursor[kernels.INSTANCES])
+
+    @property
+    def _start(self) -> int:
+        return -(2**63) if self._now is None else self._first(self._now)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays, spare room included, and of the sketches."""
+        return super().nbytes + (0 if self._appearance is None else self._appearance.nbytes)
+
+    @property
+    def _thrift(self) -> float:
+        return NEVER
+
+    def _relieve(self, first: int) -> None:
+        """Expired reports only: what is doomed goes at rows that do not depend on batches."""
+        kernels.expire(first, self._cursor, self._reports)
+        self._reports.alive[self._cursor[kernels.HEAD] : self._cursor[kernels.TAIL]] = True
+        kernels.compact(self._cursor, self._reports, self._slots)
+
+    def _replay(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
+        start, done = 0, 0
+        answers = []
+        while start < len(rows.time):
+            stop = min(len(rows.time), start + self.refresh - self._since_refresh)
+            until = int(np.searchsorted(stops, stop, side="left"))
+            piece = rows.part(start, stop)
+            answers.append(super()._replay(piece, stops[done:until] - start, firsts[done:until]))
+            self._measure(piece)
+            start, done = stop, until
+        answers.append(super()._replay(rows.part(0, 0), np.zeros(len(stops) - done, np.int64), firsts[done:]))
+        sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(offsets) for offsets, _, _ in answers)])
+        ids, scores = (np.concatenate([answer[part] for answer in answers]) for part in (1, 2))
+        return np.cumsum(sizes), ids, scores
+
+    def _measure(self, rows: Rows) -> None:
+        """Count the rows; where a refresh is due, take up the chances and let go of what they doom."""
+        self._since_refresh += len(rows.time)
+        if self._appearance is not None:
+            self._appearance.update(rows.time, rows.stream, rows.object)
+        if self._since_refresh < self.refresh:
+            return
+        self._since_refresh = 0
+        first = self._first(self._reached(rows.time))
+        if self._appearance is not None:
+            self._rule = self._rule._replace(chances=self._appearance.chances(first))
+        self._sweep(first, ALWAYS, 0)
+
+    def _state(self) -> dict[str, Array]:
+        sketches = {} if self._appearance is None else self._appearance.state()
+        return {
+            **super()._state(),
+            **sketches,
+            "since_refresh": np.array([self._since_refresh], np.int64),
+            "chances": self._rule.chances.reshape(-1),
+        }
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        super()._load(state)
+        self._since_refresh = int(state["since_refresh"][0])
+        self._rule = self._rule._replace(chances=state["chances"].reshape(-1, self.streams).copy())
+        if self._appearance is not None:
+            self._appearance.load(state)

@@ -1,0 +1,102 @@
+"""How likely an object appears in one stream, given those it has been seen in: sizes of joins, from distinct counts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import skyband
+from skyband import ConfigError, Problem
+from skyband.arrays import Array, Float64, Int32, Int64
+from skyband.hashing import hash_column
+from skyband.roles import Sketch
+
+MOST_STREAMS = 10
+
+
+class Appearance:
+    """One sketch for the union of each set of streams, numbered by its bits; any sketch backend will do.
+
+    A union is counted by its own sketch rather than by merging, so that the backend need not merge. Memory is
+    2^streams − 1 sketches, and a report goes into half of them.
+    """
+
+    def __init__(self, streams: int, sketch: str | Mapping[str, Any] | None) -> None:
+        if streams > MOST_STREAMS:
+            message = f"must be at most {MOST_STREAMS} to measure every set of them (got {streams}); give a `chance`"
+            raise ConfigError(Problem("streams", message))
+        self.streams = streams
+        self.unions = [_create(sketch) for _ in range(1, 1 << streams)]
+
+    def update(self, times: Int64, streams: Int32, objects: Int64) -> None:
+        """Count reports."""
+        keys = hash_column(pa.array(objects))
+        bits = np.left_shift(1, streams)
+        for number, union in enumerate(self.unions, 1):
+            inside = (bits & number) > 0
+            if inside.any():
+                union.update(times[inside], keys[inside])
+
+    def chances(self, since: int) -> Float64:
+        """float64[2^streams, streams]: P(an object appears in a stream | it has been seen in this set of streams).
+
+        The size of the join of the set and the stream over that of the set alone, over the reports since `since`;
+        1 where nothing is known of the set.
+        """
+        joins = join_sizes(np.array([0.0, *(union.estimate(since) for union in self.unions)]))
+        with_stream = np.arange(1 << self.streams)[:, None] | (1 << np.arange(self.streams))
+        alone = joins[:, None]
+        shares = np.divide(joins[with_stream], alone, out=np.ones_like(alone * with_stream), where=alone > 0)
+        shares[0] = 1.0
+        return np.clip(shares, 0.0, 1.0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the sketches."""
+        return sum(union.nbytes for union in self.unions)
+
+    def state(self) -> dict[str, Array]:
+        """The sketches' snapshots, one after the other, and their lengths."""
+        blobs = [union.snapshot() for union in self.unions]
+        return {
+            "sketches": np.frombuffer(b"".join(blobs), np.uint8),
+            "sketch_sizes": np.array([len(blob) for blob in blobs], np.int64),
+        }
+
+    def load(self, state: Mapping[str, Array]) -> None:
+        """Take over sketches from `state`."""
+        ends = np.cumsum(state["sketch_sizes"])[:-1]
+        self.unions = [_restore(part.tobytes()) for part in np.split(state["sketches"], ends)]
+
+
+def join_sizes(unions: Float64) -> Float64:
+    """The size of every set's join from the sizes of all unions, by inclusion and exclusion: O(3^streams).
+
+    Estimates are put in order: a join is at least 0 and at most that of any part of its set.
+    """
+    joins = np.zeros_like(unions)
+    for number in range(1, len(unions)):
+        part, total = number, 0.0
+        while part:
+            total += unions[part] if part.bit_count() % 2 else -unions[part]
+            part = (part - 1) & number
+        bits = [1 << bit for bit in range(number.bit_length()) if number >> bit & 1]
+        smaller = [joins[number ^ bit] for bit in bits if number != bit]
+        joins[number] = min([max(total, 0.0), *smaller])
+    return joins
+
+
+def _create(sketch: str | Mapping[str, Any] | None) -> Sketch:
+    given = dict(sketch) if isinstance(sketch, Mapping) else {"name": sketch}
+    try:
+        created = skyband.create("sketch", given.pop("name", None), **given)
+    except ConfigError as error:
+        raise ConfigError(*(problem.within("sketch") for problem in error.problems)) from error
+    assert isinstance(created, Sketch)
+    return created
+
+
+def _restore(blob: bytes) -> Sketch:
+    restored = skyband.restore(blob)
+    assert isinstance(restored, Sketch)
+    return restored
