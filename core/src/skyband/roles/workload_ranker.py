@@ -127,6 +127,8 @@ class WorkloadRanker(Clocked):
     """
 
     role: ClassVar[str] = "workload-ranker"
+    minimal: ClassVar[bool] = False
+    """Whether it retains exactly the union of the views' tops, the least set that answers whatever comes."""
 
     queries: Sequence[TopKQuery] = checked(
         type="list of (window, slide, k[, phase])",

@@ -67,6 +67,7 @@ class MTopBand(MetaRanker):
     """
 
     name: ClassVar[str] = "mtopband"
+    minimal: ClassVar[bool] = True
 
     _executor: BandExecutor = field(init=False)
 

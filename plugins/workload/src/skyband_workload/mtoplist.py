@@ -50,6 +50,7 @@ class MTopList(MetaRanker):
     """
 
     name: ClassVar[str] = "mtoplist"
+    minimal: ClassVar[bool] = True
 
     _executor: ListExecutor = field(init=False)
 

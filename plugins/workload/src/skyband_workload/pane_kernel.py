@@ -15,7 +15,7 @@ PANE, NEXT_PANE, RANKED, LONGEST = 0, 1, 2, 3
 """Where a state keeps the pane of the last row, the index of the one after it in `panes`, how many of the buffered
 objects are ranked, and the longest window, which no object outlives."""
 
-FLUSH_AT = 2048
+FLUSH_AT = 1024
 """Objects buffered between flushes: more make a flush rarer and an answer dearer."""
 
 MOST_ROOM = 1 << 20

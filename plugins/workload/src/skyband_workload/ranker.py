@@ -60,6 +60,7 @@ class MetaRanker(WorkloadRanker):
         if self._seen == 0:
             self._passed = int(times[0])
             self._scheduler.look_from(self._passed)
+        times, objects, scores = _writable(times), _writable(objects), _writable(scores)
         stretches = []
         for begin in range(0, len(times), STRETCH):
             part = slice(begin, begin + STRETCH)
@@ -90,7 +91,8 @@ class MetaRanker(WorkloadRanker):
         since, origin = carried_over(self.queries, self._scheduler.meta.since, queries, joined)
         kept = self._keep(self._held(), origin)
         self._begin(analyse(queries, since))
-        self._hold(kept)
+        if self._seen:
+            self._hold(kept)
 
     def _state(self) -> dict[str, Array]:
         now = [] if self._now is None else [self._now]
@@ -104,7 +106,14 @@ class MetaRanker(WorkloadRanker):
         self._now = int(state["now"][0]) if len(state["now"]) else None
         self._passed = self._now or 0
         self._begin(analyse(self.queries, state["since"].copy()))
-        self._hold(state)
+        held = {name: state[name] for name in self._held()}
+        if self._seen:
+            self._hold(held)
+
+
+def _writable(column: Array) -> Array:
+    """Arrow's read-only arrays are another type to numba: copying them saves compiling every kernel again."""
+    return np.require(column, requirements="W")
 
 
 _NO_ROWS = Rows(*(np.empty(0, kind) for kind in (np.int64, np.int64, np.float64, np.int64)))

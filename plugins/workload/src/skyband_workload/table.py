@@ -45,11 +45,11 @@ class Rows(NamedTuple):
 
 def empty_table(capacity: int) -> Table:
     """A table with `capacity` free slots."""
-    time, object, arrival = (np.empty(capacity, np.int64) for _ in range(3))
+    times, objects, arrivals = (np.empty(capacity, np.int64) for _ in range(3))
     holders, better, worse, ranked = (np.zeros(capacity, np.int32) for _ in range(4))
     free = np.arange(capacity - 1, -1, -1, dtype=np.int32)
     sizes = np.array([0, capacity])
-    return Table(time, object, np.empty(capacity), arrival, holders, better, worse, ranked, free, sizes)
+    return Table(times, objects, np.empty(capacity), arrivals, holders, better, worse, ranked, free, sizes)
 
 
 def grown(table: Table) -> Table:

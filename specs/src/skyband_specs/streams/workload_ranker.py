@@ -1,0 +1,101 @@
+"""Streams of (time, object, score) for workload rankers, and the workloads of the thesis's chapter 9."""
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, product
+from typing import Self
+
+import numpy as np
+from attrs import evolve, frozen
+from skyband.arrays import Float64, Int64
+from skyband.roles import TopKQuery
+
+from skyband_specs.stream import Stream
+
+TINY_TIMES = (0, 1, 3)
+TINY_ROWS = 3
+ROWS = 240
+
+
+@frozen(eq=False)
+class WorkloadStream(Stream):
+    """times int64[n], objects int64[n], scores float64[n]."""
+
+    times: Int64
+    objects: Int64
+    scores: Float64
+
+
+@frozen(eq=False)
+class RowStream(WorkloadStream):
+    """The same where the times are row numbers."""
+
+    def take(self, rows: Int64) -> Self:
+        """These rows, numbered anew."""
+        return evolve(super().take(rows), times=np.arange(len(rows), dtype=np.int64))
+
+
+def stream_of(rows: bool, times: Int64, objects: Int64, scores: Float64) -> WorkloadStream:
+    """A stream whose windows are counted in `rows`, or in time."""
+    if rows:
+        return RowStream(np.arange(len(times), dtype=np.int64), objects, scores)
+    return WorkloadStream(times, objects, scores)
+
+
+def tiny(rows: bool) -> Iterator[WorkloadStream]:
+    """Every stream of at most TINY_ROWS rows over three times, two objects and two scores."""
+    for length in range(TINY_ROWS + 1):
+        seen = [range(length)] if rows else combinations_with_replacement(TINY_TIMES, length)
+        for times in seen:
+            for content in product(product((0, 1), (1.0, 2.0)), repeat=length):
+                objects = np.array([name for name, _ in content], np.int64)
+                scores = np.array([score for _, score in content], np.float64)
+                yield stream_of(rows, np.array(times, np.int64), objects, scores)
+
+
+def bursts(seed: int, rows: bool, length: int = ROWS) -> WorkloadStream:
+    """Rows at one time, silences, negative times; few objects and scores, infinite ones too, so that ties abound."""
+    rng = np.random.default_rng([11, seed])
+    times = np.cumsum(rng.choice([0, 0, 0, 1, 1, 2, 3, 40], length, p=[0.2, 0.1, 0.1, 0.3, 0.1, 0.1, 0.08, 0.02])) - 30
+    scores = rng.choice([-np.inf, -1.5, 0.0, -0.0, 1.0, 2.0, 3.0, 7.25, np.inf], length)
+    rising = length // 3
+    scores[rising : rising + 30] = np.arange(30) * (1 if seed % 2 else -1)
+    return stream_of(rows, times.astype(np.int64), rng.integers(-3, 4, length), scores)
+
+
+def steady(rows: bool, length: int) -> WorkloadStream:
+    """One row a moment, for ever, with scores at random."""
+    rng = np.random.default_rng(12)
+    return stream_of(rows, np.arange(length, dtype=np.int64), rng.integers(0, 50, length), rng.random(length))
+
+
+VARIED = {
+    "k": ("k",),
+    "slide": ("long slide",),
+    "win": ("window",),
+    "win, slide": ("window", "slide"),
+    "all": ("window", "slide", "k"),
+}
+"""What figures 9.1–9.10 of the thesis vary."""
+
+
+def thesis_workload(varied: str, queries: int, granularity: int = 1, seed: int = 1) -> list[TopKQuery]:
+    """Queries as in chapter 9: windows of 100 K to 1 M rows, slides of 10 K to 100 K, k from 10 to 1000.
+
+    What is not among VARIED[varied] stays as the thesis has it: window 1 M, slide 100 K, k 1000 (100 where only
+    window and slide vary). Where the slide alone varies it is from 100 K to 1 M. The thesis does not say in which steps
+    windows and slides were drawn, which decides how many views there are: they are multiples of `granularity`.
+    """
+    rng = np.random.default_rng([13, seed])
+    parts = VARIED[varied]
+
+    def drawn(low: int, high: int) -> Int64:
+        return rng.integers(low // granularity, high // granularity + 1, queries) * granularity
+
+    window = drawn(100_000, 1_000_000) if "window" in parts else np.full(queries, 1_000_000)
+    slide = np.full(queries, 100_000)
+    if "slide" in parts:
+        slide = drawn(10_000, 100_000)
+    if "long slide" in parts:
+        slide = drawn(100_000, 1_000_000)
+    k = rng.integers(10, 1001, queries) if "k" in parts else np.full(queries, 100 if varied == "win, slide" else 1000)
+    return [TopKQuery(*map(int, query)) for query in zip(window, slide, k, strict=True)]
