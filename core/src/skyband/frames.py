@@ -38,7 +38,8 @@ def ordered(frame: pa.RecordBatch, ties: tuple[str, ...]) -> pa.RecordBatch:
     """The frame by group, then time, then the columns `ties`: one order, however its rows arrived. O(n log n)."""
     keys = [frame.column(name).to_numpy() for name in (GROUP, TIME, *ties)]
     group, times = keys[0], keys[1]
-    if (group[1:] == group[:-1]).all() and (times[1:] > times[:-1]).all():
+    rising = times[1:] > times[:-1] if ties else times[1:] >= times[:-1]
+    if (group[1:] == group[:-1]).all() and rising.all():
         return frame
     return frame.take(pa.array(np.lexsort(keys[::-1])))
 

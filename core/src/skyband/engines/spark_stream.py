@@ -97,6 +97,7 @@ class _Shard(StatefulProcessor):  # type: ignore[misc]
             )
         cached = _CACHE.pop(bytes(token), None)
         if cached is not None:
+            self._shipment.check_same(cached[0])
             return cached
         count = -(-length // CHUNK)
         chunks = [bytes(self._chunks.getValue((number,))[0]) for number in range(count)]

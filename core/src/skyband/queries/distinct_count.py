@@ -32,7 +32,6 @@ class DistinctCount(Query):
 
     kind: ClassVar[str] = "distinct-count"
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
-    order: ClassVar[tuple[str, ...]] = ("key",)
     shard_by: ClassVar[str | None] = "key"
     leaves_out: ClassVar[tuple[str, ...]] = ("null item",)
 
@@ -47,6 +46,10 @@ class DistinctCount(Query):
     @property
     def rows(self) -> bool:
         return self.windows[0].rows
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return ("key",) if self.rows else ()
 
     def inputs(self) -> tuple[Input, ...]:
         return (Input("item", self.item, "a plain value such as a string or a number", _countable),)

@@ -61,8 +61,6 @@ class Query(ABC):
 
     kind: ClassVar[str]
     roles: ClassVar[tuple[str, ...]]
-    order: ClassVar[tuple[str, ...]] = ()
-    """Frame columns that, after time, put a group's rows into one order however they arrived."""
     shard_by: ClassVar[str | None] = None
     """Frame column whose hash spreads a query without `by` over shards; None where it must stay on one."""
 
@@ -84,6 +82,11 @@ class Query(ABC):
     @abstractmethod
     def rows(self) -> bool:
         """Whether its windows are counted in rows."""
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Frame columns that order a group's rows of equal time, where their order can be seen in an answer."""
+        return ()
 
     @abstractmethod
     def inputs(self) -> tuple[Input, ...]:
