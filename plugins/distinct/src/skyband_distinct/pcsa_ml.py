@@ -24,8 +24,8 @@ class PcsaMl(StampSketch):
     is to know: the likeliest count follows from them alone, without correction factors, at any size.
 
     At most epsilon off with probability 1 - delta, for each answer by itself. Small counts are exact, because the
-    8 / epsilon most recent keys are kept besides. At epsilon 0.02, delta 0.05: 4895 arrays, relative standard
-    error 0.93 %.
+    8 / epsilon most recent keys are kept besides. At epsilon 0.02, delta 0.05: 4995 arrays, relative standard
+    error 0.92 %.
 
     Update O(1) a key; estimate O(arrays * log(keys / arrays)); memory 8 bytes * arrays * (log2(keys / arrays) + 4)
     or so.

@@ -16,8 +16,11 @@ def quantile(delta: float) -> float:
 
 
 def likelihood_arrays(epsilon: float, delta: float) -> int:
-    """Arrays that bring the likelihood estimate within epsilon, a tenth to spare, but for a share delta."""
-    return max(_FEWEST, math.ceil((_MARGIN * DEVIATION * quantile(delta) / epsilon) ** 2))
+    """Arrays that bring the likelihood estimate within epsilon, a tenth to spare, but for a share delta.
+
+    Its logarithm is close to normal, so it is log(1 + epsilon), the nearer end, that must hold all deviations.
+    """
+    return max(_FEWEST, math.ceil((_MARGIN * DEVIATION * quantile(delta) / math.log1p(epsilon)) ** 2))
 
 
 def fm_arrays(epsilon: float, delta: float) -> int:
@@ -57,13 +60,14 @@ def subsketches(delta: float) -> int:
 def skyband_size(epsilon: float, delta: float, count: int) -> int:
     """The paper's k = 2 / epsilon^2, or more where the median of `count` needs it for this delta.
 
-    The median is off if more than half are, to one side; an estimate deviates by a relative 1 / sqrt(k).
+    The median is off if more than half are, to one side; an estimate deviates by a relative 1 / sqrt(k), close to
+    normal from a few dozen hashes on.
     """
     low, high = 0.0, 40.0
     while high - low > 1e-9:
         middle = (low + high) / 2
         low, high = (middle, high) if 2 * _most_beyond(middle, count) > delta else (low, middle)
-    return math.ceil(max(2.0, (_SKYBAND_MARGIN * high) ** 2) / epsilon**2)
+    return max(_FEWEST, math.ceil(max(2.0, (_SKYBAND_MARGIN * high) ** 2) / epsilon**2))
 
 
 def _most_beyond(deviations: float, count: int) -> float:

@@ -74,22 +74,16 @@ class StampSketch(Sketch):
             self._table.merge(other._table)
 
     def _state(self) -> dict[str, Array]:
-        if self._now is None:
-            return {}
         times, keys = self._recent.entries()
-        state: dict[str, Array] = {
-            "now": np.array([self._now], np.int64),
+        return {
+            "now": np.array([] if self._now is None else [self._now], np.int64),
             "recent_times": times,
             "recent_keys": keys,
             "overflowed": np.array([self._recent.overflowed], np.int8),
+            **self._table.state(self._now or 0),
         }
-        return {**state, **self._table.state(self._now)} if self._recent.overflowed else state
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        if "now" not in state:
-            return
-        self._now = int(state["now"][0])
-        overflowed = bool(state["overflowed"][0])
-        self._recent.load(state["recent_times"], state["recent_keys"], overflowed)
-        if overflowed:
-            self._table.load(state, self._now)
+        self._now = int(state["now"][0]) if len(state["now"]) else None
+        self._recent.load(state["recent_times"], state["recent_keys"], bool(state["overflowed"][0]))
+        self._table.load(state, self._now or 0)

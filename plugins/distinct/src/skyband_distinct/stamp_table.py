@@ -61,7 +61,7 @@ class StampTable:
         bits = np.unpackbits(state["filled"], count=levels * self.arrays)
         filled = bits.view(bool).reshape(levels, self.arrays)
         planes = np.zeros((int(np.count_nonzero(filled)), 8), np.uint8)
-        planes[:, :width] = state["ages"].reshape(width, -1).T
+        planes[:, :width] = state["ages"].reshape(width, len(planes)).T
         self.stamps = np.full((levels, self.arrays), NEVER, np.int64)
         self.stamps[filled] = (_word(now) - planes.reshape(-1).view("<u8")).view(np.int64)
 

@@ -1,0 +1,79 @@
+"""The most recent keys are the most recent keys, in whatever order the rows come."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from skyband_distinct.recent import Recent
+
+SIZE = 20
+rows = st.lists(st.tuples(st.integers(-30, 30), st.integers(0, 90)), max_size=400)
+
+
+def columns(rows):
+    return np.array([time for time, _ in rows], np.int64), np.array([key for _, key in rows], np.uint64)
+
+
+def last_of(rows):
+    last = {}
+    for time, key in rows:
+        last[key] = max(time, last.get(key, time))
+    return last
+
+
+def best_of(rows):
+    return sorted((-time, key) for key, time in last_of(rows).items())[:SIZE]
+
+
+def fed(rows, cut=None):
+    recent = Recent(SIZE)
+    for start in range(0, len(rows), cut or max(1, len(rows))):
+        recent.add(*columns(rows[start : start + (cut or len(rows))]))
+    return recent
+
+
+def entries(recent):
+    times, keys = recent.entries()
+    return list(zip((-times).tolist(), keys.tolist(), strict=True))
+
+
+@given(rows, st.integers(1, 50), st.booleans())
+def test_it_keeps_the_youngest_then_smallest_keys(rows, cut, ordered):
+    rows = sorted(rows) if ordered else rows
+    recent = fed(rows, cut)
+    assert entries(recent) == best_of(rows)
+    assert len(recent) == len(best_of(rows))
+    assert recent.overflowed == (len(last_of(rows)) > SIZE)
+
+
+@given(rows, st.integers(1, 50))
+def test_what_it_knows_is_right(rows, cut):
+    recent, last = fed(rows, cut), last_of(rows).values()
+    for since in range(-31, 32):
+        if recent.knows(since):
+            assert recent.count(since) == sum(time >= since for time in last)
+    assert recent.knows(max(last, default=0) + 1)
+
+
+@given(rows, st.integers(1, 50))
+def test_it_knows_every_moment_with_fewer_keys_than_its_size(rows, cut):
+    recent, last = fed(rows, cut), last_of(rows).values()
+    for since in range(-31, 32):
+        if sum(time >= since for time in last) < SIZE:
+            assert recent.knows(since)
+
+
+@given(rows, rows)
+def test_merging_is_seeing_both(rows, others):
+    merged, whole = fed(rows), fed(rows + others)
+    merged.merge(fed(others))
+    assert entries(merged) == entries(whole)
+    assert merged.overflowed == whole.overflowed
+    assert [merged.knows(since) for since in range(-31, 32)] == [whole.knows(since) for since in range(-31, 32)]
+
+
+def test_its_table_stays_small():
+    recent = Recent(SIZE)
+    for start in range(0, 100_000, 1000):
+        moments = np.arange(start, start + 1000)
+        recent.add(moments, moments.astype(np.uint64))
+    assert recent.nbytes <= 16 * 8 * SIZE
