@@ -31,7 +31,7 @@ def table(
         _drawn(headers, texts, right, styles or {}, stream)
     else:
         for line in aligned(headers, texts, right):
-            print(line, file=stream)  # noqa: T201 - this is where output is written
+            print(line, file=stream)
 
 
 def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:

@@ -39,6 +39,8 @@ def everything(
         problems += _sink(sink, engine, stream=source is not None and source.stream)
     if query is not None:
         problems += _bound(query, schema, backends, source)
+        if engine == "spark":
+            problems += _shards(query, tables.get("shards"))
     else:
         problems += _unbound(tables.get("query"), backends)
     return schema, problems
@@ -67,8 +69,8 @@ def _local_source(source: Source) -> list[Problem]:
     if source.select is not None:
         problems.append(Problem("source.select", "is SQL, which the local engine does not speak; use --engine spark"))
     # How many files a micro-batch takes cannot be seen in the answers, so such options do no harm here.
-    known_options = OPTIONS.get(source.format)
-    for name in source.options if known_options is not None else ():
+    known_options = OPTIONS.get(source.format, ())
+    for name in source.options if source.format in OPTIONS else ():
         if name.lower() not in known_options and not name.lower().startswith("max"):
             message = f"the local engine does not know it; {suggest(name, known_options)}"
             problems.append(Problem(f"source.options.{name}", message))
@@ -88,7 +90,9 @@ def _sink(sink: Sink, engine: str, stream: bool) -> list[Problem]:
         problems.append(Problem("sink.format", "Spark does not write arrow; use parquet"))
     if not stream:
         only = [name for name in ("checkpoint", "trigger") if getattr(sink, name) is not None]
-        return problems + [Problem(f"sink.{name}", "is for streams: set source.stream = true, or drop it") for name in only]
+        return problems + [
+            Problem(f"sink.{name}", "is for streams: set source.stream = true, or drop it") for name in only
+        ]
     if sink.checkpoint is None and sink.format not in _NO_CHECKPOINT and engine == "spark":
         message = "is required for a stream: a folder of its own, from which it goes on after a stop"
         problems.append(Problem("sink.checkpoint", message))
@@ -123,6 +127,16 @@ def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], 
         bind(query, schema, backends)
     except ConfigError as error:
         return [_with_hint(problem, source) for problem in error.problems]
+    return []
+
+
+def _shards(query: Any, shards: Any) -> list[Problem]:
+    from skyband.spark import shard_count
+
+    try:
+        shard_count(query, shards)
+    except ConfigError as error:
+        return list(error.problems)
     return []
 
 

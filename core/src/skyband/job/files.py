@@ -82,10 +82,7 @@ def _dataset(source: Source, base: Path, paths: list[Path]) -> Any:
 
 def _found(path: Path) -> list[Path]:
     """Data files by time of change, then name, as Spark's file source takes them; hidden ones are not data."""
-    if any(mark in str(path) for mark in "*?["):
-        roots = [Path(name) for name in glob.glob(str(path))]  # noqa: PTH207 - the pattern may be absolute
-    else:
-        roots = [path]
+    roots = map(Path, glob.glob(str(path))) if _is_pattern(path) else [path]  # noqa: PTH207 - it may be absolute
     files = [file for root in roots for file in _below(root)]
     return sorted(files, key=lambda file: (file.stat().st_mtime_ns, str(file)))
 
@@ -117,6 +114,10 @@ def _committed(log: Path) -> set[str] | None:
     return {Path(entry["path"]).name for entry in entries if entry.get("action", "add") == "add"}
 
 
+def _is_pattern(path: Path) -> bool:
+    return any(mark in str(path) for mark in "*?[")
+
+
 def _base(path: Path) -> Path:
     """The folder below which `key=value` folders are columns."""
     fixed = [part for part in path.parts if not any(mark in part for mark in "*?[")]
@@ -124,7 +125,7 @@ def _base(path: Path) -> Path:
 
 
 def _nothing_at(path: Path, source: Source) -> str:
-    if any(mark in str(path) for mark in "*?["):
+    if _is_pattern(path):
         return f"no file matches {str(path)!r}"
     if not path.exists():
         return f"{str(path)!r} does not exist"

@@ -96,7 +96,11 @@ class Source:
         None, type="ddl", check=_schema_problem, help='columns and types, such as "ts TIMESTAMP, client STRING"'
     )
     select: tuple[str, ...] | None = checked(
-        None, type="expressions", check=_select_problem, converter=_as_tuple, help="SQL expressions that make the columns"
+        None,
+        type="expressions",
+        check=_select_problem,
+        converter=_as_tuple,
+        help="SQL expressions that make the columns",
     )
     options: Mapping[str, Any] = _options()
 
@@ -112,7 +116,9 @@ class Sink:
 
     format: str = checked(type="str", check=_format_problem, help="parquet, csv, json, console, or any sink of Spark")
     path: str | None = _text(None, help="the folder for the answers; relative to the job file")
-    checkpoint: str | None = _text(None, help="the folder from which a stopped stream goes on; relative to the job file")
+    checkpoint: str | None = _text(
+        None, help="the folder from which a stopped stream goes on; relative to the job file"
+    )
     mode: str | None = choice(*MODES, default=None, help="what to do where answers are already there")
     trigger: str | None = checked(
         None, type="trigger", check=_trigger_problem, help=f'"{AVAILABLE_NOW}" or a duration: when a micro-batch starts'

@@ -87,7 +87,7 @@ class Console(Writer):
             texts = [list(answers.column_names), *texts]
         for row in texts:
             line = "  ".join(cell.ljust(width) for cell, width in zip(row, self._widths, strict=True))
-            print(line.rstrip(), file=out, flush=True)  # noqa: T201 - this is where output is written
+            print(line.rstrip(), file=out, flush=True)
 
 
 class _File(Writer):

@@ -1,4 +1,4 @@
-"""How far a run has come: one live line on a terminal, a plain line every few seconds elsewhere, a summary at the end."""
+"""How far a run has come: a live line on a terminal, a plain line now and then elsewhere, a summary at the end."""
 
 import sys
 import time
@@ -30,10 +30,14 @@ class Totals:
     seconds: float = 0.0
     in_rows: bool = False
     """Windows are counted in rows, so the watermark is a row's number."""
+    recent_rate: float | None = None
+    """Rows a second of the last micro-batch; None where there are none."""
+    stopped: bool = False
+    """The run was interrupted, and stopped cleanly."""
 
     @property
     def rate(self) -> float:
-        """Rows a second."""
+        """Rows a second since the engine was ready."""
         return self.rows_in / self.seconds if self.seconds else 0.0
 
 
@@ -43,12 +47,17 @@ class Progress:
     def __init__(self, out: IO[str] | None = None) -> None:
         self._out = sys.stderr if out is None else out
         self._live = report.is_terminal(self._out)
-        self._started = self._said = time.monotonic()
+        self._started = self._ready = self._said = time.monotonic()
+        self._last = ""
         self._line = False
 
+    def ready(self) -> None:
+        """The engine is up: rates count from now."""
+        self._ready = time.monotonic()
+
     def seconds(self) -> float:
-        """Since the run began."""
-        return time.monotonic() - self._started
+        """Since the engine was ready."""
+        return time.monotonic() - self._ready
 
     def note(self, text: str) -> None:
         """Say something that stays."""
@@ -57,31 +66,33 @@ class Progress:
 
     def show(self, totals: Totals, always: bool = False) -> None:
         """Say where the run stands, unless it was said a moment ago; `always`: unless it is a terminal."""
-        now = time.monotonic()
-        totals.seconds = now - self._started
-        due = now - self._said >= (EVERY_TERMINAL if self._live else EVERY_PLAIN)
-        if not due and not (always and not self._live):
-            return
-        self._said = now
-        line = status(totals)
-        if self._live:
-            self._write(f"\r\x1b[2K{line[: report.width(self._out) - 1]}")
-            self._line = True
+        totals.seconds = self.seconds()
+        if totals.micro_batches == 0:
+            self.waiting(f"waiting for the first micro-batch, {totals.seconds:.0f} s")
         else:
-            self._write(f"{line}\n")
+            self._say(status(totals), key=str(totals.rows_in), always=always)
 
     def waiting(self, text: str) -> None:
-        """A live line on a terminal for a stretch without figures; nothing elsewhere."""
-        if self._live:
-            self._write(f"\r\x1b[2K{text[: report.width(self._out) - 1]}")
-            self._line = True
+        """Say what is going on in a stretch without figures."""
+        self._say(text, key="waiting")
 
     def summary(self, totals: Totals, where: str) -> None:
         """The last word of a run."""
         totals.seconds = self.seconds()
         self.wipe()
-        for line in summary(totals, where):
+        for line in summary(totals, where, self._ready - self._started):
             self._write(f"{line}\n")
+
+    def _say(self, line: str, key: str, always: bool = False) -> None:
+        """A terminal's line is drawn again and again; elsewhere a line is written where something is new."""
+        now = time.monotonic()
+        if self._live:
+            if now - self._said >= EVERY_TERMINAL:
+                self._write(f"\r\x1b[2K{line[: report.width(self._out) - 1]}")
+                self._said, self._line = now, True
+        elif always or (now - self._said >= EVERY_PLAIN and key != self._last):
+            self._write(f"{line}\n")
+            self._said, self._last = now, key
 
     def wipe(self) -> None:
         """Take the live line away, so that other output has the screen."""
@@ -96,7 +107,8 @@ class Progress:
 
 def status(totals: Totals) -> str:
     """One line: rows, rows a second, watermark, late rows, state."""
-    parts = [f"{report.count(totals.rows_in)} rows", f"{report.count(totals.rate)} rows/s"]
+    rate = totals.rate if totals.recent_rate is None else totals.recent_rate
+    parts = [f"{report.count(totals.rows_in)} rows", f"{report.count(rate)} rows/s"]
     if totals.watermark is not None:
         mark = report.count(totals.watermark) if totals.in_rows else report.moment(totals.watermark)
         parts.append(f"watermark {mark}")
@@ -104,11 +116,16 @@ def status(totals: Totals) -> str:
     return " · ".join(parts) if report.can_show("·", sys.stderr) else " | ".join(parts)
 
 
-def summary(totals: Totals, where: str) -> list[str]:
-    """Lines: what came in, what was left out and why, what went out, what is held, how long it took."""
+def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
+    """Lines: what came in, what was left out and why, what went out, what is held, how long it took.
+
+    starting: the seconds until the engine was ready, which come on top of the run's own.
+    """
     seconds = f"{totals.seconds:.1f} s, {report.count(totals.rate)} rows/s"
     if totals.micro_batches is not None:
         seconds += f", {_plural(totals.micro_batches, 'micro-batch', 'micro-batches')}"
+    if starting >= 1:
+        seconds += f", after {starting:.1f} s to start"
     lines = [("rows in", report.count(totals.rows_in)), ("late", f"{report.count(totals.rows_late)} (dropped)")]
     lines += [(reason, f"{report.count(number)} (left out)") for reason, number in totals.dropped.items() if number]
     lines += [("answers", f"{report.count(totals.answers)} {where}"), ("state", _held(totals)), ("took", seconds)]

@@ -111,8 +111,6 @@ def _job(tables: Mapping[str, Any], path: Path, engine: str) -> Job:
     spark = _spark(tables.get("spark", {}))
     backends = _backends(tables.get("backends", {}), spark)
     shards, name = tables.get("shards"), tables.get("name", path.stem)
-    if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):
-        problems.append(Problem("shards", f"must be a whole number, at least 1 (got {shards!r})"))
     if not isinstance(name, str) or not name:
         problems.append(Problem("name", f"must be text (got {name!r})"))
     folder = path.parent

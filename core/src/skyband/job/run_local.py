@@ -1,7 +1,6 @@
 """Runs a job in this process: the reference, and the way without Java."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 
@@ -9,15 +8,15 @@ from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError, Problem
 from skyband.job.files import Files, open_files
 from skyband.job.model import Job
-from skyband.job.output import Writer, open_writer
+from skyband.job.output import open_writer
 from skyband.job.progress import Progress, Totals
 
 
 def run(job: Job, progress: Progress) -> Totals:
     """Run a job to the end of its files. A stream's answers end at its watermark, as they would on Spark.
 
-    Raises ConfigError where the sink holds answers already, InputError where a row breaks the query's contract,
-    KeyboardInterrupt (with `totals`) where it was interrupted; what a stream had answered by then is kept.
+    An interrupted stream keeps what it had answered; an interrupted batch leaves nothing. Raises ConfigError where
+    the sink holds answers already, InputError where a row breaks the query's contract.
     """
     files = _files(job)
     query = job.query
@@ -33,11 +32,12 @@ def run(job: Job, progress: Progress) -> Totals:
             totals.answers += len(answers)
             writer.write(answers)
     except KeyboardInterrupt:
-        _end(writer, keep=job.source.stream)
-        progress.summary(totals, "kept" if job.source.stream else "written")
-        raise
+        if not job.source.stream:
+            writer.abandon()
+            raise
+        totals.stopped = True
     except BaseException:
-        _end(writer, keep=False)
+        writer.abandon()
         raise
     writer.commit()
     return totals
@@ -84,7 +84,3 @@ def _files(job: Job) -> Files:
     if files is None:
         raise ConfigError(Problem("source", "the local engine reads this machine's files; use --engine spark"))
     return files
-
-
-def _end(writer: Writer, keep: bool) -> Any:
-    return writer.commit() if keep else writer.abandon()

@@ -30,7 +30,9 @@ def schema_of(path: Path, source: Source) -> pa.Schema:
     if not _is_on(source, "inferschema"):
         return pa.schema([(name, pa.string()) for name in _csv_names(path, source)])
     with _csv_reader(path, source, _csv_names(path, source), None) as reader:
-        return pa.schema([_with_type(field, pa.timestamp("us", ZONE)) if _is_time(field) else field for field in reader.schema])
+        return pa.schema(
+            [_with_type(field, pa.timestamp("us", ZONE)) if _is_time(field) else field for field in reader.schema]
+        )
 
 
 def read(path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -67,7 +69,9 @@ def _cast(column: Any, field: Any) -> Any:
 
 
 def _instants(texts: Any) -> Any:
-    texts = pc.if_else(pc.match_substring_regex(texts, _DAY_ONLY), pc.binary_join_element_wise(texts, "00:00", " "), texts)
+    texts = pc.if_else(
+        pc.match_substring_regex(texts, _DAY_ONLY), pc.binary_join_element_wise(texts, "00:00", " "), texts
+    )
     zoned = pc.match_substring_regex(texts, _ZONED)
     return pc.if_else(zoned, texts, pc.binary_join_element_wise(texts, "Z", "")).cast(pa.timestamp("us", ZONE))
 

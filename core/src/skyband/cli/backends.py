@@ -1,0 +1,80 @@
+"""skyband backends: what is installed, what each backend promises, and what is broken and why."""
+
+import json
+from typing import Any
+
+import click
+
+
+@click.command(short_help="List what is installed, and what is broken and why.")
+@click.option("--role", help="Only backends of this role.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def command(role: str | None, as_json: bool) -> None:
+    """List the installed backends, and the plugins that are broken with the cause.
+
+    A broken plugin harms no other, so the exit status is 0 unless the role asked for has no backend that works.
+    SKYBAND_PLUGINS=a,b restricts what is loaded.
+    """
+    from skyband.errors import suggest
+    from skyband.registry import Listed, installed
+    from skyband.roles import ROLES
+
+    if role is not None and role not in ROLES:
+        raise click.BadParameter(f"unknown role {role!r}; {suggest(role, ROLES)}", param_hint="--role")
+    listing = installed().listing(role)
+    broken = [plugin for plugin in installed().plugins if plugin.problem]
+
+    def is_default(entry: Listed) -> bool:
+        return entry.info.role in ROLES and ROLES[entry.info.role].default == entry.info.name
+
+    if as_json:
+        click.echo(json.dumps({"backends": [_plain(entry, is_default(entry)) for entry in listing], "broken": [
+            {"distribution": plugin.distribution, "version": plugin.version, "problem": plugin.problem}
+            for plugin in broken
+        ]}, indent=2))  # fmt: skip
+    else:
+        _shown(listing, is_default)
+    for plugin in broken if not as_json else ():
+        click.echo(f"broken: {plugin.distribution} {plugin.version}: {plugin.problem}", err=True)
+    if role is not None and not any(entry.problem is None for entry in listing):
+        from skyband.cli.group import Failure
+
+        home = ROLES[role].distribution
+        raise Failure(f"no backend for the role {role}; the usual ones come with {home}: pip install {home}")
+
+
+def _shown(listing: list[Any], is_default: Any) -> None:
+    from skyband import report
+
+    star = "default"
+    rows = [
+        [
+            entry.info.key,
+            star if is_default(entry) else "",
+            entry.info.guarantee,
+            entry.distribution,
+            entry.version,
+            entry.problem or "ok",
+        ]
+        for entry in listing
+    ]
+    styles = {"backend": "bold", "": "green", "distribution": "dim", "version": "dim"}
+    report.table(["backend", "", "guarantee", "distribution", "version", "status"], rows, styles=styles)
+
+
+def _plain(entry: Any, default: bool) -> dict[str, Any]:
+    info = entry.info
+    return {
+        "backend": info.key,
+        "role": info.role,
+        "name": info.name,
+        "default": default,
+        "guarantee": info.guarantee,
+        "summary": info.summary,
+        "reference": info.reference,
+        "lacks": dict(info.lacks),
+        "distribution": entry.distribution,
+        "version": entry.version,
+        "api": info.api,
+        "problem": entry.problem,
+    }

@@ -1,0 +1,24 @@
+"""skyband check: everything wrong with a job, without running it."""
+
+import click
+
+from skyband.cli.options import job_argument
+
+
+@click.command(short_help="Say everything that is wrong with a job.")
+@job_argument
+def command(job: str, sets: tuple[str, ...], engine: str) -> None:
+    """Check a job and say every problem at once.
+
+    Where the source is on this machine its columns are looked at too. Neither Spark nor Java is started.
+    """
+    from skyband.cli.group import Failure
+    from skyband.job import JobError, read_job
+
+    try:
+        found = read_job(job, sets, engine)
+    except JobError as error:
+        click.echo(str(error))
+        raise click.exceptions.Exit(Failure.exit_code) from error
+    columns = "its columns fit" if found.schema is not None else "its columns will be looked at when it runs"
+    click.echo(f"{job}: fine ({found.query.kind} on {found.source.format}; {columns})", err=True)

@@ -1,0 +1,147 @@
+"""skyband demo: the first five minutes. Makes a stream, runs a streaming job on it, shows the answers."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from skyband.cli.options import ENGINES, settings
+
+JOB = """\
+[source]
+format = "parquet"
+path = "requests/"
+stream = true
+options = { maxFilesPerTrigger = 1 }     # each file is a micro-batch
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "client"
+windows = ["1 hour", "6 hours"]
+every = "30 minutes"
+delay = "5 minutes"                      # later rows are dropped and counted
+
+[backends]
+sketch = "pcsa-ml"                       # any of: skyband backends --role sketch
+
+[sink]
+format = "parquet"
+path = "counts/"
+checkpoint = "checkpoint/"
+trigger = "available-now"                # stop when every file is read
+"""
+
+
+@click.command(short_help="Make a stream, run a streaming job on Spark, show the answers.")
+@click.option(
+    "--engine", type=click.Choice(ENGINES), default="spark", show_default=True,
+    help="What runs the job; local needs no Java.",
+)  # fmt: skip
+@click.option("--rows", type=click.IntRange(10_000, 50_000_000), default=500_000, show_default=True,
+              help="How many requests the log has.")  # fmt: skip
+@click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
+              help="Where to put the log, the job and the answers; else a new temporary folder.")  # fmt: skip
+@click.option(
+    "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
+    help="Change a key of the job, such as backends.sketch=k-skb.",
+)  # fmt: skip
+def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) -> None:
+    """Make a web log, count its distinct clients with a streaming job on Spark, and show the answers."""
+    if engine == "spark":
+        from skyband.engines.java import require_java
+
+        require_java()  # before anything is made
+    home = _fresh(folder)
+    from skyband.cli.weblog import FILES, make_weblog
+    from skyband.job import read_job
+    from skyband.job.running import run_job
+
+    log = make_weblog(rows)
+    log.write(home / "requests")
+    path = home / "job.toml"
+    path.write_text(JOB, "utf-8")
+    _say(
+        f"1. A stream: {rows:,} requests to a website in one day, as {FILES} Parquet files; "
+        f"{int(log.late.sum())} of them come late."
+    )
+    _say(f"2. A job: {path}\n")
+    _say(click.style("\n".join(f"   {line}".rstrip() for line in JOB.splitlines()), dim=True))
+    changes = " ".join(f"--set {change}" for change in sets)
+    call = " ".join(
+        part for part in (f"skyband run {path}", changes, "--engine local" if engine == "local" else "") if part
+    )
+    _say(f"\n3. {call}")
+    job = read_job(path, sets, engine)
+    run_job(path, sets, engine)
+    _say("\n4. How many different clients there were, beside the exact count:\n")
+    _show(job, log)
+    _say("\n5. Next:")
+    for line, why in _next(job, engine, path):
+        _say(f"   {line}\n       {why}")
+
+
+def _fresh(folder: Path | None) -> Path:
+    if folder is None:
+        return Path(tempfile.mkdtemp(prefix="skyband-demo-"))
+    if folder.exists() and any(folder.iterdir()):
+        raise click.BadParameter(f"{str(folder)!r} is not empty; name a new folder", param_hint="--dir")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _show(job: Any, log: Any) -> None:
+    """The last answers of each window as a table, and all of them as a picture."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    from skyband import report
+    from skyband.cli.picture import bars
+    from skyband.durations import parse
+
+    answers = ds.dataset(job.sink.path, format="parquet").to_table().sort_by([("at", "ascending")])
+    moments = answers.column("at").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist()
+    lengths = [parse(window).length for window in answers.column("window").to_pylist()]
+    exact = [log.distinct_clients(at, length) for at, length in zip(moments, lengths, strict=True)]
+    answers = answers.append_column("exact", pa.array(exact))
+    columns = ["at", "window", "count", "low", "high", "exact"]
+    rows = [[row[name] for name in columns] for row in answers.to_pylist()]
+    for row in rows:
+        row[2:5] = map(round, row[2:5])
+    last = rows[-4 * len(job.query.windows) :]
+    report.table(
+        columns, sorted(last, key=lambda row: (row[1], row[0])), styles={"count": "bold green", "exact": "cyan"}
+    )
+    window = str(job.query.windows[0])
+    counts = [(row[0], row[2]) for row in rows if row[1] == window]
+    click.echo(f"\nDistinct clients in the last {window}, over the day:")
+    for line in bars([count for _, count in counts], [at.strftime("%H:%M") for at, _ in counts]):
+        click.echo(f"  {line}")
+    errors = [abs(row[2] - row[5]) / max(row[5], 1) for row in rows]
+    click.echo(
+        f"\n{len(rows)} answers; the largest error is {max(errors):.1%}, the average {sum(errors) / len(errors):.1%}."
+    )
+
+
+def _next(job: Any, engine: str, path: Path) -> list[tuple[str, str]]:
+    from skyband.registry import backends
+
+    local = " --engine local" if engine == "local" else ""
+    used = job.backends.get("sketch")
+    used = used.get("name") if isinstance(used, dict) else used
+    lines = []
+    other = next((info.name for info in backends("sketch") if info.name not in (used, "exact")), None)
+    if other is not None:
+        lines.append((f"skyband demo{local} --set backends.sketch={other}", "the same job with another sketch"))
+    lines.append(("skyband backends", "every algorithm there is; skyband describe sketch/pcsa-ml tells of one"))
+    again = f"skyband run {path}{local}"
+    if engine == "local":
+        lines.append((f"{again} --set sink.format=console", "the job again, its answers on the screen"))
+    else:
+        lines.append((again, "the job again: it goes on from its checkpoint; put more files into requests/ first"))
+    return lines

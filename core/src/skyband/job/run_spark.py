@@ -1,0 +1,265 @@
+"""Runs a job on Spark, in batch or as a stream, and watches it."""
+
+import os
+import re
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from skyband import spark
+from skyband.engines.java import require_java
+from skyband.errors import ConfigError, EngineError, SkybandError
+from skyband.job.model import AVAILABLE_NOW, Job, option_text
+from skyband.job.output import Console, check_free
+from skyband.job.progress import Progress, Totals
+
+_POLL = 0.3
+_OURS = re.compile(r"skyband\.errors\.\w+: (.+?)(?=\n\s*\n|\n\s*(?:at |\tat |During handling|Traceback)|\Z)", re.DOTALL)
+_DEFAULTS = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # others read Spark's own INT96 as nanoseconds
+}
+
+
+def run(job: Job, progress: Progress) -> Totals:
+    """Run a job on Spark: a batch to its end, a stream until it ends, fails or is interrupted.
+
+    Ctrl-C (and SIGTERM) stop a stream; its checkpoint goes on where the last micro-batch ended. Raises EngineError
+    where Java is missing or Spark fails, ConfigError where the job does not fit its source or sink.
+    """
+    check_free(job, "spark")
+    with _plain_errors(), _session(job, progress) as session:
+        source = _source(session, job)
+        return _stream(job, source, progress) if job.source.stream else _batch(job, session, source, progress)
+
+
+@contextmanager
+def _session(job: Job, progress: Progress) -> Iterator[Any]:
+    """The active session, or one of our own whose log goes to a file that is kept where the run fails."""
+    require_java()
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    progress.waiting("starting Spark")
+    shards = spark.shard_count(job.query, job.shards)
+    settings = {**_DEFAULTS, "spark.sql.shuffle.partitions": str(shards), **job.spark}
+    log = tempfile.NamedTemporaryFile(prefix="skyband-spark-", suffix=".log", delete=False)  # noqa: SIM115 - outlives this
+    try:
+        with _output_to(log):
+            session = spark.session(job.name, **settings)
+        progress.ready()
+        try:
+            yield session
+        finally:
+            session.stop()
+    except (ConfigError, KeyboardInterrupt):
+        Path(log.name).unlink()
+        raise
+    except BaseException:
+        progress.note(f"Spark's log: {log.name}")
+        raise
+    Path(log.name).unlink()
+
+
+@contextmanager
+def _output_to(log: Any) -> Iterator[None]:
+    """What is started meanwhile (Java, and the workers it starts) writes to `log` for as long as it runs."""
+    sys.stderr.flush()
+    sys.stdout.flush()
+    kept = os.dup(1), os.dup(2)
+    os.dup2(log.fileno(), 1)
+    os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        for number, held in enumerate(kept, 1):
+            os.dup2(held, number)
+            os.close(held)
+        log.close()
+
+
+def _source(session: Any, job: Job) -> Any:
+    source = job.source
+    reader = session.read.format(source.format).options(**_options(source.options))
+    path = [] if source.path is None else [source.path]
+    if source.stream:
+        schema = source.schema
+        if schema is None and source.of_files:
+            schema = reader.load(*path).schema  # as a batch, because streams of files do not look for themselves
+        reader = session.readStream.format(source.format).options(**_options(source.options))
+        reader = reader.schema(schema) if schema is not None else reader
+    elif source.schema is not None:
+        reader = reader.schema(source.schema)
+    rows = reader.load(*path)
+    return rows.selectExpr(*source.select) if source.select is not None else rows
+
+
+def _options(options: Any) -> dict[str, str]:
+    return {name: option_text(value) for name, value in options.items()}
+
+
+def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as sql
+
+    observed, counted = Observation("skyband"), Observation("skyband_answers")
+    answers = spark.apply(source, job.query, backends=job.backends, shards=job.shards, observe=observed)
+    answers = answers.observe(counted, sql.count(sql.lit(1)).alias("answers"))
+    totals = Totals(in_rows=job.query.rows)
+    with _watched(session, progress):
+        if job.sink.format == "console":
+            Console(progress, together=True).write(_in_order(job, answers.toArrow()))
+        else:
+            writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
+            writer.options(**_options(job.sink.options)).save(*([job.sink.path] if job.sink.path else []))
+    if job.sink.mode != "ignore":
+        _add(totals, observed.get, counted.get["answers"])
+    return totals
+
+
+def _stream(job: Job, source: Any, progress: Progress) -> Totals:
+    from pyspark.sql import functions as sql
+
+    answers = spark.apply(source, job.query, backends=job.backends, shards=job.shards)
+    answers = answers.observe("skyband_answers", sql.count(sql.lit(1)).alias("answers"))
+    writer = answers.writeStream.queryName(job.name).outputMode("append").options(**_options(job.sink.options))
+    if job.sink.checkpoint is not None:
+        writer = writer.option("checkpointLocation", job.sink.checkpoint)
+    if job.sink.trigger is not None:
+        now = job.sink.trigger == AVAILABLE_NOW
+        writer = writer.trigger(availableNow=True) if now else writer.trigger(processingTime=job.sink.trigger)
+    if job.sink.format == "console":
+        console = Console(progress, together=False)
+        started = writer.foreachBatch(lambda rows, _: console.write(_in_order(job, rows.toArrow()))).start()
+    else:
+        started = writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))
+    return _follow(started, Totals(in_rows=job.query.rows, micro_batches=0), progress)
+
+
+def _follow(started: Any, totals: Totals, progress: Progress) -> Totals:
+    """Watch a streaming query until it ends or a signal stops it."""
+    stop = threading.Event()
+    last = -1
+    with _signals(stop):
+        while True:
+            ended = started.awaitTermination(_POLL)
+            for update in started.recentProgress:
+                if update["batchId"] > last and "skyband" in update["observedMetrics"]:
+                    last = update["batchId"]
+                    _add(totals, _plain(update["observedMetrics"]["skyband"]), _answers(update))
+                    totals.micro_batches = (totals.micro_batches or 0) + 1
+                    totals.recent_rate = update["processedRowsPerSecond"]
+                    progress.show(totals, always=True)
+            if ended:
+                return totals
+            if stop.is_set():
+                totals.stopped = True
+                started.stop()
+                return totals
+            progress.show(totals)
+
+
+def _add(totals: Totals, metrics: dict[str, Any], answers: int) -> None:
+    left_out = {name.removeprefix("rows_").replace("_", " "): int(value or 0) for name, value in metrics.items()}
+    reasons = {reason: number for reason, number in left_out.items() if f"rows_{reason.replace(' ', '_')}" in metrics}
+    in_rows, late = reasons.pop("in", 0), reasons.pop("late", 0)
+    for reason, number in reasons.items():
+        totals.dropped[reason] = totals.dropped.get(reason, 0) + number
+    totals.rows_in += in_rows + sum(reasons.values())
+    totals.rows_late += late
+    totals.answers += answers
+    totals.retained = int(metrics["retained"] or 0)
+    totals.groups = int(metrics["groups"] or 0)
+    totals.state_bytes = int(metrics["state_bytes"] or 0) or None
+    totals.watermark = metrics["watermark"] if metrics["watermark"] is not None else totals.watermark
+
+
+def _plain(row: Any) -> dict[str, Any]:
+    return row.asDict() if hasattr(row, "asDict") else dict(row)
+
+
+def _answers(update: Any) -> int:
+    seen = update["observedMetrics"].get("skyband_answers")
+    return 0 if seen is None else int(_plain(seen)["answers"] or 0)
+
+
+def _in_order(job: Job, answers: pa.Table) -> pa.Table:
+    at = answers.column_names[len(job.query.by)]
+    return answers.sort_by([(name, "ascending") for name in (at, *job.query.by)])
+
+
+@contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM ask for a stop; a second one is not held back. Only the main thread may listen."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(*_: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _watched(session: Any, progress: Progress) -> Iterator[None]:
+    """Say how many tasks are done while Spark works on a batch."""
+    done = threading.Event()
+
+    def watch() -> None:
+        tracker = session.sparkContext.statusTracker()
+        while not done.wait(_POLL):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            found = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage is not None]
+            if found and not done.is_set():
+                tasks = f"{sum(ended for ended, _ in found)} of {sum(tasks for _, tasks in found)} tasks"
+                progress.waiting(f"{tasks} · {progress.seconds():.0f} s")
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Spark's exceptions in one sentence: our own where a worker raised it, else the first line of Spark's."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except SkybandError:
+        raise
+    except PySparkException as error:
+        raise EngineError(_sentence(str(error))) from error
+    except Exception as error:
+        if type(error).__module__.startswith("py4j"):
+            raise EngineError(_sentence(str(error))) from error
+        raise
+
+
+def _sentence(text: str) -> str:
+    ours = _OURS.findall(text)
+    if ours:
+        return " ".join(ours[-1].split())
+    return f"Spark: {text.strip().splitlines()[0] if text.strip() else 'failed without saying why'}"
