@@ -1,0 +1,252 @@
+"""Broken workload rankers, one bug each, beside the correct one they are made from."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import define, field
+from skyband import BackendInfo
+from skyband.arrays import Array, Float64, Int64
+from skyband.roles import Answer, TopKQuery, WorkloadRanker
+from skyband_specs.faults import Mutant, faulty
+
+PAPER = "Shastri, MTopS: Multi-Query Optimization for Continuous Top-K Query Workloads"
+ALWAYS = -(2**63)
+
+
+@define(eq=False)
+class Reference(WorkloadRanker):
+    """The definition: the rows of the windows to come, sorted whenever an answer is due."""
+
+    name: ClassVar[str] = "reference"
+
+    _rows: list[tuple[int, int, float]] = field(factory=list, init=False)
+    _since: list[int] = field(init=False)
+    _passed: int | None = field(default=None, init=False)
+    _last: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._since = [ALWAYS] * len(self.queries)
+
+    def _update(self, times: Int64, objects: Int64, scores: Float64) -> list[Answer]:
+        answers = []
+        for row in zip(times.tolist(), objects.tolist(), scores.tolist(), strict=True):
+            self._passed = row[0] if self._passed is None else self._passed
+            answers += self._pass(row[0])
+            self._rows.append(row)
+            self._last = row[0]
+        return answers + self._pass(self._reached(times))
+
+    def _answers_until(self, now: int) -> list[Answer]:
+        return [] if self._passed is None else self._pass(now)
+
+    def _pass(self, until: int) -> list[Answer]:
+        due = [
+            (at, number)
+            for number, query in enumerate(self.queries)
+            for at in range(self.first(query, self._passed), until + 1, query.slide)
+            if at - query.window >= self._since[number]
+        ]
+        answers = [self.answer(number, at) for at, number in self.order(due)]
+        self._passed = until
+        self.forget(min(self.first(query, until) - query.window for query in self.queries))
+        return answers
+
+    def first(self, query: TopKQuery, after: int) -> int:
+        return after + 1 + (query.phase - after - 1) % query.slide
+
+    def order(self, due: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        return sorted(due)
+
+    def answer(self, number: int, at: int) -> Answer:
+        query = self.queries[number]
+        inside = self.inside(at - query.window, at)
+        best = sorted(range(len(inside)), key=lambda row: self.rank(inside[row]))[: query.k]
+        objects = np.array([inside[row][1] for row in best], np.int64)
+        return Answer(number, at, objects, np.array([inside[row][2] for row in best], np.float64))
+
+    def inside(self, start: int, end: int) -> list[tuple[int, int, float]]:
+        first, last = (bisect_left(self._rows, moment, key=lambda row: row[0]) for moment in (start, end))
+        return self._rows[first:last]
+
+    def rank(self, row: tuple[int, int, float]) -> Any:
+        return -row[2], row[1]
+
+    def forget(self, before: int) -> None:
+        del self._rows[: bisect_left(self._rows, before, key=lambda row: row[0])]
+
+    def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
+        joined = ALWAYS if self._passed is None else max(self._passed, self._last + 1)
+        running = dict(zip(self.queries, self._since, strict=True))
+        self._since = [running.get(query, joined) for query in queries]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def nbytes(self) -> int:
+        return 24 * len(self._rows) + 8 * len(self._since)
+
+    def _state(self) -> dict[str, Array]:
+        clock = [] if self._passed is None or self._now is None else [self._passed, self._now, self._last]
+        times, objects, scores = zip(*self._rows, strict=True) if self._rows else ((), (), ())
+        columns = {"times": np.array(times, np.int64), "objects": np.array(objects, np.int64)}
+        since = np.array(self._since, np.int64)
+        return {**columns, "scores": np.array(scores, np.float64), "since": since, "clock": np.array(clock, np.int64)}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        columns = (state[name].tolist() for name in ("times", "objects", "scores"))
+        self._rows = list(zip(*columns, strict=True))
+        self._since = state["since"].tolist()
+        if len(state["clock"]):
+            self._passed, self._now, self._last = state["clock"].tolist()
+
+
+class IncludesTheEnd(Reference):
+    """A moment is answered once it is over, with the rows at it."""
+
+    def _pass(self, until: int) -> list[Answer]:
+        return super()._pass(until - 1)
+
+    def inside(self, start: int, end: int) -> list[tuple[int, int, float]]:
+        return super().inside(start, end + 1)
+
+
+class ExcludesTheStart(Reference):
+    """A row at the start of the window is not in the answer."""
+
+    def inside(self, start: int, end: int) -> list[tuple[int, int, float]]:
+        return super().inside(start + 1, end)
+
+
+class TiesToTheEarlier(Reference):
+    """Among equal scores the earlier row wins, as in the thesis."""
+
+    def rank(self, row: tuple[int, int, float]) -> Any:
+        return -row[2]
+
+
+class AnswersRowsOnce(Reference):
+    """An answer takes the best rows out of the window."""
+
+    def answer(self, number: int, at: int) -> Answer:
+        found = super().answer(number, at)
+        if len(found.objects) and len(self._rows) > 60:
+            self._rows.remove(min(self._rows, key=self.rank))
+        return found
+
+
+class PhaseFromTheFirstRow(Reference):
+    """Moments are counted from the first row."""
+
+    origin = None
+
+    def first(self, query: TopKQuery, after: int) -> int:
+        self.origin = after if self.origin is None else self.origin
+        return super().first(TopKQuery(query.window, query.slide, query.k, query.phase + self.origin % 2), after)
+
+
+class SkipsEmptyAnswers(Reference):
+    """A window without rows is not answered."""
+
+    def _pass(self, until: int) -> list[Answer]:
+        return [answer for answer in super()._pass(until) if len(answer.objects)]
+
+
+class AnswersTwice(Reference):
+    """A moment that has been reached is answered again by the next batch."""
+
+    def first(self, query: TopKQuery, after: int) -> int:
+        return super().first(query, after - 1)
+
+
+class OneQueryAfterTheOther(Reference):
+    """Answers come query by query."""
+
+    def order(self, due: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        return sorted(due, key=lambda moment: moment[::-1])
+
+
+class AnswersBeforeTheFirstRow(Reference):
+    """The clock starts with the first advance."""
+
+    def _answers_until(self, now: int) -> list[Answer]:
+        self._passed = now if self._passed is None else self._passed
+        return super()._answers_until(now)
+
+
+class LosesTheEndsOfTime(Reference):
+    """Times are kept as doubles."""
+
+    def inside(self, start: int, end: int) -> list[tuple[int, int, float]]:
+        return [row for row in self._rows if float(start) <= float(row[0]) < float(end)]
+
+
+class SaysItIsMinimal(Reference):
+    """Claims to retain the least set, and retains whole windows."""
+
+    minimal: ClassVar[bool] = True
+
+
+class KeepsTheLongestWindow(Reference):
+    """Rows stay for the longest window and slide, whether or not a view to come holds them."""
+
+    def forget(self, before: int) -> None:
+        super().forget((self._passed or 0) - max(query.window + query.slide for query in self.queries))
+
+
+class AnswersNewQueriesAtOnce(Reference):
+    """A new query answers over rows it may not have in full."""
+
+    def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
+        self._since = [ALWAYS] * len(queries)
+
+
+class StartsAnewOnChange(Reference):
+    """A change of queries forgets every row."""
+
+    def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
+        super()._reconfigure(queries)
+        self._rows.clear()
+
+
+class ForgetsWhoIsNew(Reference):
+    """A snapshot does not say since when each query runs."""
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        super()._load(state)
+        self._since = [ALWAYS for _ in self._since]
+
+
+class TakesWrongQueries(Reference):
+    """Any queries will do while it runs."""
+
+    def reconfigure(self, queries: Any) -> None:
+        self._since = [ALWAYS] * len(queries)
+
+
+INFO = BackendInfo("workload-ranker", "reference", "mutants.workload_ranker:Reference", "for the tests", "exact", PAPER)
+REFERENCES = [(INFO, Reference)]
+
+_ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
+_WAY, _AHEAD = "answers_on_the_way_equal_the_oracle", "advancing_equals_the_oracle"
+MUTANTS: list[Mutant] = [
+    (INFO, IncludesTheEnd, (_WAY, "silence_is_answered")),
+    (INFO, ExcludesTheStart, (*_ORACLE, _WAY, _AHEAD)),
+    (INFO, TiesToTheEarlier, (*_ORACLE, _WAY, _AHEAD)),
+    (INFO, AnswersRowsOnce, (_WAY,)),
+    (INFO, PhaseFromTheFirstRow, (_WAY,)),
+    (INFO, SkipsEmptyAnswers, ("tiny_streams_equal_the_oracle", _AHEAD, "silence_is_answered")),
+    (INFO, AnswersTwice, (_WAY, _AHEAD)),
+    (INFO, OneQueryAfterTheOther, (_WAY, _AHEAD)),
+    (INFO, AnswersBeforeTheFirstRow, ("nothing_is_answered_before_the_first_row",)),
+    (INFO, LosesTheEndsOfTime, ("ends_of_time",)),
+    (INFO, SaysItIsMinimal, ("retains_what_it_must",)),
+    (INFO, KeepsTheLongestWindow, ("no_object_outlives_its_last_view",)),
+    (INFO, AnswersNewQueriesAtOnce, ("changed_queries_equal_the_oracle",)),
+    (INFO, StartsAnewOnChange, ("changed_queries_equal_the_oracle",)),
+    (INFO, ForgetsWhoIsNew, ("changed_queries_are_restored",)),
+    (INFO, TakesWrongQueries, ("wrong_queries_change_nothing",)),
+    *faulty(INFO, Reference, globals()),
+]
