@@ -62,7 +62,7 @@ class AppearanceCorrelation(InstanceRanker):
             self._rule.chances[:] = 1.0
 
     def __len__(self) -> int:
-        self._sweep(self._start, NEVER, 0)
+        self._sweep_all(self._start, NEVER)
         return int(self._cursor[kernels.INSTANCES])
 
     @property
@@ -80,7 +80,7 @@ class AppearanceCorrelation(InstanceRanker):
 
     def _relieve(self, first: int) -> None:
         """Expired reports only: what is doomed goes at rows that do not depend on batches."""
-        kernels.expire(first, self._cursor, self._reports)
+        kernels.expire(first, self._cursor, self._reports, self._slots)
         self._reports.alive[self._cursor[kernels.HEAD] : self._cursor[kernels.TAIL]] = True
         kernels.compact(self._cursor, self._reports, self._slots)
 
@@ -110,7 +110,12 @@ class AppearanceCorrelation(InstanceRanker):
         first = self._first(self._reached(rows.time))
         if self._appearance is not None:
             self._rule = self._rule._replace(chances=self._appearance.chances(first))
-        self._sweep(first, ALWAYS, 0)
+        self._sweep_all(first, ALWAYS)
+
+    def _sweep_all(self, first: int, thrift: float) -> None:
+        """A sweep that scores every object by the chances of today."""
+        kernels.touch_all(self._cursor, self._reports, self._slots)
+        self._sweep(first, thrift)
 
     def _state(self) -> dict[str, Array]:
         sketches = {} if self._appearance is None else self._appearance.state()

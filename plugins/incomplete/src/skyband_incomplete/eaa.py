@@ -38,4 +38,4 @@ class EarlyAggregation(InstanceRanker):
         return 0.25
 
     def _relieve(self, first: int) -> None:
-        self._sweep(first, ALWAYS, self._cursor[kernels.ROUND])
+        self._sweep(first, ALWAYS)

@@ -113,7 +113,7 @@ class InstanceRanker(ObjectRanker):
 
     def _run(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
         """One piece, for which there is room."""
-        width = min(self.k, len(self._slots.object))
+        width = min(self.k, len(self._slots.stamp))
         offsets = np.zeros(len(firsts) + 1, np.int64)
         ids, scores = np.empty(len(firsts) * width, np.int64), np.empty(len(firsts) * width)
         if callable(self.aggregate):
@@ -128,32 +128,29 @@ class InstanceRanker(ObjectRanker):
         parts = (self._rule, self._cursor, self._reports, self._slots)
         for turn, (stop, first) in enumerate(zip(stops.tolist(), firsts.tolist(), strict=True)):
             kernels.insert(rows, start, stop, *parts, self._log)
-            self._sweep(first, self._thrift, self._cursor[kernels.ROUND])
+            self._sweep(first, self._thrift)
             begin = offsets[turn]
             offsets[turn + 1] = begin + kernels.drain(self._heap, self._slots, ids[begin:], scores[begin:])
             start = stop
         kernels.insert(rows, start, len(rows.time), *parts, self._log)
 
-    def _sweep(self, first: int, thrift: float, since: int) -> None:
-        """Find what lives on at the window that begins at `first`, and let go of the rest as `thrift` says.
-
-        Only the objects changed since the round `since` are scored again.
-        """
+    def _sweep(self, first: int, thrift: float) -> None:
+        """Find what lives on at the window that begins at `first`, and let go of the rest as `thrift` says."""
         parts = (self._rule, self._cursor, self._reports, self._slots)
         if not callable(self.aggregate):
-            kernels.sweep(first, thrift, since, *parts, self._heap)
+            kernels.sweep(first, thrift, *parts, self._heap)
             return
-        kernels.expire(first, self._cursor, self._reports)
-        self._call(self.aggregate, since)
+        kernels.expire(first, self._cursor, self._reports, self._slots)
+        self._call(self.aggregate)
         doomed = kernels.rank(*parts, self._heap)
         if doomed > thrift * self._valid_reports:
             kernels.compact(*parts[1:])
 
-    def _call(self, score: Callable[[Float64], float], since: int) -> None:
+    def _call(self, score: Callable[[Float64], float]) -> None:
         shape = (self._valid_reports, self.streams)
         which, known, reachable = np.empty(shape[0], np.int64), np.empty(shape), np.empty(shape)
         parts = (self._rule, self._cursor, self._reports, self._slots)
-        found = kernels.vectors(since, *parts, which, known, reachable)
+        found = kernels.vectors(*parts, which, known, reachable)
         self._reports.current[which[:found]] = [score(row) for row in known[:found]]
         self._reports.best[which[:found]] = [score(row) for row in reachable[:found]]
 
@@ -170,7 +167,7 @@ class InstanceRanker(ObjectRanker):
                 self._reports = Reports(*(_longer(column, needed) for column in self._reports))
         if not self._rule.once and self._cursor[kernels.LOG_TAIL] + rows > len(self._log.time):
             self._log = self._valid_log(first, rows)
-        if self._cursor[kernels.USED] + rows > len(self._slots.object):
+        if self._cursor[kernels.USED] + rows > len(self._slots.stamp):
             self._gather_slots(first, rows)
 
     def _valid_log(self, first: int, rows: int) -> Log:
@@ -182,34 +179,35 @@ class InstanceRanker(ObjectRanker):
         return Log(*(_longer(column[span], max(_LEAST, 2 * (length + rows))) for column in self._log))
 
     def _gather_slots(self, first: int, rows: int) -> None:
-        kernels.expire(first, self._cursor, self._reports)
+        kernels.expire(first, self._cursor, self._reports, self._slots)
         if not self._rule.once:
             kernels.forget(first, self._cursor, self._slots, self._log)
-        used = int((self._slots.last[: self._cursor[kernels.USED]] >= first).sum())
-        kept = _slots(max(len(self._slots.object), 2 * (used + rows)), self.streams)
+        used = int((self._slots.facts[: self._cursor[kernels.USED], kernels.LAST] >= first).sum())
+        kept = _slots(max(len(self._slots.stamp), 2 * (used + rows)), self.streams)
         kernels.gather_slots(first, self._cursor, self._reports, self._slots, self._log, kept)
         self._slots = kept
-        self._heap = _heap(self.k, len(kept.object))
+        self._heap = _heap(self.k, len(kept.stamp))
 
     def _state(self) -> dict[str, Array]:
         first = _LOWEST if self._now is None else self._first(self._now)
         self._relieve(first)
         used, tail = int(self._cursor[kernels.USED]), int(self._cursor[kernels.TAIL])
         reports, slots = self._reports, self._slots
+        objects, last = slots.facts[:used, kernels.OBJECT], slots.facts[:used, kernels.LAST]
         clock = [] if self._now is None else [self._now]
         state: dict[str, Array] = {
             "clock": np.array([self.repeated, *clock], np.int64),
             "times": reports.time[:tail],
             "streams": reports.stream[:tail],
-            "objects": slots.object[reports.slot[:tail]],
+            "objects": objects[reports.slot[:tail]],
             "values": reports.value[:tail],
         }
         if self._rule.once:
-            valid = np.flatnonzero(slots.last[:used] >= first)
-            valid = valid[np.argsort(slots.object[valid])]
+            valid = np.flatnonzero(last >= first)
+            valid = valid[np.argsort(objects[valid])]
             state |= {
-                "seen_objects": slots.object[valid],
-                "seen_last": slots.last[valid],
+                "seen_objects": objects[valid],
+                "seen_last": last[valid],
                 "seen_counts": slots.counts[valid].reshape(-1),
             }
             return state
@@ -218,7 +216,7 @@ class InstanceRanker(ObjectRanker):
         state |= {
             "log_times": self._log.time[span],
             "log_streams": self._log.stream[span],
-            "log_objects": slots.object[self._log.slot[span]],
+            "log_objects": objects[self._log.slot[span]],
         }
         return state
 
@@ -229,12 +227,10 @@ class InstanceRanker(ObjectRanker):
         seen = state["seen_objects"] if self._rule.once else np.unique(state["log_objects"])
         used, tail = len(seen), len(state["times"])
         self._slots = _slots(max(_LEAST, 2 * used), self.streams)
-        self._heap = _heap(self.k, len(self._slots.object))
-        self._slots.object[:used] = seen
-        kernels.enroll(used, self._slots)
-        self._cursor[kernels.USED] = used
+        self._heap = _heap(self.k, len(self._slots.stamp))
+        self._slots.facts[:used, kernels.OBJECT] = seen
         if self._rule.once:
-            self._slots.last[:used] = state["seen_last"]
+            self._slots.facts[:used, kernels.LAST] = state["seen_last"]
             self._slots.counts[:used] = state["seen_counts"].reshape(used, self.streams)
         else:
             self._load_log(seen, state)
@@ -242,7 +238,8 @@ class InstanceRanker(ObjectRanker):
         self._reports.time[:tail], self._reports.stream[:tail] = state["times"], state["streams"]
         self._reports.slot[:tail] = np.searchsorted(seen, state["objects"])
         self._reports.value[:tail] = state["values"]
-        self._cursor[kernels.TAIL] = tail
+        self._cursor[kernels.USED], self._cursor[kernels.TAIL] = used, tail
+        kernels.enroll(self._cursor, self._reports, self._slots)
 
     def _load_log(self, seen: Int64, state: Mapping[str, Array]) -> None:
         length = len(state["log_times"])
@@ -252,7 +249,7 @@ class InstanceRanker(ObjectRanker):
         self._log.slot[:length] = slots
         self._cursor[kernels.LOG_TAIL] = length
         np.add.at(self._slots.counts, (slots, state["log_streams"]), 1)
-        self._slots.last[slots] = state["log_times"]
+        self._slots.facts[slots, kernels.LAST] = state["log_times"]
 
 
 def _rule(ranker: ObjectRanker) -> Rule:
@@ -279,22 +276,27 @@ def _rule(ranker: ObjectRanker) -> Rule:
 
 
 def _reports(room: int) -> Reports:
-    kinds: tuple[Any, ...] = (np.int64, np.int32, np.int32, np.float64, np.float64, np.float64, np.bool_)
+    kinds: tuple[Any, ...] = (
+        np.int64,
+        np.int32,
+        np.int32,
+        np.float64,
+        np.int32,
+        np.float64,
+        np.float64,
+        np.bool_,
+    )
     return Reports(*(np.zeros(room, kind) for kind in kinds))
 
 
 def _slots(room: int, streams: int) -> Slots:
     return Slots(
-        object=np.zeros(room, np.int64),
-        last=np.zeros(room, np.int64),
+        facts=np.zeros((room, kernels.FACTS), np.int64),
         counts=np.zeros((room, streams), np.int32),
         table=np.full(1 << (2 * room - 1).bit_length(), -1, np.int32),
-        changed=np.zeros(room, np.int64),
-        total=np.zeros((room, streams)),
-        fresh=np.zeros((room, streams), np.int32),
+        changed=np.zeros(room, np.int32),
         stamp=np.zeros(room, np.int64),
         place=np.zeros(room, np.int32),
-        mark=np.zeros(room, np.int64),
     )
 
 

@@ -17,8 +17,10 @@ from numba import njit
 from skyband.arrays import Array, Float64, Int32, Int64
 
 SUM, MIN, MAX = 0, 1, 2
-HEAD, TAIL, USED, LOG_HEAD, LOG_TAIL, REPEATED, EPOCH, ROUND, MOMENT, INSTANCES = range(10)
-CURSOR = 10
+HEAD, TAIL, USED, LOG_HEAD, LOG_TAIL, REPEATED, CHANGED, EPOCH, INSTANCES = range(9)
+CURSOR = 9
+OBJECT, LAST, NEWEST, IS_CHANGED = range(4)
+FACTS = 4
 
 
 class Rows(NamedTuple):
@@ -44,33 +46,35 @@ def _writable(column: Array) -> Array:
 
 
 class Reports(NamedTuple):
-    """The reports an answer may still need, oldest first, at cursor[HEAD]:cursor[TAIL]."""
+    """The reports an answer may still need, oldest first, at cursor[HEAD]:cursor[TAIL].
+
+    `previous`: where the object's report before this one is, -1 or below cursor[HEAD] if it is no longer there.
+    """
 
     time: Int64
     stream: Int32
     slot: Int32
     value: Float64
+    previous: Int32
     current: Float64
     best: Float64
     alive: Array
 
 
 class Slots(NamedTuple):
-    """The remembered objects. `counts`: their reports a stream, under "never" ever, otherwise valid.
+    """The remembered objects.
 
-    `changed`: the round of the last report; the intervals of those changed since the last round are stale.
+    `facts[slot]`: id, time of its last report, where in the reports its newest is (-1: let go), and whether it
+    changed since its intervals were found; `changed` lists those, cursor[CHANGED] of them.
+    `counts[slot, stream]`: its reports, under "never" since it is remembered, otherwise the valid ones.
     """
 
-    object: Int64
-    last: Int64
+    facts: Array
     counts: Array
     table: Int32
-    changed: Int64
-    total: Array
-    fresh: Array
+    changed: Int32
     stamp: Int64
     place: Int32
-    mark: Int64
 
 
 class Log(NamedTuple):
@@ -121,7 +125,7 @@ def find(key, slots):
     """Where in the table `key` is, or would be."""
     size = len(slots.table)
     at = _spread(key, size)
-    while slots.table[at] >= 0 and slots.object[slots.table[at]] != key:
+    while slots.table[at] >= 0 and slots.facts[slots.table[at], OBJECT] != key:
         at = (at + 1) & (size - 1)
     return at
 
@@ -140,6 +144,20 @@ def _expire_log(now, reach, cursor, slots, log):
     cursor[LOG_HEAD] = head
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _forget(slot, counts):
+    for stream in range(counts.shape[1]):
+        counts[slot, stream] = 0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _touch(slot, cursor, slots):
+    if not slots.facts[slot, IS_CHANGED]:
+        slots.facts[slot, IS_CHANGED] = 1
+        slots.changed[cursor[CHANGED]] = slot
+        cursor[CHANGED] += 1
+
+
 @njit(cache=True, nogil=True)
 def insert(rows, start, stop, rule, cursor, reports, slots, log):
     """Take in rows[start:stop]; the arrays must have room. O(1) a row."""
@@ -154,16 +172,17 @@ def insert(rows, start, stop, rule, cursor, reports, slots, log):
             slot = np.int32(cursor[USED])
             cursor[USED] += 1
             slots.table[at] = slot
-            slots.object[slot] = rows.object[row]
-            slots.counts[slot, :] = 0
-        elif rule.once and _age(now, slots.last[slot]) > rule.reach:
-            slots.counts[slot, :] = 0
+            slots.facts[slot, OBJECT] = rows.object[row]
+            slots.facts[slot, NEWEST] = -1
+            slots.facts[slot, IS_CHANGED] = 0
+            _forget(slot, slots.counts)
+        elif _age(now, slots.facts[slot, LAST]) > rule.reach:
+            slots.facts[slot, NEWEST] = -1
+            _forget(slot, slots.counts)
         if slots.counts[slot, stream] >= rule.most:
             cursor[REPEATED] += 1
             continue
         slots.counts[slot, stream] += 1
-        slots.last[slot] = now
-        slots.changed[slot] = cursor[ROUND]
         if not rule.once:
             end = cursor[LOG_TAIL]
             log.time[end], log.stream[end], log.slot[end] = now, stream, slot
@@ -171,7 +190,18 @@ def insert(rows, start, stop, rule, cursor, reports, slots, log):
         end = cursor[TAIL]
         reports.time[end], reports.stream[end], reports.slot[end] = now, stream, slot
         reports.value[end] = rows.value[row] + 0.0
+        reports.previous[end] = slots.facts[slot, NEWEST]
+        slots.facts[slot, NEWEST] = end
+        slots.facts[slot, LAST] = now
         cursor[TAIL] += 1
+        _touch(slot, cursor, slots)
+
+
+@njit(cache=True, nogil=True)
+def touch_all(cursor, reports, slots):
+    """Have every interval found anew."""
+    for at in range(cursor[HEAD], cursor[TAIL]):
+        _touch(reports.slot[at], cursor, slots)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -183,45 +213,37 @@ def _reach(total, fresh, reported, chance, once, most, upper, slack):
     return (total + (room if reported else room * chance)) * slack
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _gather(last, first, epoch, since, times, stream_of, slot_of, values, changed, total, fresh, stamp):
-    """Add the reports of one moment, the newest at `last`, to their objects. Returns where the moment begins.
-
-    Only objects changed since the round `since` are looked at: an interval depends on its object's reports alone.
-    """
-    moment = times[last]
-    at = last
-    while at >= first and times[at] == moment:
-        slot = slot_of[at]
-        if changed[slot] >= since:
-            if stamp[slot] != epoch:
-                stamp[slot] = epoch
-                for stream in range(total.shape[1]):
-                    total[slot, stream] = 0.0
-                    fresh[slot, stream] = 0
-            total[slot, stream_of[at]] += values[at]
-            fresh[slot, stream_of[at]] += 1
-        at -= 1
-    return at + 1
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _bounds(slot, counts, total, fresh, chances, once, most, upper, slack, known, reachable):
-    """Fill in the values an instance has and those it can come to have, float64[streams] each."""
+@njit(cache=True, nogil=True)
+def _bounds(counts, fresh, rule, known, reachable):
+    """From the values an instance has, float64[streams], those it can come to have."""
     seen = np.int64(0)
     chance = 1.0
+    chances = rule.chances
     if len(chances):
         for stream in range(len(known)):
-            seen |= np.int64(counts[slot, stream] > 0) << stream
+            seen |= np.int64(counts[stream] > 0) << stream
+        seen &= len(chances) - 1
     for stream in range(len(known)):
         if len(chances):
-            chance = chances[seen & (len(chances) - 1), stream]
-        known[stream] = total[slot, stream]
-        reported = counts[slot, stream] > 0
-        reachable[stream] = _reach(total[slot, stream], fresh[slot, stream], reported, chance, once, most, upper, slack)
+            chance = chances[seen, stream]
+        reported = counts[stream] > 0
+        reachable[stream] = _reach(
+            known[stream], fresh[stream], reported, chance, rule.once, rule.most, rule.upper, rule.slack
+        )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
+def _gather(last, first, reports, known, fresh):
+    """Add an object's reports of one moment, the newest at `last`. Returns where its report before them is."""
+    at = last
+    while at >= first and reports.time[at] == reports.time[last]:
+        known[reports.stream[at]] += reports.value[at]
+        fresh[reports.stream[at]] += 1
+        at = reports.previous[at]
+    return at
+
+
+@njit(cache=True, nogil=True)
 def _score(values, kind, weights, divisor):
     if kind == SUM:
         score = 0.0
@@ -235,53 +257,52 @@ def _score(values, kind, weights, divisor):
 
 
 @njit(cache=True, nogil=True)
-def intervals(since, rule, cursor, reports, slots):
-    """The intervals of the objects changed since the round `since`; others stay. O(reports + changed · streams)."""
-    cursor[EPOCH] += 1
-    cursor[ROUND] += 1
-    epoch, first, last = cursor[EPOCH], cursor[HEAD], cursor[TAIL] - 1
-    time, stream, slot, value, current, best, _ = reports
-    _, _, counts, _, changed, total, fresh, stamp, _, _ = slots
-    _, _, once, most, upper, slack, kind, weights, divisor, chances = rule
-    known, reachable = np.empty(len(weights)), np.empty(len(weights))
-    while last >= first:
-        if changed[slot[last]] < since:
-            last -= 1
-            continue
-        begin = _gather(last, first, epoch, since, time, stream, slot, value, changed, total, fresh, stamp)
-        for at in range(begin, last + 1):
-            if changed[slot[at]] >= since:
-                _bounds(slot[at], counts, total, fresh, chances, once, most, upper, slack, known, reachable)
-                current[at] = _score(known, kind, weights, divisor)
-                best[at] = _score(reachable, kind, weights, divisor)
-        last = begin - 1
+def intervals(rule, cursor, reports, slots):
+    """The intervals of the objects that changed; those of others stay. O(their reports · streams)."""
+    known, reachable = np.empty(len(rule.weights)), np.empty(len(rule.weights))
+    fresh = np.empty(len(rule.weights), np.int64)
+    first = cursor[HEAD]
+    for turn in range(cursor[CHANGED]):
+        slot = slots.changed[turn]
+        slots.facts[slot, IS_CHANGED] = 0
+        known[:] = 0.0
+        fresh[:] = 0
+        at = slots.facts[slot, NEWEST]
+        while at >= first:
+            before = _gather(at, first, reports, known, fresh)
+            _bounds(slots.counts[slot], fresh, rule, known, reachable)
+            current = _score(known, rule.kind, rule.weights, rule.divisor)
+            best = _score(reachable, rule.kind, rule.weights, rule.divisor)
+            while at != before:
+                reports.current[at], reports.best[at] = current, best
+                at = reports.previous[at]
+    cursor[CHANGED] = 0
 
 
 @njit(cache=True, nogil=True)
-def vectors(since, rule, cursor, reports, slots, which, known, reachable):
+def vectors(rule, cursor, reports, slots, which, known, reachable):
     """The values behind `intervals` for a score that is not compiled: float64[n, streams] each.
 
     Row i of them belongs to report which[i]. Returns n.
     """
-    cursor[EPOCH] += 1
-    cursor[ROUND] += 1
-    epoch, first, last = cursor[EPOCH], cursor[HEAD], cursor[TAIL] - 1
-    time, stream, slot, value, _, _, _ = reports
-    _, _, counts, _, changed, total, fresh, stamp, _, _ = slots
-    _, _, once, most, upper, slack, _, _, _, chances = rule
+    fresh = np.empty(len(rule.weights), np.int64)
+    first = cursor[HEAD]
     found = 0
-    while last >= first:
-        if changed[slot[last]] < since:
-            last -= 1
-            continue
-        begin = _gather(last, first, epoch, since, time, stream, slot, value, changed, total, fresh, stamp)
-        for at in range(begin, last + 1):
-            if changed[slot[at]] >= since:
-                has, may = known[found], reachable[found]
-                _bounds(slot[at], counts, total, fresh, chances, once, most, upper, slack, has, may)
+    for turn in range(cursor[CHANGED]):
+        slot = slots.changed[turn]
+        slots.facts[slot, IS_CHANGED] = 0
+        fresh[:] = 0
+        total = np.zeros(len(rule.weights))
+        at = slots.facts[slot, NEWEST]
+        while at >= first:
+            before = _gather(at, first, reports, total, fresh)
+            while at != before:
+                known[found] = total
+                _bounds(slots.counts[slot], fresh, rule, total, reachable[found])
                 which[found] = at
                 found += 1
-        last = begin - 1
+                at = reports.previous[at]
+    cursor[CHANGED] = 0
     return found
 
 
@@ -290,7 +311,7 @@ def _worse(heap, slots, a, b):
     """Whether the heap's entry a ranks behind its entry b: score, then object."""
     if heap.score[a] != heap.score[b]:
         return heap.score[a] < heap.score[b]
-    return slots.object[heap.slot[a]] > slots.object[heap.slot[b]]
+    return slots.facts[heap.slot[a], OBJECT] > slots.facts[heap.slot[b], OBJECT]
 
 
 @njit(cache=True, nogil=True)
@@ -329,7 +350,7 @@ def _offer(slot, score, k, heap, slots):
                 at = (at - 1) // 2
             return
         at = 0
-        if score == heap.score[0] and slots.object[slot] > slots.object[heap.slot[0]]:
+        if score == heap.score[0] and slots.facts[slot, OBJECT] > slots.facts[heap.slot[0], OBJECT]:
             return
         heap.slot[0] = slot
         slots.place[slot] = 0
@@ -345,27 +366,23 @@ def rank(rule, cursor, reports, slots, heap):
     instances never count against it, for their current is at most its best. Returns how many reports are doomed.
     """
     heap.size[0] = 0
-    first, last, k, moment = cursor[HEAD], cursor[TAIL] - 1, rule.k, cursor[MOMENT]
-    time, _, slot_of, _, current, best, alive = reports
-    mark = slots.mark
+    first, last, k = cursor[HEAD], cursor[TAIL] - 1, rule.k
+    time, _, slot_of, _, previous, current, best, alive = reports
     doomed, instances = 0, 0
     floor = lowest = -np.inf
     for at in range(last, first - 1, -1):
         if at == last or time[at] != time[at + 1]:
-            moment += 1
             floor = lowest
         alive[at] = best[at] >= floor
-        if not alive[at]:
-            doomed += 1
-        elif mark[slot_of[at]] != moment:
-            mark[slot_of[at]] = moment
-            instances += 1
+        doomed += not alive[at]
+        # An instance is counted at the oldest of its reports.
+        instances += alive[at] and (previous[at] < first or time[previous[at]] != time[at])
         # Below the lowest of k, an object is not among them: its score there would be at most this one.
         if current[at] >= lowest:
             _offer(slot_of[at], current[at], k, heap, slots)
             if heap.size[0] == k:
                 lowest = heap.score[0]
-    cursor[MOMENT], cursor[INSTANCES] = moment, instances
+    cursor[INSTANCES] = instances
     return doomed
 
 
@@ -373,13 +390,18 @@ def rank(rule, cursor, reports, slots, heap):
 def compact(cursor, reports, slots):
     """Let go of the reports older than the oldest live instance of their object, and of the expired. O(reports)."""
     cursor[EPOCH] += 1
+    epoch = cursor[EPOCH]
     end = 0
     for at in range(cursor[HEAD], cursor[TAIL]):
         slot = reports.slot[at]
-        if reports.alive[at]:
-            slots.stamp[slot] = cursor[EPOCH]
-        if slots.stamp[slot] != cursor[EPOCH]:
+        before = slots.facts[slot, NEWEST] if slots.stamp[slot] == epoch else -1
+        if before < 0 and not reports.alive[at]:
+            if slots.facts[slot, NEWEST] == at:
+                slots.facts[slot, NEWEST] = -1
             continue
+        slots.stamp[slot] = epoch
+        slots.facts[slot, NEWEST] = end
+        reports.previous[end] = before
         reports.time[end], reports.stream[end] = reports.time[at], reports.stream[at]
         reports.slot[end], reports.value[end] = slot, reports.value[at]
         reports.current[end], reports.best[end] = reports.current[at], reports.best[at]
@@ -388,10 +410,14 @@ def compact(cursor, reports, slots):
 
 
 @njit(cache=True, nogil=True)
-def expire(first, cursor, reports):
+def expire(first, cursor, reports, slots):
     """Pass over the reports before the time `first`."""
-    while cursor[HEAD] < cursor[TAIL] and reports.time[cursor[HEAD]] < first:
-        cursor[HEAD] += 1
+    head = cursor[HEAD]
+    while head < cursor[TAIL] and reports.time[head] < first:
+        if slots.facts[reports.slot[head], NEWEST] == head:
+            slots.facts[reports.slot[head], NEWEST] = -1
+        head += 1
+    cursor[HEAD] = head
 
 
 @njit(cache=True, nogil=True)
@@ -399,7 +425,7 @@ def drain(heap, slots, objects, scores):
     """Empty the heap into objects and scores, best first. Returns how many there are."""
     size = heap.size[0]
     for end in range(size - 1, -1, -1):
-        objects[end], scores[end] = slots.object[heap.slot[0]], heap.score[0]
+        objects[end], scores[end] = slots.facts[heap.slot[0], OBJECT], heap.score[0]
         _swap(heap, slots, 0, end)
         _sink(heap, slots, 0, end)
     heap.size[0] = 0
@@ -407,10 +433,10 @@ def drain(heap, slots, objects, scores):
 
 
 @njit(cache=True, nogil=True)
-def sweep(first, thrift, since, rule, cursor, reports, slots, heap):
+def sweep(first, thrift, rule, cursor, reports, slots, heap):
     """A whole sweep over the reports since `first`. `thrift`: let go once this part of them is doomed."""
-    expire(first, cursor, reports)
-    intervals(since, rule, cursor, reports, slots)
+    expire(first, cursor, reports, slots)
+    intervals(rule, cursor, reports, slots)
     doomed = rank(rule, cursor, reports, slots, heap)
     if doomed > thrift * (cursor[TAIL] - cursor[HEAD]):
         compact(cursor, reports, slots)
@@ -423,7 +449,7 @@ def replay(rows, stops, firsts, thrift, rule, cursor, reports, slots, log, heap,
     for turn in range(len(firsts)):
         insert(rows, start, stops[turn], rule, cursor, reports, slots, log)
         start = stops[turn]
-        sweep(firsts[turn], thrift, cursor[ROUND], rule, cursor, reports, slots, heap)
+        sweep(firsts[turn], thrift, rule, cursor, reports, slots, heap)
         begin = offsets[turn]
         offsets[turn + 1] = begin + drain(heap, slots, objects[begin:], scores[begin:])
     insert(rows, start, len(rows.time), rule, cursor, reports, slots, log)
@@ -435,12 +461,11 @@ def gather_slots(first, cursor, reports, slots, log, kept):
     moved = np.full(cursor[USED], -1, np.int32)
     used = 0
     for slot in range(cursor[USED]):
-        if slots.last[slot] < first:
+        if slots.facts[slot, LAST] < first:
             continue
-        kept.object[used], kept.last[used] = slots.object[slot], slots.last[slot]
+        kept.facts[used, :] = slots.facts[slot, :]
         kept.counts[used, :] = slots.counts[slot, :]
-        kept.changed[used] = slots.changed[slot]
-        kept.table[find(slots.object[slot], kept)] = used
+        kept.table[find(slots.facts[slot, OBJECT], kept)] = used
         moved[slot] = used
         used += 1
     cursor[USED] = used
@@ -448,6 +473,12 @@ def gather_slots(first, cursor, reports, slots, log, kept):
         reports.slot[at] = moved[reports.slot[at]]
     for at in range(cursor[LOG_HEAD], cursor[LOG_TAIL]):
         log.slot[at] = moved[log.slot[at]]
+    changed = 0
+    for turn in range(cursor[CHANGED]):
+        if moved[slots.changed[turn]] >= 0:
+            kept.changed[changed] = moved[slots.changed[turn]]
+            changed += 1
+    cursor[CHANGED] = changed
 
 
 @njit(cache=True, nogil=True)
@@ -461,7 +492,13 @@ def forget(first, cursor, slots, log):
 
 
 @njit(cache=True, nogil=True)
-def enroll(used, slots):
-    """Enter the first `used` slots into the empty table."""
-    for slot in range(used):
-        slots.table[find(slots.object[slot], slots)] = slot
+def enroll(cursor, reports, slots):
+    """Enter the slots into the empty table, and link the reports."""
+    for slot in range(cursor[USED]):
+        slots.table[find(slots.facts[slot, OBJECT], slots)] = slot
+        slots.facts[slot, NEWEST] = -1
+    for at in range(cursor[HEAD], cursor[TAIL]):
+        slot = reports.slot[at]
+        reports.previous[at] = slots.facts[slot, NEWEST]
+        slots.facts[slot, NEWEST] = at
+    touch_all(cursor, reports, slots)
