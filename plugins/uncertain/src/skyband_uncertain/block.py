@@ -38,6 +38,10 @@ class BlockMatcher(HoldingMatcher):
             self._marks = np.empty((4, len(self._cuts)))
             mark(*self._held(), *limits, self._marks, 0)
 
+    def _forget(self, arrivals: int, samples: int) -> int:
+        self._marks = np.empty((4, 0))
+        return HoldingMatcher._forget(self, arrivals, samples)
+
     def _find(self, probes: Samples, starts: Int64, ends: Int64) -> Found:
         marks = np.empty((4, len(starts)))
         limits = self.epsilon, self.beta or 0.0

@@ -51,7 +51,7 @@ def check_start_never_moves_back(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_certainty_takes_certain_tuples(make: Make, case: Case) -> None:
-    """alpha = 1 without beta: the window reaches back to the `size`-th youngest tuple with probability 1, no further."""
+    """alpha = 1 without beta: the window reaches back to the `size`-th youngest certain tuple and no further."""
 
     def law(stream: Any) -> None:
         size = case.parameters["size"]
@@ -104,7 +104,9 @@ def check_presence_among_is_presence_at_that_time(make: Make, case: Case) -> Non
 
     def law(stream: Any) -> None:
         backend = make()
-        positions, ends, said = [], [], []
+        positions: list[int] = []
+        ends: list[int] = []
+        said: list[float] = []
         for row in range(len(stream)):
             case.driver.feed(backend, stream, row, row + 1)
             if row % 7 == 0:
@@ -113,7 +115,8 @@ def check_presence_among_is_presence_at_that_time(make: Make, case: Case) -> Non
                 said.extend(backend.presence().tolist())
         order = np.random.default_rng(0).permutation(len(said))
         other = make()
-        got = other.presence_among(stream.probabilities, np.array(positions, int)[order], np.array(ends, int)[order])
+        asked = np.array([positions, ends], np.int64)[:, order]
+        got = other.presence_among(stream.probabilities, *asked)
         close = np.allclose(got, np.array(said)[order], rtol=0.0, atol=CLOSE)
         expect(bool(close), f"presence among the stream: got {got.tolist()}, it was {np.array(said)[order].tolist()}")
         expect_equal((other.start, other.end, len(other)), (0, 0, 0), "bounds of a window that was only asked")
@@ -124,7 +127,7 @@ def check_presence_among_is_presence_at_that_time(make: Make, case: Case) -> Non
 @check("memory")
 def check_long_streams_leave_no_drift(make: Make, case: Case) -> None:
     """After a long stream the window goes on as one that knows only the tuples kept."""
-    stream = case.driver.steady(case)
+    stream: Any = case.driver.steady(case)
     backend = make()
     case.driver.feed(backend, stream, 0, len(stream))
     kept = stream.probabilities[backend.start :].tolist()

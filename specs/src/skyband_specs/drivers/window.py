@@ -11,7 +11,7 @@ from skyband_specs.driver import Driver
 from skyband_specs.oracles import window as oracle
 from skyband_specs.streams.window import WindowStream, moods, steady, tiny
 
-STEADY_ROWS = 16_000
+STEADY_ROWS = 8_000
 CLOSE = 1e-12
 """How far a presence, a real number, may be from the fraction that it stands for."""
 
@@ -25,7 +25,7 @@ class WindowDriver(Driver):
         """One tuple to a dozen; alpha alone, alpha and beta, certainty; thresholds that products of halves tie with."""
         return [
             {"size": 2, "alpha": 0.75},
-            {"size": 1, "alpha": 0.5, "beta": 0.5},
+            {"size": 1, "alpha": 0.875, "beta": 0.25},
             {"size": 3, "alpha": 0.9375, "beta": 0.25},
             {"size": 2, "alpha": 1.0},
             {"size": 2, "alpha": 1.0, "beta": 0.125},
