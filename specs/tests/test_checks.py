@@ -1,7 +1,7 @@
 import pytest
 from skyband import ConfigError
 from skyband_specs import checks
-from skyband_specs.check import GROUPS, check, expect, expect_equal
+from skyband_specs.check import GROUPS, check, difference, expect, expect_equal
 from skyband_specs.checks import checks_for
 from skyband_specs.checks.common import memory
 from skyband_specs.drivers import DRIVERS, driver_for
@@ -70,3 +70,11 @@ def test_expectations():
         expect_equal(3, 4, "the sum")
     with pytest.raises(AssertionError, match="got 5 bytes, expected 0 bytes"):
         expect_equal(b"12345", b"", "the snapshot")
+
+
+def test_the_first_difference_is_found_however_deep():
+    assert difference([1, (2, 3), (4, 5)], [1, (2, 3), (4, 6)]) == "at [2], got (4, 5), expected (4, 6)"
+    assert difference(([(1, "a")], b"xyz", 3), ([(1, "b")], b"xy", 3)) == "at [0][0], got (1, 'a'), expected (1, 'b')"
+    assert difference((1, b"xyz", 3), (1, b"xy", 3)) == "at [1], got 3 bytes, expected 2 bytes"
+    assert difference([1, 2], [1, 2, 3]) == "got [1, 2], expected [1, 2, 3]"
+    assert difference(1, None) == "got 1, expected None"

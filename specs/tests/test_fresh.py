@@ -25,3 +25,15 @@ def test_the_child_has_another_hash_seed(monkeypatch, own):
     else:
         monkeypatch.setenv("PYTHONHASHSEED", own)
     assert fresh.other_hash_seed() in {"1", "2"} - {own}
+
+
+def test_a_class_in_a_script_is_refused(toy_case):
+    scripted = type("Scripted", (toy_case.factory,), {"__module__": "__main__"})
+    with pytest.raises(AssertionError, match="Scripted is in a script"):
+        digest_in_fresh_process(evolve(toy_case, factory=scripted), seed=1)
+
+
+def test_a_child_has_no_children(toy_case, monkeypatch):
+    monkeypatch.setenv(fresh.CHILD, "1")
+    with pytest.raises(AssertionError, match="asked to start another"):
+        digest_in_fresh_process(toy_case, seed=1)

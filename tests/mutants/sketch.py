@@ -1,128 +1,17 @@
-"""Broken sketches, one bug each, beside the correct ones they are made from."""
+"""Broken sketches, one bug each."""
 
 import math
-from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
-from attrs import define, evolve, field
-from skyband import BackendInfo, InputError, SnapshotError
+from attrs import evolve
+from mutants.sketch_references import BOUNDED, EXACT, PLAIN, Bounded, Plain, Reference
+from skyband import InputError
 from skyband.arrays import Array, Int64, UInt64
-from skyband.parameters import integer, number
 from skyband.roles import Sketch
 from skyband.roles.sketch import NEVER
 from skyband_specs.faults import Mutant, faulty
 
-PAPER = "Zhang et al., Counting distinct objects over sliding windows"
-
-
-@define(eq=False)
-class Reference(Sketch):
-    """The definition in a dictionary: the latest time of each key."""
-
-    name: ClassVar[str] = "reference"
-
-    _last: dict[int, int] = field(factory=dict, init=False)
-
-    def _update(self, times: Int64, keys: UInt64) -> None:
-        for time, key in zip(times.tolist(), keys.tolist(), strict=True):
-            self._see(key, time)
-
-    def _see(self, key: int, time: int) -> None:
-        self._last[key] = max(time, self._last.get(key, time))
-
-    def estimate(self, since: int) -> float:
-        return float(sum(time >= since for time in self._last.values()))
-
-    def forget(self, before: int) -> None:
-        self._last = {key: time for key, time in self._last.items() if time >= before}
-
-    def _merge(self, other: Self) -> None:
-        for key, time in other._last.items():
-            self._see(key, time)
-
-    def __len__(self) -> int:
-        return len(self._last)
-
-    @property
-    def nbytes(self) -> int:
-        return 16 * len(self._last)
-
-    def _state(self) -> dict[str, Array]:
-        keys = sorted(self._last)
-        return {
-            "keys": np.array(keys, np.uint64),
-            "last": np.array([self._last[key] for key in keys], np.int64),
-            "now": np.array([] if self._now is None else [self._now], np.int64),
-        }
-
-    def _load(self, state: Mapping[str, Array]) -> None:
-        self._last = dict(zip(state["keys"].tolist(), state["last"].tolist(), strict=True))
-        self._now = int(state["now"][0]) if len(state["now"]) else None
-
-
-@define(eq=False)
-class Bounded(Sketch):
-    """Linear counting over time stamps: keys fall into cells, and n is read off the share of cells that are filled."""
-
-    name: ClassVar[str] = "bounded"
-
-    epsilon: float = number(0.1, above=0, below=1, help="relative error")
-    delta: float = number(0.05, above=0, below=1, help="share of answers that may exceed it")
-    seed: int = integer(0, at_least=0, help="sketches merge only where it agrees")
-
-    cells: ClassVar[int] = 1 << 14
-    _stamps: Int64 = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._stamps = np.full(self.cells, NEVER)
-
-    def _update(self, times: Int64, keys: UInt64) -> None:
-        np.maximum.at(self._stamps, (keys ^ np.uint64(self.seed)) % np.uint64(self.cells), times)
-
-    def estimate(self, since: int) -> float:
-        empty = np.count_nonzero(self._stamps < max(since, NEVER + 1))
-        return -self.cells * math.log(max(empty, 0.5) / self.cells) if empty < self.cells else 0.0
-
-    def _merge(self, other: Self) -> None:
-        np.maximum(self._stamps, other._stamps, out=self._stamps)
-
-    def __len__(self) -> int:
-        return int(np.count_nonzero(self._stamps != NEVER))
-
-    @property
-    def nbytes(self) -> int:
-        return self._stamps.nbytes
-
-    def _state(self) -> dict[str, Array]:
-        return {"stamps": self._stamps, "now": np.array([] if self._now is None else [self._now], np.int64)}
-
-    def _load(self, state: Mapping[str, Array]) -> None:
-        self._stamps = state["stamps"].copy()
-        self._now = int(state["now"][0]) if len(state["now"]) else None
-
-
-@define(eq=False)
-class Plain(Reference):
-    """A sketch that can do nothing beyond counting, and says so."""
-
-    name: ClassVar[str] = "plain"
-    ordered: ClassVar[bool] = True
-
-    def snapshot(self) -> bytes:
-        raise SnapshotError("a plain sketch cannot be written")
-
-    def _merge(self, other: Self) -> None:
-        raise InputError("other", "a plain sketch cannot be merged")
-
-
-def _info(name: str, guarantee: str, lacks: Mapping[str, str] | None = None) -> BackendInfo:
-    return BackendInfo("sketch", name, "mutants.sketch:Reference", "for the tests", guarantee, PAPER, lacks or {})
-
-
-EXACT = _info("reference", "exact")
-BOUNDED = _info("bounded", "bounded")
-PLAIN = _info("plain", "exact", {"merge": "plain", "snapshot": "plain", "out-of-order": "plain"})
 REFERENCES = [(EXACT, Reference), (BOUNDED, Bounded), (PLAIN, Plain)]
 
 

@@ -1,30 +1,23 @@
 """The checks see: every broken backend is caught by those it names, and every check catches at least one."""
 
-import importlib.util
-import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from skyband_specs.checks import checks_for
+from skyband_specs.drivers import DRIVERS
 from skyband_specs.report import FAILED
 from skyband_specs.runner import subject, verify_subject
 
-MODULES = sorted(path for path in Path(__file__).parent.glob("*.py") if not path.name.startswith("test_"))
-
-
-def load(path):
-    name = f"skyband_mutants_{path.stem}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
-
-
-ROLES = {path.stem.replace("_", "-"): load(path) for path in MODULES}
+MODULES = {role: role.replace("-", "_") for role in DRIVERS}
+HERE = Path(__file__).parent
+ROLES = {role: import_module(f"mutants.{name}") for role, name in MODULES.items() if (HERE / f"{name}.py").exists()}
 REFERENCES = [(info, cls) for module in ROLES.values() for info, cls in module.REFERENCES]
 MUTANTS = [(info, cls, name) for module in ROLES.values() for info, cls, names in module.MUTANTS for name in names]
+
+
+def test_every_role_has_mutants():
+    assert ROLES.keys() == DRIVERS.keys()
 
 
 @pytest.mark.parametrize(("info", "cls"), REFERENCES, ids=[f"{info.role}-{cls.__name__}" for info, cls in REFERENCES])

@@ -58,7 +58,24 @@ def expect(condition: bool, message: str) -> None:
 
 def expect_equal(got: Any, wanted: Any, what: str) -> None:
     """Fail the running check unless the two are equal."""
-    expect(bool(got == wanted), f"{what}: got {brief(got)}, expected {brief(wanted)}")
+    expect(bool(got == wanted), f"{what}: {difference(got, wanted)}")
+
+
+def difference(got: Any, wanted: Any) -> str:
+    """Where two pieces of plain data differ first: the smallest list or tuple of plain values that is not the same."""
+    place = ""
+    while _same_shape(got, wanted):
+        index = next(i for i, pair in enumerate(zip(got, wanted, strict=True)) if pair[0] != pair[1])
+        if not isinstance(wanted[index], list | tuple | bytes):
+            break
+        got, wanted, place = got[index], wanted[index], f"{place}[{index}]"
+    said = f"got {brief(got)}, expected {brief(wanted)}"
+    return f"at {place}, {said}" if place else said
+
+
+def _same_shape(got: Any, wanted: Any) -> bool:
+    alike = isinstance(got, list | tuple) and isinstance(wanted, list | tuple) and len(got) == len(wanted)
+    return alike and any(left != right for left, right in zip(got, wanted, strict=True))
 
 
 def brief(value: Any, most: int = 400) -> str:

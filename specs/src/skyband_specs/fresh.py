@@ -1,6 +1,7 @@
 """A backend fed in a fresh process, to show that nothing of the process leaks into it.
 
-The child imports the backend's class by its module's name or, for one that is not installed, from its file.
+The child imports from where its parent does: the backend's class by its module's name or, where it has none that can be
+imported (a test file), from its file. It runs no script for that: the script could start this very check again.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from attrs import frozen
@@ -24,6 +26,8 @@ from skyband_specs.drivers import driver_for
 from skyband_specs.feeding import fed, visible
 
 HASH_SEEDS = ("1", "2")
+CHILD = "SKYBAND_SPECS_CHILD"
+"""Set in the child's environment, so that it can never have children of its own."""
 
 
 @frozen
@@ -36,6 +40,7 @@ class _Order:
     name: str
     parameters: Mapping[str, Any]
     seed: int
+    path: tuple[str, ...]
 
 
 def digest(make: Make, case: Case, seed: int) -> str:
@@ -48,13 +53,17 @@ def digest(make: Make, case: Case, seed: int) -> str:
 def digest_in_fresh_process(case: Case, seed: int) -> str:
     """The same in a new interpreter, under a PYTHONHASHSEED that is not this one's."""
     cls = case.factory
+    if cls.__module__ == "__main__":
+        raise AssertionError(f"{cls.__name__} is in a script, where a fresh process cannot find it: put it in a module")
+    if os.environ.get(CHILD):
+        raise AssertionError("a fresh process was asked to start another: importing the backend must run no checks")
     file = inspect.getfile(cls)
-    order = _Order(case.info, cls.__module__, file, cls.__qualname__, dict(case.parameters), seed)
+    order = _Order(case.info, cls.__module__, file, cls.__qualname__, dict(case.parameters), seed, tuple(sys.path))
     child = subprocess.run(
         [sys.executable, "-m", "skyband_specs.fresh"],
         input=pickle.dumps(order),
         capture_output=True,
-        env={**os.environ, "PYTHONHASHSEED": other_hash_seed()},
+        env={**os.environ, "PYTHONHASHSEED": other_hash_seed(), CHILD: "1"},
         check=False,
     )
     if child.returncode:
@@ -68,23 +77,29 @@ def other_hash_seed() -> str:
 
 
 def _obey(order: _Order) -> str:
+    sys.path[:] = order.path
     driver = driver_for(order.info.role)
     case = Case(order.info, _class(order), driver, order.parameters)
     return digest(case.make, case, order.seed)
 
 
 def _class(order: _Order) -> type[Backend]:
+    module = _module(order)
+    cls: type[Backend] = getattr(module, order.name)
+    return cls
+
+
+def _module(order: _Order) -> ModuleType:
     try:
-        module = import_module(order.module)
+        return import_module(order.module)
     except ModuleNotFoundError:
         spec = importlib.util.spec_from_file_location(order.module, order.file)
         if spec is None or spec.loader is None:
             raise
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[order.module] = module
-        spec.loader.exec_module(module)
-    cls: type[Backend] = getattr(module, order.name)
-    return cls
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[order.module] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Exact backends answer as the definition does."""
 
 from skyband_specs.case import Case
-from skyband_specs.check import Make, brief, check, expect
+from skyband_specs.check import Make, check, difference, expect
 from skyband_specs.counterexample import holds_for
 from skyband_specs.feeding import fed, seeded
 from skyband_specs.stream import Stream
@@ -42,5 +42,4 @@ def _right_at(make: Make, case: Case, stream: Stream, stop: int) -> None:
 
 def _compare(case: Case, got: object, stream: Stream, stop: int) -> None:
     wanted = case.driver.expected(case, stream, stop)
-    message = f"after {stop} rows: got {brief(got)}, the oracle says {brief(wanted)}"
-    expect(case.driver.same(case, got, wanted), message)
+    expect(case.driver.same(case, got, wanted), f"after {stop} rows, by the oracle: {difference(got, wanted)}")

@@ -22,7 +22,7 @@ COUNT = 3
 FLAKE = 1e-8
 ROUNDING = 1e-9
 
-MAGNITUDES = {300: (1, 3, 10, 30, 51, 100, 200, 500, 2000), 20: (10_000, 60_000)}
+MAGNITUDES = {300: (1, 3, 10, 30, 51, 100, 200, 500, 2000), 60: (10_000,), 15: (60_000,)}
 """Distinct counts asked for, by the number of trials. Small ones too: there, estimators are biased."""
 
 PAPER_TRIALS = 60
