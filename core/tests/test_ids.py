@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
-
 from skyband.queries.ids import Ids, codes_of
 
 
