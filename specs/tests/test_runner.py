@@ -151,3 +151,7 @@ def test_the_json_of_a_report(report):
         "reason": "it broke",
         "snippet": "backend.update()",
     }
+
+
+def test_a_run_of_no_checks_is_not_fine():
+    assert not Report("sketch/toy", ()).ok

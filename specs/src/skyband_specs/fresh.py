@@ -26,6 +26,9 @@ from skyband_specs.drivers import driver_for
 from skyband_specs.feeding import fed, visible
 
 HASH_SEEDS = ("1", "2")
+PATIENCE = 600
+"""Seconds after which a child that does not answer has failed; compiling takes the longest."""
+
 CHILD = "SKYBAND_SPECS_CHILD"
 """Set in the child's environment, so that it can never have children of its own."""
 
@@ -65,6 +68,7 @@ def digest_in_fresh_process(case: Case, seed: int) -> str:
         capture_output=True,
         env={**os.environ, "PYTHONHASHSEED": other_hash_seed(), CHILD: "1"},
         check=False,
+        timeout=PATIENCE,
     )
     if child.returncode:
         raise AssertionError(f"a fresh process failed: {child.stderr.decode(errors='replace').strip()[-400:]}")

@@ -30,8 +30,8 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed."""
-        return not any(result.outcome == FAILED for result in self.results)
+        """Whether something was tried and nothing failed."""
+        return bool(self.results) and not any(result.outcome == FAILED for result in self.results)
 
     def counts(self, group: str | None = None) -> dict[str, int]:
         """Checks by outcome, in all or of one group."""
