@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+import numpy as np
 from attrs import define, field
 
 from skyband.arrays import Int64, never_back
@@ -34,7 +35,7 @@ class Clocked(Backend):
             never_back("times", times, self._now)
             return
         first = self._now or 0
-        wrong = times != range(first, first + len(times))
+        wrong = times != np.arange(first, first + len(times))  # a plain range is compared number by number
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError("times", f"must be the row number {first + row} (got {int(times[row])})", row)

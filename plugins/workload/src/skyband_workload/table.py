@@ -91,7 +91,7 @@ def rank_order(rows: Rows) -> Int64:
     return order
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def outranks(table: Table, one: int, other: int) -> bool:
     """Whether slot `one` ranks above slot `other`."""
     if table.score[one] != table.score[other]:
@@ -159,7 +159,7 @@ def unrank(table: Table, slot: int) -> None:
     _join(table, table.better[slot], table.worse[slot])
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def release(table: Table, slot: int) -> None:
     """One view less holds a ranked slot; the last one gives it back."""
     table.holders[slot] -= 1

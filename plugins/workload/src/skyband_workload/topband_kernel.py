@@ -10,7 +10,7 @@ from skyband.arrays import Float64, Int32, Int64
 
 from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank_in, vacate
 from skyband_workload.toplist_kernel import CREATED, MOMENT, ROW
-from skyband_workload.views import NOWHERE, Views, begin_views, first_taker, pass_outputs
+from skyband_workload.views import NOWHERE, Views, begin_views, pass_outputs
 
 FREE_LISTS, LONGEST = 0, 1
 LACKS = 3
@@ -59,7 +59,7 @@ def lacking(table: Table, bands: Bands, views: Views, created: int, time: int, l
 
 
 @njit(cache=True)
-def run(
+def run(  # noqa: C901 - one loop over two merged sequences
     table: Table,
     bands: Bands,
     views: Views,
@@ -77,19 +77,25 @@ def run(
     sizes = np.zeros(len(at) - cursor[MOMENT], np.int64)
     objects, scores = np.empty(256, np.int64), np.empty(256, np.float64)
     filled, first = 0, cursor[MOMENT]
+    times, row_scores, starts, gate, created = rows.time, rows.score, views.start, views.gate, cursor[CREATED]
     while True:
         until = at[cursor[MOMENT]] if cursor[MOMENT] < len(at) else 0
-        while cursor[ROW] < len(rows.time) and (cursor[MOMENT] == len(at) or rows.time[cursor[ROW]] < until):
-            r = cursor[ROW]
-            cursor[LACKS] = lacking(table, bands, views, cursor[CREATED], rows.time[r], largest_k)
-            if cursor[LACKS]:
-                return sizes[: cursor[MOMENT] - first], objects[:filled], scores[:filled]
-            created = begin_views(views, cursor[CREATED], rows.time[r])
-            for v in range(cursor[CREATED], created):
-                take_list(bands, views, v)
-            cursor[CREATED] = created
-            insert(table, bands, views, created, rows.time[r], rows.object[r], rows.score[r], rows.arrival[r])
-            cursor[ROW] += 1
+        r = cursor[ROW]
+        while r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
+            begins = created < len(starts) and starts[created] <= times[r]
+            taker = 0
+            while taker < created and row_scores[r] < gate[taker]:
+                taker += 1
+            if begins or taker < created:
+                cursor[LACKS] = lacking(table, bands, views, created, times[r], largest_k)
+                if cursor[LACKS]:
+                    cursor[ROW], cursor[CREATED] = r, created
+                    return sizes[: cursor[MOMENT] - first], objects[:filled], scores[:filled]
+                if begins:
+                    created = begin_lists(bands, views, created, times[r])
+                insert(table, bands, views, taker, created, times[r], rows.object[r], row_scores[r], rows.arrival[r])
+            r += 1
+        cursor[ROW], cursor[CREATED] = r, created
         if cursor[MOMENT] == len(at):
             return sizes, objects[:filled], scores[:filled]
         m = cursor[MOMENT]
@@ -114,6 +120,15 @@ def run(
 
 
 @njit(cache=True)
+def begin_lists(bands: Bands, views: Views, created: int, time: int) -> int:
+    """Create the views that a row at `time` is the first to fall into, each with a list of its own."""
+    begun = begin_views(views, created, time)
+    for v in range(created, begun):
+        take_list(bands, views, v)
+    return begun
+
+
+@njit(cache=True)
 def take_list(bands: Bands, views: Views, view: int) -> None:
     """Give a new view a list, unless its outputs have all passed."""
     if views.k[view] > 0:
@@ -123,15 +138,21 @@ def take_list(bands: Bands, views: Views, view: int) -> None:
 
 @njit(cache=True)
 def insert(
-    table: Table, bands: Bands, views: Views, created: int, time: int, object: int, score: float, arrival: int
+    table: Table,
+    bands: Bands,
+    views: Views,
+    taker: int,
+    created: int,
+    time: int,
+    object: int,
+    score: float,
+    arrival: int,
 ) -> None:
-    """Enter a row into the list of every view whose top K(s) it belongs to; O(views), plus O(k) for each entered."""
-    taker = first_taker(views, created, score)
-    if taker == created:
-        return
+    """Enter a row into the list of every view, from `taker` on, that it belongs to; O(views), plus O(k) for each."""
     slot = occupy(table, time, object, score, arrival)
+    gate, wanted = views.gate, views.k
     for v in range(taker, created):
-        if score < views.gate[v] or views.k[v] == 0:
+        if score < gate[v] or wanted[v] == 0:
             continue
         mine, count = bands.lists[views.place[v]], views.held[v]
         if count == views.k[v]:

@@ -7,13 +7,13 @@ from numba import njit
 from skyband.arrays import Float64, Int64
 
 from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank, release
-from skyband_workload.views import NOWHERE, Views, begin_views, first_taker, pass_outputs
+from skyband_workload.views import NOWHERE, Views, begin_views, pass_outputs
 
 ROW, MOMENT, CREATED = 0, 1, 2
 
 
 @njit(cache=True)
-def run(
+def run(  # noqa: C901 - one loop over two merged sequences
     table: Table, views: Views, rows: Rows, at: Int64, view: Int64, k: Int64, cursor: Int64
 ) -> tuple[Int64, Int64, Float64]:
     """Take rows and answer moments in order of time, from `cursor` to the end or to where the table is full.
@@ -23,15 +23,24 @@ def run(
     sizes = np.zeros(len(at) - cursor[MOMENT], np.int64)
     objects, scores = np.empty(256, np.int64), np.empty(256, np.float64)
     filled, first = 0, cursor[MOMENT]
+    # Most rows get into no view. Arrays of their own, for those, as each call with a tuple of arrays counts references.
+    times, row_scores, starts, gate, created = rows.time, rows.score, views.start, views.gate, cursor[CREATED]
     while True:
         until = at[cursor[MOMENT]] if cursor[MOMENT] < len(at) else 0
-        while cursor[ROW] < len(rows.time) and (cursor[MOMENT] == len(at) or rows.time[cursor[ROW]] < until):
-            if table.sizes[FREE] == 0:
-                return sizes[: cursor[MOMENT] - first], objects[:filled], scores[:filled]
-            r = cursor[ROW]
-            cursor[CREATED] = begin_views(views, cursor[CREATED], rows.time[r])
-            insert(table, views, cursor[CREATED], rows.time[r], rows.object[r], rows.score[r], rows.arrival[r])
-            cursor[ROW] += 1
+        r = cursor[ROW]
+        while r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
+            if created < len(starts) and starts[created] <= times[r]:
+                created = begin_views(views, created, times[r])
+            taker = 0
+            while taker < created and row_scores[r] < gate[taker]:
+                taker += 1
+            if taker < created:
+                if table.sizes[FREE] == 0:
+                    cursor[ROW], cursor[CREATED] = r, created
+                    return sizes[: cursor[MOMENT] - first], objects[:filled], scores[:filled]
+                insert(table, views, taker, created, times[r], rows.object[r], row_scores[r], rows.arrival[r])
+            r += 1
+        cursor[ROW], cursor[CREATED] = r, created
         if cursor[MOMENT] == len(at):
             return sizes, objects[:filled], scores[:filled]
         m = cursor[MOMENT]
@@ -54,26 +63,29 @@ def run(
 
 
 @njit(cache=True)
-def insert(table: Table, views: Views, created: int, time: int, object: int, score: float, arrival: int) -> None:
-    """Enter a row into every view whose top K(s) it belongs to; O(views), plus O(list) where it enters."""
-    taker = first_taker(views, created, score)
-    if taker == created:
-        return
+def insert(
+    table: Table, views: Views, taker: int, created: int, time: int, object: int, score: float, arrival: int
+) -> None:
+    """Enter a row into every view from `taker` on that it belongs to; O(views), plus O(list) where it enters."""
     slot = occupy(table, time, object, score, arrival)
     rank(table, slot)
+    gate, wanted, held, place, start = views.gate, views.k, views.held, views.place, views.start
     for v in range(taker, created):
-        if score < views.gate[v] or views.k[v] == 0:
+        if score < gate[v] or wanted[v] == 0:
             continue
-        last = views.place[v]
-        if views.held[v] < views.k[v]:
-            if views.held[v] == 0 or outranks(table, last, slot):
-                views.place[v] = slot
-            views.held[v] += 1
-            if views.held[v] == views.k[v]:
-                views.gate[v] = table.score[views.place[v]]
-        elif outranks(table, slot, last):
-            views.place[v] = next_better(table, last, views.start[v])
-            views.gate[v] = table.score[views.place[v]]
+        last = place[v]
+        if held[v] < wanted[v]:
+            if held[v] == 0 or outranks(table, last, slot):
+                place[v] = slot
+            held[v] += 1
+            if held[v] == wanted[v]:
+                gate[v] = table.score[place[v]]
+        elif score > gate[v] or outranks(table, slot, last):
+            up = table.better[last]
+            while table.time[up] < start[v]:
+                up = table.better[up]
+            place[v] = up
+            gate[v] = table.score[up]
             release(table, last)
         else:
             continue

@@ -67,12 +67,3 @@ def begin_views(views: Views, created: int, time: int) -> int:
         views.gate[created] = -np.inf if views.k[created] else np.inf
         created += 1
     return created
-
-
-@njit(cache=True)
-def first_taker(views: Views, created: int, score: float) -> int:
-    """The first view a score may get into, or `created`: the scan over all views that both algorithms make."""
-    for view in range(created):
-        if score >= views.gate[view]:
-            return view
-    return created
