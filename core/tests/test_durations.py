@@ -1,0 +1,93 @@
+"""Durations, as Spark writes them and as numbers of rows."""
+
+import pytest
+from attrs import define
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skyband.durations import Duration, duration, durations, parse
+from skyband.errors import ConfigError
+from skyband.parameters import build
+
+UNITS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
+
+
+@given(st.integers(0, 10**6), st.sampled_from(sorted(UNITS)), st.booleans(), st.booleans())
+def test_a_number_and_a_unit(amount, unit, plural, upper):
+    text = f"{amount} {unit}{'s' if plural else ''}"
+    assert parse(text.upper() if upper else text).length == amount * UNITS[unit]
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("1 hour 30 minutes", 5400 * 10**6),
+        ("interval 2 days", 2 * 86400 * 10**6),
+        ("1 week", 7 * 86400 * 10**6),
+        ("  10   seconds ", 10**7),
+        ("1 day -1 hour", 23 * 3600 * 10**6),
+    ],
+)
+def test_sparks_ways_to_say_it(text, length):
+    assert parse(text) == Duration(length)
+
+
+def test_rows():
+    assert parse("1000 rows") == Duration(1000, rows=True)
+    assert parse("1 row") != parse("1 microsecond")
+
+
+def test_equal_lengths_are_equal_however_written_and_keep_their_text():
+    assert parse("60 seconds") == parse("1 minute")
+    assert str(parse("60  seconds")) == "60 seconds"
+    assert str(Duration(5)) == "5 microseconds"
+    assert parse(parse("1 minute")) == parse("1 minute")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must be a duration"),
+        ("ten minutes", "must be a duration"),
+        ("10", "must be a duration"),
+        ("10 minutes!", "must be a duration"),
+        (10, "must be a duration"),
+        ("1.5 hours", "must be a duration"),
+        ("1 month", "differ in length; say it in days"),
+        ("1 mintue", "unknown unit 'mintue'.*did you mean 'minute'"),
+        ("10 rows 5 seconds", "mixes rows and time"),
+    ],
+)
+def test_what_is_no_duration(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse(text)
+
+
+@define
+class Windows:
+    every: Duration = duration(help="how often")
+    delay: Duration = duration("0 seconds", at_least=0, help="how late")
+    lengths: tuple[Duration, ...] = durations(("1 minute",), help="how long")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"every": "0 seconds"}, "every: must be longer than 0 (got 0 seconds)"),
+        ({"every": "-1 second"}, "every: must be longer than 0 (got -1 second)"),
+        ({"every": "1 second", "delay": "-1 second"}, "delay: must be longer than 0 (got -1 second)"),
+        ({"every": "1 second", "lengths": "1 minute"}, "lengths: must be a list of durations"),
+        ({"every": "1 second", "lengths": ["1 minute", "5 rows"]}, "lengths: mixes rows and time"),
+        ({"every": "1 second", "lengths": ["1 minute", "60 seconds"]}, "lengths: holds 60 seconds twice"),
+    ],
+)
+def test_fields_of_durations_say_what_is_wrong(values, said):
+    with pytest.raises(ConfigError) as caught:
+        build(Windows, values)
+    assert str(caught.value).startswith(said)
+
+
+def test_fields_of_durations_convert_text():
+    made = build(Windows, {"every": "1 second", "lengths": ["1 minute", "2 hours"]})
+    assert (made.every.length, [length.length for length in made.lengths]) == (10**6, [60 * 10**6, 7200 * 10**6])
+    assert made.delay == Duration(0)

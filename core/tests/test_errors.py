@@ -1,0 +1,47 @@
+"""Errors say the place, the value and the remedy, and survive the way between processes."""
+
+import pickle
+
+import pytest
+
+from skyband.errors import ConfigError, InputError, Problem, SnapshotError, suggest
+
+
+def test_the_closest_name_is_suggested():
+    assert suggest("pcsa-m", ["k-skb", "pcsa-ml"]) == "did you mean 'pcsa-ml'?"
+
+
+def test_where_nothing_is_close_all_are_named_in_order():
+    assert suggest("zzz", ["b", "a"]) == "known: a, b"
+    assert suggest("zzz", []) == "none is known"
+
+
+def test_what_is_no_word_is_suggested_for_too():
+    assert suggest(None, ["a"]) == "known: a"
+
+
+def test_a_problem_is_prefixed_with_its_place():
+    assert str(Problem("k", "must be at least 1").within("query")) == "query.k: must be at least 1"
+    assert str(Problem("", "is required").within("query")) == "query: is required"
+
+
+def test_a_config_error_says_every_problem():
+    error = ConfigError(Problem("a", "is wrong"), Problem("b", "too"))
+    assert str(error) == "a: is wrong\nb: too"
+    assert [problem.field for problem in error.problems] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (InputError("times", "go back", 3), "times, row 3: go back"),
+        (InputError("times", "are missing"), "times: are missing"),
+        (ConfigError(Problem("k", "is wrong")), "k: is wrong"),
+        (SnapshotError("damaged"), "damaged"),
+    ],
+)
+def test_errors_survive_pickling(error, said):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error) == said
+    assert vars(again) == vars(error)

@@ -1,0 +1,100 @@
+"""Parameters: checked however they come in, described from where they are declared."""
+
+import math
+
+import attrs
+import numpy as np
+import pytest
+from attrs import define
+
+from skyband.errors import ConfigError
+from skyband.parameters import build, checked, choice, flag, integer, number, parameters_of
+
+
+@define(eq=False)
+class Base:
+    k: int = integer(at_least=1, help="how many")
+
+
+@define(eq=False)
+class Thing(Base):
+    epsilon: float = number(0.02, above=0, below=1, help="relative error")
+    mode: str = choice("fast", "small", default="fast", help="what to save")
+    loud: bool = flag(False, help="say more")
+    limit: int | None = integer(None, at_least=0, at_most=9, help="at most so many")
+    name: str = checked("x", type="str", check=lambda value: None if value else "must not be empty", help="its name")
+
+
+def problems(**values):
+    with pytest.raises(ConfigError) as caught:
+        build(Thing, values)
+    return str(caught.value).splitlines()
+
+
+def test_parameters_are_described_in_order_inherited_ones_first():
+    described = {parameter.name: parameter for parameter in parameters_of(Thing)}
+    assert list(described) == ["k", "epsilon", "mode", "loud", "limit", "name"]
+    assert described["k"].required
+    assert described["epsilon"].bounds == "above 0 and below 1"
+    assert described["epsilon"].default == 0.02
+    assert described["mode"].bounds == "one of fast, small"
+    assert (described["limit"].type, described["limit"].bounds) == ("int", "at least 0 and at most 9")
+    assert described["name"].help == "its name"
+
+
+def test_every_problem_is_said_at_once():
+    assert problems(epsilon=1, mod="fast", loud=1) == [
+        "mod: unknown; did you mean 'mode'?",
+        "k: is required: how many",
+        "epsilon: must be above 0 and below 1 (got 1.0)",
+        "loud: must be true or false (got 1)",
+    ]
+
+
+@pytest.mark.parametrize("value", [0, -1])
+def test_bounds_of_whole_numbers(value):
+    assert problems(k=value) == [f"k: must be at least 1 (got {value})"]
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1", None, math.nan])
+def test_what_is_no_whole_number(value):
+    assert problems(k=value) == [f"k: must be a whole number (got {value!r})"]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "0.5", True])
+def test_what_is_no_number(value):
+    assert problems(k=1, epsilon=value) == [f"epsilon: must be a number (got {value!r})"]
+
+
+def test_a_choice_suggests_the_closest():
+    assert problems(k=1, mode="fsat") == ["mode: must be one of fast, small (got 'fsat'); did you mean 'fast'?"]
+
+
+def test_none_stands_where_it_is_the_default_only():
+    assert build(Thing, {"k": 1, "limit": None}).limit is None
+    assert problems(k=1, epsilon=None) == ["epsilon: must be a number (got None)"]
+
+
+def test_numpy_numbers_become_plain_ones():
+    thing = build(Thing, {"k": np.int32(3), "epsilon": np.float32(0.5)})
+    assert (type(thing.k), type(thing.epsilon)) == (int, float)
+
+
+def test_calling_the_class_checks_as_well():
+    with pytest.raises(ConfigError, match="k: must be at least 1"):
+        Thing(0)
+
+
+def test_parameters_cannot_be_changed_later():
+    with pytest.raises(attrs.exceptions.FrozenAttributeError):
+        Thing(1).k = 2
+
+
+def test_a_fault_of_the_class_itself_is_a_config_error():
+    @define(eq=False)
+    class Picky(Base):
+        def __attrs_post_init__(self) -> None:
+            raise ValueError("too many")
+
+    with pytest.raises(ConfigError, match="too many"):
+        build(Picky, {"k": 1})
