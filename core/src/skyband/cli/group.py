@@ -1,6 +1,7 @@
 """The group of all commands, imported when they are called, and how errors end one."""
 
 import sys
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -36,13 +37,13 @@ class Commands(click.Group):
     """Core's commands and those that plugins add."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return [*COMMANDS, *(name for name in sorted(self._of_plugins()) if name not in COMMANDS)]
+        return [*COMMANDS, *(name for name in sorted(self._of_plugins) if name not in COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name in COMMANDS:
             command: click.Command = import_module(f"skyband.cli.{cmd_name}").command
         else:
-            found = self._of_plugins().get(cmd_name)
+            found = self._of_plugins.get(cmd_name)
             if found is None:
                 return None
             command = found
@@ -74,6 +75,7 @@ class Commands(click.Group):
                 raise
             raise _failure(error) from error
 
+    @cached_property
     def _of_plugins(self) -> dict[str, click.Command]:
         """The commands plugins add. One that fails is said to, and takes no other with it."""
         from skyband.discovery import cause

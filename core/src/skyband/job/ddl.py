@@ -118,8 +118,15 @@ def _numbers(tokens: _Tokens) -> tuple[int, ...]:
     if tokens.peek() != "(":
         return ()
     tokens.take("(")
-    found = [int(tokens.take())]
+    found = [_number(tokens)]
     while tokens.skip(","):
-        found.append(int(tokens.take()))
+        found.append(_number(tokens))
     tokens.take(")")
     return tuple(found)
+
+
+def _number(tokens: _Tokens) -> int:
+    word = tokens.take()
+    if not word.isdecimal():
+        raise ValueError(f"expected a whole number, found {word!r}")
+    return int(word)

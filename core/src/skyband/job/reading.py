@@ -49,8 +49,9 @@ def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") 
     """
     if engine not in ENGINES:
         raise ConfigError(Problem("engine", f"unknown {engine!r}; {suggest(engine, ENGINES)}"))
-    place, typed = str(path), dict(map(_typed, sets))
+    place, typed = str(path), {}
     try:
+        typed = dict(map(_typed, sets))
         tables = _parsed(Path(path))
         for key, value in typed.items():
             _put(tables, key, value)
@@ -168,7 +169,8 @@ def _spark(table: Mapping[str, Any], prefix: str = "spark") -> dict[str, str]:
     """Settings by full name: `sql.shuffle.partitions = 4` and `"spark.sql.shuffle.partitions" = 4` are the same."""
     settings: dict[str, str] = {}
     for key, value in table.items():
-        name = key if prefix == "spark" and key.startswith("spark.") else f"{prefix}.{key}"
+        written_out = prefix == "spark" and (key == "spark" or key.startswith("spark."))
+        name = key if written_out else f"{prefix}.{key}"
         if isinstance(value, Mapping):
             settings.update(_spark(value, name))
         else:

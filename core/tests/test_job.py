@@ -1,0 +1,318 @@
+"""Job files: read with `--set`, checked, every problem at once with its place and the closest right name."""
+
+import pickle
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from skyband.job import JobError, read_job
+from skyband.job.model import local_path
+
+JOB = """
+[source]
+format = "parquet"
+path = "requests"
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "client"
+windows = ["10 minutes"]
+every = "1 minute"
+
+[backends]
+sketch = "pcsa-ml"
+
+[sink]
+format = "parquet"
+path = "counts"
+"""
+COLUMNS = {"ts": pa.array([1, 2], pa.timestamp("s", "UTC")), "client": ["a", "b"], "size": [1.5, 2.5]}
+
+
+@pytest.fixture
+def job(tmp_path):
+    """A folder with a source; called with the text of a job, it gives the path of its file."""
+    (tmp_path / "requests").mkdir()
+    pq.write_table(pa.table(COLUMNS), tmp_path / "requests" / "a.parquet")
+
+    def write(text=JOB):
+        (tmp_path / "job.toml").write_text(text)
+        return tmp_path / "job.toml"
+
+    return write
+
+
+def problems(path, sets=(), engine="spark"):
+    """The problems of a job, each without the file's name."""
+    with pytest.raises(JobError) as caught:
+        read_job(path, sets, engine)
+    return [line.removeprefix(f"{path}: ") for line in str(caught.value).splitlines()]
+
+
+def test_a_job_is_read_with_its_paths_taken_from_its_folder(job):
+    path = job()
+    found = read_job(path)
+    assert (found.name, found.query.item, found.backends) == ("job", "client", {"sketch": "pcsa-ml"})
+    assert found.source.path == str(path.parent / "requests")
+    assert found.sink.path == str(path.parent / "counts")
+    assert found.schema.names == list(COLUMNS)
+
+
+def test_every_problem_is_said_at_once(job):
+    path = job("""
+        nam = "x"
+        shards = 0
+        [source]
+        format = "parqet"
+        checkpoint = "x"
+        [query]
+        kind = "distinct-count"
+        time = "ts"
+        itm = "client"
+        windows = ["0 minutes"]
+        every = "1 minute"
+        [backends]
+        sketch = { name = "pcsa-ml", epsilon = 2, delt = 0.05 }
+        [sink]
+        format = "parquet"
+    """)
+    assert problems(path) == [
+        "nam: unknown; did you mean 'name'?",
+        "source.checkpoint: belongs into [sink]",
+        "source.format: unknown format 'parqet'; did you mean 'parquet'?",
+        "query.itm: unknown; did you mean 'item'?",
+        "query.item: is required: the column whose distinct values are counted",
+        "query.windows: must be longer than 0 (got 0 minutes)",
+        "sink.path: is required for parquet: the folder for the answers",
+        "backends.sketch.delt: unknown; did you mean 'delta'?",
+        "backends.sketch.epsilon: must be at least 0.001 and below 1 (got 2.0)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("query.item=clinet", "query.item: the source has no column 'clinet'; did you mean 'client'?"),
+        ("query.time=size", "query.time: column 'size' must be a timestamp or a date (it is double); cast it first"),
+        ('query.by=["size", "statsu"]', "query.by: the source has no column 'statsu'"),
+        ("query.kind=distinct-counts", "query.kind: unknown 'distinct-counts'; did you mean 'distinct-count'?"),
+        ("query.delay=soon", "query.delay: must be a duration"),
+        ("backends.sketch=kskb", "backends.sketch: unknown backend 'kskb'; did you mean 'k-skb'?"),
+        ("backends.window=exact", "backends.window: this query has no such role; known: sketch"),
+        ("backends.sketch.epsilon=1", "backends.sketch.epsilon: must be at least 0.001 and below 1 (got 1.0)"),
+        ("backends.sketch=3", "backends.sketch: must be a name or a table"),
+        ("source.path=reqests", "does not exist"),
+        ("source.path=*.parqet", "no file matches"),
+        ("source.format=csv", "source.path: cannot be read as csv: "),
+        ("source.stream=yes", "source.stream: must be true or false (got 'yes')"),
+        ("source.schema=ts TIMSTAMP", "source.schema: unknown type 'timstamp'; did you mean 'timestamp'?"),
+        ("source.options=3", "source.options: must be a table"),
+        ("source.options={ a = [1] }", "source.options: a: must be text, a number, true or false (got [1])"),
+        ("source.format=arrow", "source.format: Spark does not read arrow; use --engine local, or parquet"),
+        ("sink.format=prquet", "sink.format: unknown format 'prquet'; did you mean 'parquet'?"),
+        ("sink.mode=overwrte", "sink.mode: must be one of append, errorifexists, ignore, overwrite"),
+        ("sink.trigger=available-now", "sink.trigger: is for streams: set source.stream = true, or drop it"),
+        ("sink.checkpoint=x", "sink.checkpoint: is for streams: set source.stream = true, or drop it"),
+        ("sink.stream=true", "sink.stream: belongs into [source]"),
+        ("shards=0", "shards: must be a whole number, at least 1 (got 0)"),
+        ("shards=x", "shards: must be a whole number, at least 1 (got 'x')"),
+        ("name=3", "name: must be text (got 3)"),
+        ("path=x", "path: belongs into a table such as [source]"),
+        ("sinks.path=x", "sinks: unknown; did you mean 'sink'?"),
+        ("query=3", "query: must be a table, [query] (got 3)"),
+    ],
+)
+def test_one_wrong_key_is_named_with_the_remedy(job, change, said):
+    found = problems(job(), [change])
+    assert len(found) == 1, found
+    assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (["source.stream=true"], "sink.checkpoint: is required for a stream"),
+        (["sink.checkpoint=c", "sink.mode=overwrite"], "sink.mode: a stream only appends"),
+        (["sink.checkpoint=c", "sink.trigger=now"], "sink.trigger: must be \"available-now\" or a duration"),
+        (["sink.checkpoint=c", "sink.trigger=0 seconds"], "sink.trigger: must be a length of time above 0"),
+        (["sink.checkpoint=c", "sink.trigger=5 rows"], "sink.trigger: must be a length of time above 0"),
+    ],
+)  # fmt: skip
+def test_keys_that_need_one_another_in_a_stream(job, changes, said):
+    found = problems(job(), ["source.stream=true", *changes])
+    assert len(found) == 1
+    assert said in found[0]
+
+
+def test_a_stream_with_all_it_needs_is_fine(job):
+    changes = ["source.stream=true", "sink.checkpoint=c", "sink.trigger=10 seconds", "sink.mode=append"]
+    assert read_job(job(), changes).sink.trigger == "10 seconds"
+    assert read_job(job(), ["source.stream=true", "sink.format=console"]).sink.checkpoint is None
+    assert read_job(job(), ["source.stream=true"], "local").sink.checkpoint is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("source.format=kafka", "source.format: the local engine reads parquet, csv, json and arrow (got 'kafka')"),
+        ("source.path=s3://bucket/x", "source.path: the local engine reads this machine's files"),
+        ("source.select=CAST(value AS STRING) AS client", "source.select: is SQL, which the local engine"),
+        ("sink.format=delta", "sink.format: the local engine writes parquet, csv, json and console (got 'delta')"),
+        ("sink.path=hdfs://x/y", "sink.path: the local engine writes to this machine"),
+    ],
+)
+def test_what_the_local_engine_cannot_do(job, change, said):
+    assert said in "\n".join(problems(job(), [change], "local"))
+
+
+def test_options_the_local_engine_does_not_know_are_not_passed_over(job):
+    path = job()
+    (path.parent / "log.csv").write_text("ts,client\n2026-01-01,a\n")
+    changes = ["source.format=csv", "source.path=log.csv", "source.options={ header = true, multiLine = true }"]
+    assert "source.options.multiLine: the local engine does not know it" in "\n".join(problems(path, changes, "local"))
+
+
+def test_text_columns_are_told_where_their_types_are_given(job):
+    path = job()
+    (path.parent / "log.csv").write_text("ts,client\n2026-01-01,a\n")
+    changes = ["source.format=csv", "source.path=log.csv", "source.options.header=true"]
+    found = problems(path, changes)
+    assert found == [
+        "query.time: column 'ts' must be a timestamp or a date (it is string); "
+        "say the columns' types with source.schema"
+    ]
+    assert read_job(path, [*changes, "source.schema=ts TIMESTAMP, client STRING"]).schema.names == ["ts", "client"]
+
+
+@pytest.mark.parametrize("stream", ["false", "true"])
+def test_an_empty_folder(job, stream):
+    path = job()
+    (path.parent / "empty").mkdir()
+    changes = ["source.path=empty", f"source.stream={stream}", "sink.format=console"]
+    assert "holds no file" in problems(path, changes)[0]
+    with_schema = [*changes, "source.schema=ts TIMESTAMP, client STRING"]
+    if stream == "true":
+        assert read_job(path, with_schema).schema.names == ["ts", "client"]
+        assert "source.schema" in problems(path, changes)[0]
+    else:
+        assert "holds no file" in problems(path, with_schema)[0]
+
+
+def test_a_file_that_is_no_parquet(job):
+    path = job()
+    (path.parent / "requests" / "a.parquet").write_text("not parquet")
+    assert "source.path: cannot be read as parquet: " in problems(path)[0]
+
+
+def test_hidden_files_are_no_data(job):
+    path = job()
+    for name in ("_SUCCESS", ".a.parquet.crc", "_part-0.parquet.partial"):
+        (path.parent / "requests" / name).write_text("not parquet")
+    assert read_job(path).schema.names == list(COLUMNS)
+
+
+def test_a_source_only_spark_can_look_at_is_checked_as_far_as_it_goes(job):
+    found = read_job(job(), ["source.format=kafka", "source.options={ subscribe = 'x' }"])
+    assert found.schema is None
+    assert problems(job(), ["source.path=s3://bucket/x", "backends.sketch.epsilon=7"]) == [
+        "--set: backends.sketch.epsilon: must be at least 0.001 and below 1 (got 7.0)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[source\n", "line 1, column 8: expected ']'"),
+        ("[source]\npath = requests\n", "line 2, column 8: invalid value"),
+        ("[source]\n[source]\n", "cannot declare"),
+    ],
+)
+def test_what_is_no_toml_is_told_with_its_line(job, text, said):
+    found = problems(job(text))
+    assert len(found) == 1
+    assert said.lower() in found[0].lower()
+
+
+def test_an_empty_file_needs_three_tables(job):
+    assert problems(job("")) == [
+        "source: is required: a table [source] that says where the rows come from",
+        "sink: is required: a table [sink] that says where the answers go",
+        "query: is required: a table [query] that says what is asked",
+    ]
+
+
+def test_a_missing_or_unreadable_file(tmp_path):
+    assert problems(tmp_path / "none.toml") == ["does not exist"]
+    assert "cannot be read" in problems(tmp_path)[0]
+    (tmp_path / "job.toml").write_bytes(b"\xff\xfe")
+    assert "cannot be read" in problems(tmp_path / "job.toml")[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        ("query.delay=10 minutes", "10 minutes"),
+        ('query.delay="10 minutes"', "10 minutes"),
+        (" query.delay = 10 minutes", "10 minutes"),
+    ],
+)
+def test_set_takes_toml_and_plain_text(job, change, value):
+    assert str(read_job(job(), [change]).query.delay) == value
+
+
+def test_set_goes_into_tables_and_the_last_one_wins(job):
+    changes = ["backends.sketch.epsilon=0.1", "backends.sketch.epsilon=0.2", "sink.options.compression=zstd"]
+    found = read_job(job(), changes)
+    assert found.backends == {"sketch": {"name": "pcsa-ml", "epsilon": 0.2}}
+    assert found.sink.options == {"compression": "zstd"}
+
+
+def test_set_that_is_no_key_and_value(job):
+    for change in ("query.k", "=3", "a..b=3"):
+        assert "must be KEY=VALUE" in problems(job(), [change])[0]
+    assert "query.item is 'client', not a table" in problems(job(), ["query.item.x=1"])[0]
+
+
+def test_a_backend_comes_from_set_then_the_file_then_the_spark_setting(job):
+    setting = "spark.skyband.backends.sketch=exact"
+    without = JOB.replace('sketch = "pcsa-ml"', "")
+    assert read_job(job(without)).backends == {}
+    assert read_job(job(without), [setting]).backends == {"sketch": "exact"}
+    assert read_job(job(without), [f"spark.{setting}"]).backends == {"sketch": "exact"}
+    assert read_job(job(), [setting]).backends == {"sketch": "pcsa-ml"}
+    assert read_job(job(), [setting, "backends.sketch=se-fm"]).backends == {"sketch": "se-fm"}
+    assert "unknown backend 'exakt'" in problems(job(without), [setting.replace("exact", "exakt")])[0]
+
+
+def test_spark_settings_may_be_nested_or_written_out(job):
+    text = JOB + '[spark]\nmaster = "local[2]"\nui.enabled = false\n"spark.sql.shuffle.partitions" = 4\n'
+    assert read_job(job(text)).spark == {
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "4",
+    }
+
+
+def test_paths_elsewhere_stay_as_they_are(job):
+    assert read_job(job(), ["sink.path=s3://bucket/counts"]).sink.path == "s3://bucket/counts"
+    assert read_job(job(), ["sink.path=/counts"]).sink.path == "/counts"
+    assert str(local_path("file:///counts")) == "/counts"
+    assert local_path("hdfs://host/x") is None
+
+
+def test_a_fault_that_was_typed_is_told_from_one_in_the_file(job):
+    path = job(JOB.replace('item = "client"', 'item = "clinet"'))
+    with pytest.raises(JobError) as caught:
+        read_job(path, ["query.time=tss"])
+    assert str(caught.value).splitlines() == [
+        "--set: query.time: the source has no column 'tss'; did you mean 'ts'?",
+        f"{path}: query.item: the source has no column 'clinet'; did you mean 'client'?",
+    ]
+
+
+def test_a_job_error_survives_pickling(job):
+    with pytest.raises(JobError) as caught:
+        read_job(job(), ["query.item=x"])
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
