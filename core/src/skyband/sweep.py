@@ -140,7 +140,12 @@ def crop(band, bound):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def admits(band, score, expiry, tie, key):  # type: ignore[no-untyped-def]
     """False iff k kept items are seen to dominate this one, ties included; what it refuses need not be added."""
-    position = band.counts[K] - 1 + ended(band, expiry)
+    return precedes(band, band.counts[K] - 1 + ended(band, expiry), score, tie, key)
+
+
+@njit(cache=True)
+def precedes(band, position, score, tie, key):  # type: ignore[no-untyped-def]
+    """Whether an item added now would come before the kept item at `position` of B, or there is none."""
     if position >= band.counts[SIZE]:
         return True
     worst = band.items[position]

@@ -49,7 +49,8 @@ def take(sets, band, rule, own, times, offsets, tokens, sides):
         if afresh:
             band = _all_pending(band)
         band = sweep.flush(band)
-        sets = window.append(sets, times[row], side, scratch, size, signature)
+        sets = window.enlarged(sets, size)
+        window.append(sets, times[row], side, scratch, size, signature)
     return window.trim(sets), band
 
 
@@ -72,7 +73,8 @@ def load(sets, times, offsets, tokens, sides):
     scratch = np.empty(max(1, len(tokens)), np.int64)
     for row in range(len(times)):
         size, signature = window.normalise(tokens[offsets[row] : offsets[row + 1]], scratch)
-        sets = window.append(sets, times[row], np.int64(sides[row]), scratch, size, signature)
+        sets = window.enlarged(sets, size)
+        window.append(sets, times[row], np.int64(sides[row]), scratch, size, signature)
     return sets
 
 

@@ -2,8 +2,12 @@
 """The inverted index, in compiled code: from a token to the sets in the window that have it, oldest first.
 
 An open-addressing table (linear probing, deletion by shifting back) leads from (token, side) to a list; lists
-are contiguous power-of-two rings in one pool, which double, shrink and leave with their entries. A token of no
-set in the window takes no room, and the pool and table shrink after a burst, so memory is bounded by the window.
+are contiguous power-of-two rings in one pool, which double when full and go with their last entry. A token of no
+set in the window takes no room; where the rings are mostly empty all are cut to size, and the pool and the table
+shrink with what they hold, so memory is bounded by the window.
+
+Functions in a hot path take the arrays of an `Index` one by one and change them in place: taking a tuple apart
+there would count references. Those that may need larger arrays return a new `Index`.
 
 Source: section 5.1 of the paper; rings in place of linked lists because lists are scanned from the tail.
 """
@@ -19,11 +23,11 @@ LIST = np.dtype(
     [
         ("token", np.int64),
         ("arrival", np.int64),
-        ("offset", np.int64),
-        ("head", np.int64),
-        ("count", np.int64),
-        ("bits", np.int32),
-        ("side", np.int32),
+        ("offset", np.uint32),
+        ("head", np.uint32),
+        ("count", np.uint32),
+        ("bits", np.int16),
+        ("side", np.int16),
     ]
 )
 """The list of a token on a side (−1: a free place): `count` entries in a ring of 2^bits at `offset` of the pool.
@@ -34,17 +38,18 @@ arrival: how many tokens came into the window before it, which is the first-seen
 ENTRY = np.dtype([("number", np.uint32), ("size", np.uint32), ("signature", np.uint64)])
 """A set in a list: the low 32 bits of its number, its size (0: no longer a candidate) and its signature."""
 
-LISTS, TOP, ROOM, ARRIVALS, FREE = range(5)
+LISTS, ENTRIES, TOP, ROOM, ARRIVALS, FREE = range(6)
 NONE = -1
 _LEAST_BITS = 1
 _LEAST_POOL = 256
+_LEAST_TABLE = 64
 
 
 class Index(NamedTuple):
     """Lists and their entries.
 
-    marks: int64[FREE + 48]: LISTS in the table, TOP of the used pool, ROOM of all lists in it, ARRIVALS of tokens,
-           and from FREE on, by bits, the first of the pool's free rings (NONE: none), each naming the next
+    marks: int64[FREE + 48]: LISTS in the table, their ENTRIES, TOP of the used pool, ROOM of the lists' rings,
+           ARRIVALS of tokens, and from FREE on, by bits, the first free ring (NONE: none), each naming the next
     table: LIST[power of two], at most half of it used
     pool:  ENTRY[…]
     """
@@ -58,17 +63,16 @@ def new() -> Index:
     """An empty index."""
     marks = np.full(FREE + 48, NONE, np.int64)
     marks[:FREE] = 0
-    table = np.zeros(64, LIST)
+    table = np.zeros(_LEAST_TABLE, LIST)
     table["side"] = NONE
     return Index(marks, table, np.zeros(_LEAST_POOL, ENTRY))
 
 
 @njit(cache=True)
-def find(index, token, side):
+def find(table, token, side):
     """The place of a token's list in the table, NONE if there is none."""
-    table = index.table
     mask = len(table) - 1
-    place = np.int64(mixed(token) >> np.uint64(20)) & mask
+    place = _home(token, mask)
     while table[place].side != NONE:
         if table[place].token == token and table[place].side == side:
             return place
@@ -77,134 +81,173 @@ def find(index, token, side):
 
 
 @njit(cache=True)
-def reserve(index, tokens):
-    """Make the table large enough for so many tokens more; returns the index to go on with."""
-    needed = 2 * (index.marks[LISTS] + tokens)
-    if needed <= len(index.table):
-        return index
-    room = len(index.table)
-    while room < needed:
-        room *= 2
-    return Index(index.marks, _rehashed(index.table, room), index.pool)
+def reserved(index, places, size):
+    """The index with room for one entry more in the lists at `places[:size]`, NONE standing for a new list."""
+    marks, table, pool = index.marks, index.table, index.pool
+    for i in range(size):
+        if places[i] != NONE and table[places[i]].count >> table[places[i]].bits != 0:
+            pool = _enlarged(marks, table, pool, places[i])
+    if marks[TOP] + (size << _LEAST_BITS) > len(pool):
+        pool = _compacted(marks, table, pool, size << _LEAST_BITS, False)
+    return Index(marks, table, pool)
 
 
 @njit(cache=True)
-def append(index, token, side, number, size, signature):
-    """Add a set to the end of a token's list (`reserve` first); returns the index to go on with."""
+def is_reserved(marks, table, pool, places, size):
+    """Whether `reserved` would have nothing to do."""
+    for i in range(size):
+        if places[i] != NONE and table[places[i]].count >> table[places[i]].bits != 0:
+            return False
+    return marks[TOP] + (size << _LEAST_BITS) <= len(pool)
+
+
+@njit(cache=True)
+def roomy(index, tokens):
+    """The index with room for so many lists more in its table. Places found before are no longer right."""
     marks, table = index.marks, index.table
+    room = len(table)
+    while room < 2 * (marks[LISTS] + tokens):
+        room *= 2
+    return index if room == len(table) else Index(marks, _rehashed(table, room), index.pool)
+
+
+@njit(cache=True)
+def insert(marks, table, pool, token, side):
+    """Begin a list for a token that has none, room being reserved; returns its place. No other changes place."""
     mask = len(table) - 1
-    place = np.int64(mixed(token) >> np.uint64(20)) & mask
+    place = _home(token, mask)
     while table[place].side != NONE:
-        if table[place].token == token and table[place].side == side:
-            break
         place = (place + 1) & mask
     row = table[place]
-    if row.side == NONE:
-        row.token = token
-        row.side = side
-        row.arrival = marks[ARRIVALS]
-        row.head = 0
-        row.count = 0
-        row.bits = NONE
-        marks[LISTS] += 1
-        marks[ARRIVALS] += 1
-        index = _resized(index, place, _LEAST_BITS)
-    elif row.count == 1 << row.bits:
-        index = _resized(index, place, row.bits + 1)
-    entry = index.pool[row.offset + ((row.head + row.count) & ((1 << row.bits) - 1))]
+    row.token = token
+    row.side = side
+    row.arrival = marks[ARRIVALS]
+    row.offset = _taken(marks, pool, _LEAST_BITS)
+    row.head = 0
+    row.count = 0
+    row.bits = _LEAST_BITS
+    marks[LISTS] += 1
+    marks[ARRIVALS] += 1
+    return place
+
+
+@njit(cache=True)
+def push(marks, table, pool, place, number, size, signature):
+    """Add a set to the end of the list at `place`, room being reserved."""
+    row = table[place]
+    last = (np.int64(row.head) + np.int64(row.count)) & ((1 << row.bits) - 1)
+    entry = pool[np.int64(row.offset) + last]
     entry.number = np.uint32(number & 0xFFFFFFFF)
     entry.size = size
     entry.signature = signature
-    row.count += 1
-    return index
+    row.count += np.uint32(1)
+    marks[ENTRIES] += 1
 
 
 @njit(cache=True)
-def drop_oldest(index, token, side):
-    """Remove the first entry of a token's list, and the list with its last; returns the index to go on with."""
-    place = find(index, token, side)
-    row = index.table[place]
-    row.head = (row.head + 1) & ((1 << row.bits) - 1)
-    row.count -= 1
+def drop_oldest(marks, table, pool, place):
+    """Remove the first entry of the list at `place`, and the list with its last: others may then change place."""
+    row = table[place]
+    row.head = (np.int64(row.head) + 1) & ((1 << row.bits) - 1)
+    row.count -= np.uint32(1)
+    marks[ENTRIES] -= 1
     if row.count == 0:
-        _release(index, row)
-        _remove(index, place)
-    elif row.bits > _LEAST_BITS + 1 and row.count << 3 <= 1 << row.bits:
-        index = _resized(index, place, row.bits - 2)
-    return index
+        _release(marks, pool, row)
+        _remove(table, place)
+        marks[LISTS] -= 1
 
 
 @njit(cache=True)
 def trim(index):
-    """Give memory back after a burst: a pool or table of which little is used shrinks."""
+    """Give memory back after a burst: rings, pool or table of which little is used shrink."""
     marks, table, pool = index.marks, index.table, index.pool
-    if len(pool) > _LEAST_POOL and 8 * marks[ROOM] < len(pool):
-        pool = _compacted(marks, table, pool, max(2 * marks[ROOM], _LEAST_POOL))
-    if len(table) > 64 and 16 * marks[LISTS] < len(table):
+    sparse = 8 * marks[ENTRIES] < marks[ROOM]
+    if len(pool) > _LEAST_POOL and (sparse or 8 * marks[ROOM] < len(pool)):
+        pool = _compacted(marks, table, pool, 0, sparse)
+    if len(table) > _LEAST_TABLE and 16 * marks[LISTS] < len(table):
         table = _rehashed(table, len(table) // 4)
     return Index(marks, table, pool)
 
 
 @njit(cache=True)
-def _resized(index, place, bits):
-    """Move a list to a ring of 2^bits, its head to the ring's start."""
-    marks, pool = index.marks, index.pool
-    size = 1 << bits
-    if marks[FREE + bits] == NONE and marks[TOP] + size > len(pool):
-        pool = _compacted(marks, index.table, pool, 2 * (marks[ROOM] + size))
-    row = index.table[place]
-    if marks[FREE + bits] != NONE:
-        offset = marks[FREE + bits]
-        marks[FREE + bits] = _next_free(pool, offset)
-    else:
-        offset = marks[TOP]
-        marks[TOP] += size
-    if row.bits != NONE:
-        mask = (1 << row.bits) - 1
-        for i in range(row.count):
-            pool[offset + i] = pool[row.offset + ((row.head + i) & mask)]
-    index = Index(marks, index.table, pool)
-    if row.bits != NONE:
-        _release(index, row)
-    marks[ROOM] += size
-    row.offset = offset
-    row.head = 0
-    row.bits = bits
-    return index
+def _home(token, mask):
+    return np.int64(mixed(token) >> np.uint64(20)) & mask
 
 
 @njit(cache=True)
-def _release(index, row):
+def _enlarged(marks, table, pool, place):
+    """Move the list at `place` to a ring of twice the size, its head to the ring's start; returns the pool."""
+    bits = table[place].bits + 1
+    if marks[FREE + bits] == NONE and marks[TOP] + (1 << bits) > len(pool):
+        pool = _compacted(marks, table, pool, 1 << bits, False)
+    offset = _taken(marks, pool, bits)
+    row = table[place]
+    _unroll(pool, row, pool, offset)
+    _release(marks, pool, row)
+    row.offset = offset
+    row.head = 0
+    row.bits = bits
+    return pool
+
+
+@njit(cache=True)
+def _taken(marks, pool, bits):
+    """The offset of a ring of 2^bits, a free one or the next of the pool, which must have room for it."""
+    marks[ROOM] += 1 << bits
+    offset = marks[FREE + bits]
+    if offset != NONE:
+        marks[FREE + bits] = np.int64(pool[offset].signature)
+        return offset
+    offset = marks[TOP]
+    marks[TOP] += 1 << bits
+    return offset
+
+
+@njit(cache=True)
+def _release(marks, pool, row):
     """Put a list's ring among the free ones; its first entry's signature holds the offset of the next."""
-    marks = index.marks
-    index.pool[row.offset].signature = np.uint64(marks[FREE + row.bits])
+    pool[np.int64(row.offset)].signature = np.uint64(marks[FREE + row.bits])
     marks[FREE + row.bits] = row.offset
     marks[ROOM] -= 1 << row.bits
 
 
 @njit(cache=True)
-def _next_free(pool, offset):
-    return np.int64(pool[offset].signature)
+def _unroll(pool, row, target, offset):
+    """Copy a list's entries, oldest first, to `target` from `offset` on."""
+    mask, head, start = (1 << row.bits) - 1, np.int64(row.head), np.int64(row.offset)
+    for i in range(np.int64(row.count)):
+        target[offset + i] = pool[start + ((head + i) & mask)]
 
 
 @njit(cache=True)
-def _compacted(marks, table, pool, room):
-    """A pool of `room` entries with every list moved to its front; no ring is free then."""
-    target = np.empty(room, pool.dtype)
+def _compacted(marks, table, pool, spare, cut):
+    """A pool with every list at its front, cut to size where wanted, and as much room again; no ring is free then."""
+    room = 0
+    for place in range(len(table)):
+        if table[place].side != NONE:
+            room += 1 << _bits(table[place], cut)
+    target = np.empty(max(2 * (room + spare), _LEAST_POOL), pool.dtype)
     top = 0
     for place in range(len(table)):
         row = table[place]
-        if row.side == NONE or row.bits == NONE:
-            continue
-        mask = (1 << row.bits) - 1
-        for i in range(row.count):
-            target[top + i] = pool[row.offset + ((row.head + i) & mask)]
-        row.offset = top
-        row.head = 0
-        top += mask + 1
+        if row.side != NONE:
+            _unroll(pool, row, target, top)
+            row.offset = top
+            row.head = 0
+            row.bits = _bits(row, cut)
+            top += 1 << row.bits
     marks[TOP] = top
+    marks[ROOM] = top
     marks[FREE:] = NONE
     return target
+
+
+@njit(cache=True)
+def _bits(row, cut):
+    bits = row.bits
+    while cut and bits > _LEAST_BITS and np.int64(row.count) << 1 <= 1 << bits:
+        bits -= 1
+    return bits
 
 
 @njit(cache=True)
@@ -215,7 +258,7 @@ def _rehashed(table, room):
     for old in range(len(table)):
         if table[old].side == NONE:
             continue
-        place = np.int64(mixed(table[old].token) >> np.uint64(20)) & (room - 1)
+        place = _home(table[old].token, room - 1)
         while larger[place].side != NONE:
             place = (place + 1) & (room - 1)
         larger[place] = table[old]
@@ -223,18 +266,14 @@ def _rehashed(table, room):
 
 
 @njit(cache=True)
-def _remove(index, hole):
+def _remove(table, hole):
     """Free a place and shift back what linear probing had pushed past it."""
-    table = index.table
     mask = len(table) - 1
-    place = hole
-    while True:
-        place = (place + 1) & mask
-        if table[place].side == NONE:
-            break
-        home = np.int64(mixed(table[place].token) >> np.uint64(20)) & mask
+    place = (hole + 1) & mask
+    while table[place].side != NONE:
+        home = _home(table[place].token, mask)
         if ((place - home) & mask) >= ((place - hole) & mask):
             table[hole] = table[place]
             hole = place
+        place = (place + 1) & mask
     table[hole].side = NONE
-    index.marks[LISTS] -= 1

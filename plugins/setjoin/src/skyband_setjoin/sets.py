@@ -79,17 +79,32 @@ def mixed(token):
 
 
 @njit(cache=True)
-def append(sets, time, side, tokens, size, signature):
-    """Add a set of `size` normalised tokens; returns the sets to go on with."""
+def has_room(sets, size):
+    """Whether a set of `size` tokens can be appended."""
+    marks = sets.marks
+    full = marks[NEXT] - marks[FIRST] == len(sets.records)
+    return not full and marks[TOKENS] - _oldest_token(sets) + size <= len(sets.tokens)
+
+
+@njit(cache=True)
+def enlarged(sets, size):
+    """The sets with room for one more, of `size` tokens."""
     marks, records, ring = sets.marks, sets.records, sets.tokens
+    oldest = _oldest_token(sets)
     if marks[NEXT] - marks[FIRST] == len(records):
         records = _moved(records, marks[FIRST], marks[NEXT], 2 * len(records))
-    held = marks[TOKENS] - _oldest_token(sets)
-    if held + size > len(ring):
-        room = len(ring)
-        while room < held + size:
-            room *= 2
-        ring = _moved(ring, marks[TOKENS] - held, marks[TOKENS], room)
+    room = len(ring)
+    while room < marks[TOKENS] - oldest + size:
+        room *= 2
+    if room > len(ring):
+        ring = _moved(ring, oldest, marks[TOKENS], room)
+    return Sets(marks, records, ring)
+
+
+@njit(cache=True)
+def append(sets, time, side, tokens, size, signature):
+    """Add a set of `size` normalised tokens, for which there must be room."""
+    marks, records, ring = sets.marks, sets.records, sets.tokens
     record = records[marks[NEXT] & (len(records) - 1)]
     record.time = time
     record.start = marks[TOKENS]
@@ -103,7 +118,6 @@ def append(sets, time, side, tokens, size, signature):
         ring[(marks[TOKENS] + i) & mask] = tokens[i]
     marks[TOKENS] += size
     marks[NEXT] += 1
-    return Sets(marks, records, ring)
 
 
 @njit(cache=True)

@@ -22,7 +22,7 @@ OWN = -1
 Function = Callable[[int, int, int], float]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def similarity(kind, own, overlap, n, m):  # type: ignore[no-untyped-def]
     """How alike two sets of sizes `n` and `m` are that share `overlap` >= 1 tokens (table 2 of the paper).
 

@@ -4,7 +4,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Int8, Int64
+from skyband import sweep
+from skyband.arrays import Array, Int8, Int64
 from skyband.parameters import choice
 
 from skyband_setjoin import index as lists
@@ -40,30 +41,41 @@ class Swoop(StockRanker):
 
     _index: Index = field(init=False)
     _older: Int64 = field(init=False)
+    _met: Array = field(init=False)
     _rule: Int64 = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self._index = lists.new()
         self._older = np.zeros(1, np.int64)
+        self._met = np.zeros(64, kernels.MET)
         order = kernels.SHORTEST if self.order == "shortest" else kernels.FIRST_SEEN
         length = self._length() if self.by == "time" else -self._length()
         self._rule = np.array([self._kind, order, self.sides, length], np.int64)
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
-        taken: Any = kernels.take(
-            self._sets, self._index, self._stock.band, self._older, self._rule, self._own, times, offsets, tokens, sides
-        )
-        self._sets, self._index, self._stock.band, self._older = taken
+        held = (self._sets, self._index, self._stock.band, self._older, self._met)
+        taken: Any = kernels.take(*held, self._rule, self._own, times, offsets, tokens, sides)
+        self._sets, self._index, self._stock.band, self._older, self._met = taken
 
     def _advance(self, now: int) -> None:
-        self._index = lists.trim(kernels.expire(self._sets, self._index, self._horizon(now)))
-        self._sets = window.trim(self._sets)
+        kernels.expire(self._sets, self._index, self._horizon(now))
+        self._index, self._sets = lists.trim(self._index), window.trim(self._sets)
+
+    def _settle(self) -> None:
+        if self._now is not None:
+            sweep.advance(self._stock.band, self._horizon(self._now))
+        self._stock.band, self._older = kernels.settle(self._stock.band, self._older)
+
+    def _answer(self, horizon: int) -> Array:
+        self._settle()
+        best: Array = sweep.topk(self._stock.band, self.k, horizon)
+        return best
 
     @property
     def nbytes(self) -> int:
         """Bytes of the window's sets, the index and the stock, slack included."""
-        return super().nbytes + sum(array.nbytes for array in self._index) + self._older.nbytes
+        return super().nbytes + sum(array.nbytes for array in (*self._index, self._older, self._met))
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
         self._sets, self._index = kernels.load(window.new(first), lists.new(), times, offsets, tokens, sides)

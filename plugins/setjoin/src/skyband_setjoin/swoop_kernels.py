@@ -16,21 +16,26 @@ key = right. Source: section 5 of the paper, algorithm 4.
 import numpy as np
 from numba import njit
 from skyband import sweep
-from skyband.sweep import FOREVER_AGO, K, SIZE
+from skyband.sweep import FOREVER_AGO, NOW, PENDING, SIZE, K
 
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
+from skyband_setjoin.index import LISTS
 from skyband_setjoin.sets import FIRST, NEXT
 from skyband_setjoin.similarity import similarity
 
 SHORTEST, FIRST_SEEN = range(2)
 
+MET = np.dtype([("number", np.int64), ("limit", np.int64), ("start", np.int64)])
+"""A set met in a list: the position in B that a pair with it has to come before, and where its tokens begin."""
+
 
 @njit(cache=True)
-def take(sets, index, band, older, rule, own, times, offsets, tokens, sides):
-    """Take in a batch; returns (sets, index, band, older) to go on with.
+def take(sets, index, band, older, met, rule, own, times, offsets, tokens, sides):
+    """Take in a batch; returns (sets, index, band, older, met) to go on with.
 
     older: int64[≥ SIZE], at rank r the largest number of an older set among the stock's first r + 1 pairs in E.
+    met:   MET[…], room for the sets met by one.
     rule:  int64[4]: similarity kind, token order, sides, length of the window; a negative length counts rows.
     """
     kind, order, two = rule[0], rule[1], rule[2] == 2
@@ -40,140 +45,198 @@ def take(sets, index, band, older, rule, own, times, offsets, tokens, sides):
         longest = max(longest, offsets[row + 1] - offsets[row])
     scratch = np.empty(longest, np.int64)
     places = np.empty(longest, np.int64)
+    walk = np.empty(longest, np.int64)
     weights = np.empty(longest, np.int64)
-    older = _older(band, older)
     for row in range(len(times)):
         now = times[row] + rows
         horizon = now - length if now >= FOREVER_AGO + length else FOREVER_AGO
-        index = expire(sets, index, horizon)
+        expire(sets, index, horizon)
         sweep.advance(band, horizon)
         size, signature = window.normalise(tokens[offsets[row] : offsets[row + 1]], scratch)
-        number = sets.marks[NEXT]
         side = np.int64(sides[row])
-        other = 1 - side if two else side
-        if size > 0:
-            _order(index, other, scratch, size, order, places, weights)
-            left_is_new = two and side == 0
-            band, older = _probe(
-                sets, index, band, older, kind, own, number, signature, scratch, size, places, left_is_new
-            )
-        sets = window.append(sets, times[row], side, scratch, size, signature)
-        index = lists.reserve(index, size)
-        for i in range(size):
-            index = lists.append(index, scratch[i], side, number, size, signature)
-    return window.trim(sets), lists.trim(index), band, older
+        if 2 * (index.marks[LISTS] + size) > len(index.table) or row & 4095 == 4095:
+            index = lists.roomy(lists.trim(index), size)
+        _find(index.table, 1 - side if two else side, scratch, size, places)
+        _order(index.table, places, size, order, walk, weights)
+        found = _collect(sets, index, band, older, kind, own, signature, size, places, walk, met)
+        while found < 0:
+            met = np.empty(2 * len(met), MET)
+            found = _collect(sets, index, band, older, kind, own, signature, size, places, walk, met)
+        left_is_new = two and side == 0
+        _touch(sets.tokens, met, found)
+        done = _verify(sets, band, kind, own, scratch, size, met, 0, found, left_is_new, True)
+        while done < found:
+            band, older = settle(band, older)
+            done = _verify(sets, band, kind, own, scratch, size, met, done, found, left_is_new, False)
+        if two:
+            _find(index.table, side, scratch, size, places)
+        if not lists.is_reserved(index.marks, index.table, index.pool, places, size):
+            index = lists.reserved(index, places, size)
+        _insert(index, side, sets.marks[NEXT], scratch, size, signature, places)
+        if not window.has_room(sets, size):
+            sets = window.enlarged(sets, size)
+        window.append(sets, times[row], side, scratch, size, signature)
+    return window.trim(sets), lists.trim(index), band, older, met
 
 
 @njit(cache=True)
 def settle(band, older):
     """Flush the stock; returns it and `older` to go on with."""
+    if band.counts[PENDING] == 0 and (band.counts[SIZE] == 0 or band.ends[0] >= band.counts[NOW]):
+        return band, older
     band = sweep.flush(band)
-    return band, _older(band, older)
+    if band.counts[SIZE] > len(older):
+        older = np.empty(len(band.items), np.int64)
+    _number(band, older)
+    return band, older
 
 
 @njit(cache=True)
 def expire(sets, index, horizon):
-    """Forget the sets older than `horizon`; returns the index to go on with."""
-    marks, records, ring = sets.marks, sets.records, sets.tokens
-    while marks[FIRST] < marks[NEXT]:
-        record = records[marks[FIRST] & (len(records) - 1)]
+    """Forget the sets older than `horizon`."""
+    counts, records, ring = sets.marks, sets.records, sets.tokens
+    marks, table, pool = index.marks, index.table, index.pool
+    mask = len(ring) - 1
+    while counts[FIRST] < counts[NEXT]:
+        record = records[counts[FIRST] & (len(records) - 1)]
         if record.time >= horizon:
             break
-        for i in range(record.size):
-            index = lists.drop_oldest(index, ring[(record.start + i) & (len(ring) - 1)], record.side)
-        marks[FIRST] += 1
-    return index
+        for i in range(record.start, record.start + record.size):
+            lists.drop_oldest(marks, table, pool, lists.find(table, ring[i & mask], record.side))
+        counts[FIRST] += 1
 
 
 @njit(cache=True)
-def _older(band, older):
-    n = band.counts[SIZE]
-    if n > len(older):
-        older = np.empty(len(band.items), np.int64)
+def _number(band, older):
+    items, order = band.items, band.order
     latest = FOREVER_AGO
-    for rank in range(n):
-        item = band.items[band.order[rank]]
+    for rank in range(band.counts[SIZE]):
+        item = items[order[rank]]
         latest = max(latest, min(item.tie, item.key))
         older[rank] = latest
-    return older
 
 
 @njit(cache=True)
-def _order(index, side, tokens, size, order, places, weights):
-    """The lists of the tokens in the order they are walked in; a token without a list (NONE) comes first.
+def _find(table, side, tokens, size, places):
+    for i in range(size):
+        places[i] = lists.find(table, tokens[i], side)
+
+
+@njit(cache=True)
+def _order(table, places, size, order, walk, weights):
+    """Which token's list is walked first, second, …; tokens without a list (NONE) come first.
 
     SHORTEST: the shortest list first. FIRST_SEEN: the token that came into the window last first.
     """
     for i in range(size):
-        place = lists.find(index, tokens[i], side)
         weight = FOREVER_AGO
-        if place != lists.NONE:
-            row = index.table[place]
-            weight = row.count if order == SHORTEST else -row.arrival
+        if places[i] != lists.NONE:
+            row = table[places[i]]
+            weight = np.int64(row.count) if order == SHORTEST else -row.arrival
         j = i
         while j > 0 and weights[j - 1] > weight:
-            weights[j], places[j] = weights[j - 1], places[j - 1]
+            weights[j], walk[j] = weights[j - 1], walk[j - 1]
             j -= 1
-        weights[j], places[j] = weight, place
+        weights[j], walk[j] = weight, i
 
 
 @njit(cache=True)
-def _probe(sets, index, band, older, kind, own, number, signature, tokens, size, places, left_is_new):
-    """Add the relevant pairs of one new set to the stock; returns (band, older) to go on with."""
-    records, pool, first = sets.records, index.pool, sets.marks[FIRST]
-    k = band.counts[K]
+def _collect(sets, index, band, older, kind, own, signature, size, places, walk, met):
+    """Put the sets that may form a relevant pair with a new one into `met`; returns how many, −1 if it is too small."""
+    records, first, number = sets.records, sets.marks[FIRST], sets.marks[NEXT]
+    table, pool = index.table, index.pool
+    items, k, stocked = band.items, band.counts[K], band.counts[SIZE]
+    found = 0
     for i in range(size):
-        if places[i] == lists.NONE:
+        if places[walk[i]] == lists.NONE:
             continue
         remaining = size - i
-        bound = similarity(kind, own, remaining, size, remaining)
-        cut = sweep.crop_rank(band, bound)
+        cut = sweep.crop_rank(band, similarity(kind, own, remaining, size, remaining))
         oldest = older[cut - 1] + 1 if cut > 0 else first
-        row = index.table[places[i]]
-        mask = (1 << row.bits) - 1
-        rank = band.counts[SIZE]
-        for j in range(row.count - 1, -1, -1):
-            entry = pool[row.offset + ((row.head + j) & mask)]
-            met = first + ((np.int64(entry.number) - first) & 0xFFFFFFFF)
-            if met < oldest:
+        row = table[places[walk[i]]]
+        offset, head, mask = np.int64(row.offset), np.int64(row.head), (1 << row.bits) - 1
+        rank = stocked
+        for j in range(head + np.int64(row.count) - 1, head - 1, -1):
+            entry = pool[offset + (j & mask)]
+            candidate = first + ((np.int64(entry.number) - first) & 0xFFFFFFFF)
+            if candidate < oldest:
                 break
             theirs = np.int64(entry.size)
             if theirs == 0:
                 continue
             # The lower bound at the end of this pair: as set numbers fall so does the rank in E. Counting set
             # numbers in place of times only ever overstates the rank, which lowers the bound.
-            while rank > 0 and older[rank - 1] >= met:
+            while rank > 0 and older[rank - 1] >= candidate:
                 rank -= 1
             limit = k - 1 + rank
-            bounded = limit < band.counts[SIZE]
-            if bounded:
+            if limit < stocked:
                 apart = _ones(signature ^ entry.signature)
                 most = min(remaining, theirs, (size + theirs - apart) >> 1)
-                if similarity(kind, own, most, size, theirs) < band.items[limit].score:
+                if similarity(kind, own, most, size, theirs) < items[limit].score:
                     continue
-            record = records[met & (len(records) - 1)]
+            record = records[candidate & (len(records) - 1)]
             if record.stamp == number:
                 continue
             record.stamp = number
             if record.perfect >= k:
                 entry.size = 0
                 continue
-            common = window.overlap(sets, record, tokens, size)
-            score = similarity(kind, own, common, size, theirs)
-            if score == similarity(kind, own, theirs, theirs, theirs):
-                # k later sets as similar as can be dominate every further pair of this one: equal end, a
-                # similarity no smaller, and on a tie the smaller number.
-                record.perfect += 1
-            if bounded and score < band.items[limit].score:
-                continue
-            left, right = (number, met) if left_is_new else (met, number)
-            if not sweep.admits(band, score, record.time, left, right):
-                continue
-            if sweep.is_full(band):
-                band, older = settle(band, older)
-                rank = band.counts[SIZE]
+            if found == len(met):
+                for i in range(found):
+                    records[met[i].number & (len(records) - 1)].stamp = -1
+                record.stamp = -1
+                return -1
+            met[found].number = candidate
+            met[found].limit = limit
+            met[found].start = record.start
+            found += 1
+    return found
+
+
+@njit(cache=True)
+def _verify(sets, band, kind, own, tokens, size, met, start, stop, left_is_new, fresh):
+    """Add the relevant pairs with the sets start … stop − 1 of `met` to the stock; returns where it became full.
+
+    fresh: the stock is still as it was when the sets were met, and so are their limits.
+    """
+    records, number = sets.records, sets.marks[NEXT]
+    for i in range(start, stop):
+        if sweep.is_full(band):
+            return i
+        candidate = met[i].number
+        record = records[candidate & (len(records) - 1)]
+        common = window.overlap(sets, record, tokens, size)
+        score = similarity(kind, own, common, size, record.size)
+        if score == similarity(kind, own, record.size, record.size, record.size):
+            # k later sets as similar as can be dominate every further pair of this one: equal end, a
+            # similarity no smaller, and on a tie the smaller number.
+            record.perfect += 1
+        left, right = (number, candidate) if left_is_new else (candidate, number)
+        if fresh:
+            relevant = sweep.precedes(band, met[i].limit, score, left, right)
+        else:
+            relevant = sweep.admits(band, score, record.time, left, right)
+        if relevant:
             sweep.add(band, score, record.time, left, right)
-    return band, older
+    return stop
+
+
+@njit(cache=True)
+def _touch(ring, met, stop):
+    """Read each set's first token at once: what is not in the cache is then fetched side by side."""
+    for i in range(stop):
+        met[i].start = ring[met[i].start & (len(ring) - 1)]
+
+
+@njit(cache=True)
+def _insert(index, side, number, tokens, size, signature, places):
+    """Add a set to the lists of its tokens, room being reserved."""
+    marks, table, pool = index.marks, index.table, index.pool
+    for i in range(size):
+        place = places[i]
+        if place == lists.NONE:
+            place = lists.insert(marks, table, pool, tokens[i], side)
+        lists.push(marks, table, pool, place, number, size, signature)
 
 
 @njit(cache=True)
@@ -189,12 +252,15 @@ def _ones(x):
 def load(sets, index, times, offsets, tokens, sides):
     """Put sets of normalised tokens back into an empty window and index; returns both."""
     scratch = np.empty(max(1, len(tokens)), np.int64)
+    places = np.empty(max(1, len(tokens)), np.int64)
     for row in range(len(times)):
         size, signature = window.normalise(tokens[offsets[row] : offsets[row + 1]], scratch)
         number = sets.marks[NEXT]
         side = np.int64(sides[row])
-        sets = window.append(sets, times[row], side, scratch, size, signature)
-        index = lists.reserve(index, size)
-        for i in range(size):
-            index = lists.append(index, scratch[i], side, number, size, signature)
+        index = lists.roomy(index, size)
+        _find(index.table, side, scratch, size, places)
+        index = lists.reserved(index, places, size)
+        _insert(index, side, number, scratch, size, signature, places)
+        sets = window.enlarged(sets, size)
+        window.append(sets, times[row], side, scratch, size, signature)
     return sets, index
