@@ -23,6 +23,16 @@ def skyband_queries() -> list[QueryInfo]:
             "skyband.queries.distinct_count:DistinctCount",
             "how many different items each window holds",
         ),
+        QueryInfo(
+            "uncertain-sum",
+            "skyband.queries.uncertain_sum:UncertainSum",
+            "the sum of the last tuples that exist, where they may not",
+        ),
+        QueryInfo(
+            "uncertain-join",
+            "skyband.queries.uncertain_join:UncertainJoin",
+            "which uncertain tuples of two streams are near each other, and how probably",
+        ),
     ]
 
 

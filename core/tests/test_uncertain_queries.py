@@ -1,0 +1,194 @@
+"""uncertain-sum and uncertain-join on the local engine, against enumerating every possible world."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.engines import local
+from skyband.errors import ConfigError, InputError
+from skyband.operator import Operator, bind
+from skyband.queries import make_query
+
+SECOND = 1_000_000
+
+
+def tuples(rng, count):
+    """Tuples of one to three samples on a grid that halves and quarters keep exact."""
+    rows = []
+    for _ in range(count):
+        samples = int(rng.integers(1, 4))
+        values = rng.integers(-4, 5, samples) * 0.5
+        rows.append((values.tolist(), (rng.choice([1.0, 0.75, 0.5]) * np.full(samples, 0.25)).tolist()))
+    return rows
+
+
+def table(rows, **columns):
+    times = pa.array(np.arange(len(rows)) * SECOND, pa.timestamp("us", "UTC"))
+    given = {"values": [values for values, _ in rows], "probabilities": [shares for _, shares in rows]}
+    return pa.table({"ts": times, **{name: pa.array(column) for name, column in {**given, **columns}.items()}})
+
+
+def worlds(rows):
+    """Each possible world: the value of each tuple, None where it does not exist, and the world's probability."""
+    options = []
+    for values, shares in rows:
+        chances = [(value, Fraction(share)) for value, share in zip(values, shares, strict=True)]
+        options.append([*chances, (None, 1 - sum(share for _, share in chances))])
+    for world in product(*options):
+        chance = Fraction(1)
+        for _, share in world:
+            chance *= share
+        yield [value for value, _ in world], chance
+
+
+def query(kind, **changes):
+    keys = {"time": "ts", "values": "values", "probabilities": "probabilities", "size": 2, "alpha": 0.9375}
+    joined = {"side": "side", "id": "id", "epsilon": 0.5, "beta": 0.05}
+    return make_query({"kind": kind, **keys, **(joined if kind == "uncertain-join" else {}), **changes})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_expected_sum_is_that_of_all_worlds(seed):
+    rows = tuples(np.random.default_rng(seed), 6)
+    result = local.apply(table(rows), query("uncertain-sum"))
+    assert result.column_names == ["time", "sum", "expected", "kept"]
+    for count in range(1, len(rows) + 1):
+        expected = Fraction(0)
+        for world, chance in worlds(rows[:count]):
+            expected += chance * sum(map(Fraction, [value for value in world if value is not None][-2:]))
+        assert result["expected"][count - 1].as_py() == pytest.approx(float(expected), abs=1e-12)
+
+
+def test_sum_is_of_the_averages_of_the_tuples_kept():
+    rows = tuples(np.random.default_rng(7), 40)
+    result = local.apply(table(rows), query("uncertain-sum"))
+    averages = [np.average(values, weights=shares) for values, shares in rows]
+    for row, kept in enumerate(result["kept"].to_pylist()):
+        assert result["sum"][row].as_py() == pytest.approx(sum(averages[row + 1 - kept : row + 1]))
+    assert min(result["kept"].to_pylist()[10:]) > 2
+
+
+def test_certain_numbers_need_no_lists():
+    data = pa.table({"ts": pa.array([1, 2, 3, 4]), "values": [1.0, 2.0, 4.0, 8.0], "probabilities": [1, 1, 1, 1]})
+    result = local.apply(data, query("uncertain-sum", alpha=1.0))
+    expected = [1.0, 3.0, 6.0, 12.0]
+    assert result.to_pydict() == {"time": [1, 2, 3, 4], "sum": expected, "expected": expected, "kept": [1, 2, 2, 2]}
+
+
+def join_by_worlds(rows, sides, size, epsilon, beta):
+    """(row, left, right, probability): each later tuple with each earlier of the other side, over all worlds."""
+    found = {}
+    for row, (here, side) in enumerate(zip(rows, sides, strict=True)):
+        others = [at for at in range(row) if sides[at] != side]
+        chances = dict.fromkeys(others, Fraction(0))
+        for world, chance in worlds([here, *(rows[at] for at in others)]):
+            there = [at for at, value in zip(others, world[1:], strict=True) if value is not None][-size:]
+            for at, value in zip(others, world[1:], strict=True):
+                if at in there and world[0] is not None and abs(world[0] - value) <= epsilon:
+                    chances[at] += chance
+        for at, chance in chances.items():
+            if chance >= Fraction(beta) and chance > 0:
+                found[(row, *((row, at) if side == "left" else (at, row)))] = float(chance)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("beta", [0.0625, 0.25])
+def test_join_is_that_of_all_worlds(seed, beta):
+    rng = np.random.default_rng([5, seed])
+    rows, sides = tuples(rng, 9), rng.choice(["left", "right"], 9).tolist()
+    data = table(rows, side=sides, id=[f"tuple {row}" for row in range(len(rows))])
+    result = local.apply(data, query("uncertain-join", alpha=1.0, beta=beta))
+    got = {}
+    for row in result.to_pylist():
+        pair = [int(row[side].split()[1]) for side in ("left", "right")]
+        assert int(row["time"].timestamp()) == max(pair)
+        got[(max(pair), *pair)] = row["probability"]
+    assert got == pytest.approx(join_by_worlds(rows, sides, 2, 0.5, beta), abs=1e-12)
+
+
+def many(seed, rows=400):
+    rng = np.random.default_rng([6, seed])
+    values = np.sin(np.arange(rows)[:, None] * 0.1) + rng.normal(0, 0.1, (rows, 4))
+    shares = np.repeat((1 - 0.4 * rng.random(rows))[:, None] / 4, 4, axis=1)
+    drawn = list(zip(values.tolist(), shares.tolist(), strict=True))
+    groups = [f"group {number}" for number in rng.integers(0, 3, rows)]
+    data = table(drawn, side=rng.integers(0, 2, rows), id=np.arange(rows), place=groups)
+    return data.set_column(0, "ts", pa.array(np.sort(rng.integers(0, rows // 3, rows)) * SECOND, pa.timestamp("us")))
+
+
+@pytest.mark.parametrize("kind", ["uncertain-sum", "uncertain-join"])
+@pytest.mark.parametrize("by", [[], ["place"]])
+def test_neither_batches_nor_order_nor_restarts_can_be_seen(kind, by):
+    data, asked = many(1), query(kind, by=by, size=10)
+    wanted = local.apply(data, asked)
+    assert len(wanted) > 100
+    shuffled = data.take(np.random.default_rng(0).permutation(len(data)))
+    assert local.apply(shuffled, asked).equals(wanted)
+    parts = [local.LocalRun.start(asked, data.schema)]
+    pieces = []
+    for number, batch in enumerate(data.to_batches(max_chunksize=17)):
+        pieces.append(parts[-1].push(batch))
+        if number % 5 == 4:
+            blob = parts[-1].operator.snapshot()
+            parts[-1].operator = Operator(asked, bind(asked, data.schema), data.schema)
+            parts[-1].operator.load(blob)
+            assert parts[-1].operator.snapshot() == blob
+    pieces.append(parts[-1].finish())
+    order = [(wanted.column_names[len(by)], "ascending"), *((name, "ascending") for name in by)]
+    assert pa.Table.from_batches(pieces).sort_by(order).equals(wanted)
+
+
+@pytest.mark.parametrize("window", ["rf1", "exact"])
+@pytest.mark.parametrize("matcher", ["nested-loop", "index-match", "sort-match", "block"])
+def test_backends_give_the_same_join(window, matcher):
+    data, asked = many(2), query("uncertain-join", size=20)
+    assert local.apply(data, asked, {"window": window, "matcher": matcher}).equals(local.apply(data, asked))
+
+
+@pytest.mark.parametrize("window", ["normal", "refined-normal"])
+def test_approximate_windows_come_close(window):
+    data, asked = many(3), query("uncertain-sum", size=50)
+    exact, near = (local.apply(data, asked, {"window": name}) for name in ("exact", window))
+    assert np.abs(np.asarray(exact["kept"]) - np.asarray(near["kept"])).max() <= 2
+    assert exact["expected"].equals(near["expected"])
+
+
+def test_rows_with_a_null_are_left_out_and_counted():
+    rows = [([1.0], [1.0]), (None, [1.0]), ([1.0, None], [0.5, 0.5]), ([2.0], None), ([3.0], [1.0])]
+    run = local.LocalRun.start(query("uncertain-sum"), table(rows).schema)
+    result = pa.Table.from_batches([run.push(batch) for batch in table(rows).to_batches()] + [run.finish()])
+    assert result["expected"].to_pylist() == [1.0, 4.0]
+    assert run.dropped == {"null sample": 3}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "key", "said"),
+    [
+        (([1.0, 2.0], [0.5]), "probabilities", "one entry for each"),
+        (([1.0, float("nan")], [0.5, 0.5]), "values", "finite"),
+        (([1.0], [1.5]), "probabilities", "from 0 to 1"),
+        (([1.0], [float("nan")]), "probabilities", "from 0 to 1"),
+        (([1.0, 2.0], [0.75, 0.5]), "probabilities", "at most 1"),
+    ],
+)
+def test_bad_samples_are_refused_by_row(wrong, key, said):
+    data = table([([1.0], [1.0]), (None, None), wrong])
+    with pytest.raises(InputError, match=said) as error:
+        local.apply(data, query("uncertain-sum"))
+    assert (error.value.argument, error.value.row) == (key, 2)
+
+
+def test_an_unknown_side_is_refused_by_row():
+    data = table([([1.0], [1.0])] * 2, side=["left", "middle"], id=[1, 2])
+    with pytest.raises(InputError, match="middle") as error:
+        local.apply(data, query("uncertain-join"))
+    assert error.value.row == 1
+
+
+@pytest.mark.parametrize(("key", "value"), [("alpha", 0), ("beta", 1.0), ("epsilon", -1.0), ("size", 0)])
+def test_wrong_keys_are_named(key, value):
+    with pytest.raises(ConfigError, match=key):
+        query("uncertain-join", **{key: value})
