@@ -11,12 +11,9 @@ Several columns: the hash of their hashes' bytes, in order. A null hashes to 0; 
 at the validity. Whole Arrow columns at once, compiled; the first call compiles (about 2 s) and caches on disk.
 """
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from skyband.arrays import Array, UInt64
 from skyband.errors import InputError
@@ -43,11 +40,15 @@ def hash_columns(columns: list[pa.Array]) -> UInt64:
     """uint64[n] of several columns together, such as the grouping columns of a query."""
     if len(columns) == 1:
         return hash_column(columns[0])
+    from skyband import murmur
+
     together = np.stack([hash_column(column) for column in columns], axis=1)
-    return _hash_fixed(np.ascontiguousarray(together).view(np.uint8).reshape(-1), 8 * len(columns))
+    return murmur.hash_fixed(np.ascontiguousarray(together).view(np.uint8).reshape(-1), 8 * len(columns))
 
 
 def _hash_values(column: pa.Array) -> UInt64:
+    from skyband import murmur
+
     kind = column.type
     if pa.types.is_string_view(kind) or pa.types.is_string(kind):
         column = column.cast(pa.large_string())
@@ -55,12 +56,12 @@ def _hash_values(column: pa.Array) -> UInt64:
         column = column.cast(pa.large_binary())
     if pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type):
         offsets, data = _binary_buffers(column)
-        return _hash_slices(offsets, data)
+        return murmur.hash_slices(offsets, data)
     if pa.types.is_decimal(kind):
         width = kind.bit_width // 8
         data = np.frombuffer(column.buffers()[1], np.uint8)
-        return _hash_fixed(data[column.offset * width : (column.offset + len(column)) * width], width)
-    return _hash_fixed(_eight_bytes(column).view(np.uint8), 8)
+        return murmur.hash_fixed(data[column.offset * width : (column.offset + len(column)) * width], width)
+    return murmur.hash_fixed(_eight_bytes(column).view(np.uint8), 8)
 
 
 def _binary_buffers(column: pa.Array) -> tuple[Array, Array]:
@@ -87,82 +88,3 @@ def _eight_bytes(column: pa.Array) -> Array:
         raise InputError("keys", f"a column of type {kind} cannot be hashed; cast it to a string or a number")
     values = column.fill_null(0).to_numpy(zero_copy_only=False)
     return values.astype(np.uint64 if values.dtype.kind == "u" else np.int64)
-
-
-_C1 = np.uint64(0x87C37B91114253D5)
-_C2 = np.uint64(0x4CF5AD432745937F)
-_M1 = np.uint64(0xFF51AFD7ED558CCD)
-_M2 = np.uint64(0xC4CEB9FE1A85EC53)
-_5 = np.uint64(5)
-_8 = np.uint64(8)
-_27 = np.uint64(27)
-_31 = np.uint64(31)
-_33 = np.uint64(33)
-_64 = np.uint64(64)
-_N1 = np.uint64(0x52DCE729)
-_N2 = np.uint64(0x38495AB5)
-
-
-def _compiled(**options: Any) -> Any:
-    return njit(cache=True, nogil=True, **options)
-
-
-@_compiled(inline="always")
-def _rotl(x, r):  # type: ignore[no-untyped-def]
-    return (x << r) | (x >> (_64 - r))
-
-
-@_compiled(inline="always")
-def _fmix(x):  # type: ignore[no-untyped-def]
-    x = (x ^ (x >> _33)) * _M1
-    x = (x ^ (x >> _33)) * _M2
-    return x ^ (x >> _33)
-
-
-@_compiled()
-def _read(data, start, count):  # type: ignore[no-untyped-def]
-    word = np.uint64(0)
-    for i in range(count - 1, -1, -1):
-        word = (word << _8) | np.uint64(data[start + i])
-    return word
-
-
-@_compiled()
-def _murmur(data, start, length):  # type: ignore[no-untyped-def]
-    h1 = np.uint64(0)
-    h2 = np.uint64(0)
-    blocks = length // 16
-    for b in range(blocks):
-        k1 = _read(data, start + 16 * b, 8)
-        k2 = _read(data, start + 16 * b + 8, 8)
-        h1 ^= _rotl(k1 * _C1, _31) * _C2
-        h1 = (_rotl(h1, _27) + h2) * _5 + _N1
-        h2 ^= _rotl(k2 * _C2, _33) * _C1
-        h2 = (_rotl(h2, _31) + h1) * _5 + _N2
-    tail = start + 16 * blocks
-    rest = length - 16 * blocks
-    if rest > 8:
-        h2 ^= _rotl(_read(data, tail + 8, rest - 8) * _C2, _33) * _C1
-    if rest > 0:
-        h1 ^= _rotl(_read(data, tail, min(rest, 8)) * _C1, _31) * _C2
-    h1 ^= np.uint64(length)
-    h2 ^= np.uint64(length)
-    h1 += h2
-    h2 += h1
-    return _fmix(h1) + _fmix(h2)
-
-
-@_compiled()
-def _hash_slices(offsets, data):  # type: ignore[no-untyped-def]
-    hashes = np.empty(len(offsets) - 1, np.uint64)
-    for i in range(len(hashes)):
-        hashes[i] = _murmur(data, offsets[i], offsets[i + 1] - offsets[i])
-    return hashes
-
-
-@_compiled()
-def _hash_fixed(data, width):  # type: ignore[no-untyped-def]
-    hashes = np.empty(len(data) // width, np.uint64)
-    for i in range(len(hashes)):
-        hashes[i] = _murmur(data, i * width, width)
-    return hashes
