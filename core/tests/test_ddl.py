@@ -2,7 +2,6 @@
 
 import pyarrow as pa
 import pytest
-
 from skyband.job.ddl import parse_ddl
 
 INSTANT = pa.timestamp("us", "UTC")

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-
 from skyband import BackendInfo, hookimpl
 from skyband.discovery import MOST_ENTRIES, Plugin, discover, read_hooks
 

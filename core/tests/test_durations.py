@@ -4,7 +4,6 @@ import pytest
 from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
-
 from skyband.durations import Duration, duration, durations, parse
 from skyband.errors import ConfigError
 from skyband.parameters import build

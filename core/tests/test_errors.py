@@ -3,7 +3,6 @@
 import pickle
 
 import pytest
-
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError, suggest
 
 

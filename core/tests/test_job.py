@@ -5,7 +5,6 @@ import pickle
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from skyband.job import JobError, read_job
 from skyband.job.model import local_path
 

@@ -6,7 +6,6 @@ import attrs
 import numpy as np
 import pytest
 from attrs import define
-
 from skyband.errors import ConfigError
 from skyband.parameters import build, checked, choice, flag, integer, number, parameters_of
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from attrs import define
-
 import skyband
+from attrs import define
 from skyband import BackendInfo, snapshot
 from skyband.discovery import Plugin, discover
 from skyband.errors import ConfigError, PluginError, SnapshotError
