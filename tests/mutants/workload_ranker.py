@@ -46,7 +46,7 @@ class Reference(WorkloadRanker):
             (at, number)
             for number, query in enumerate(self.queries)
             for at in range(self.first(query, self._passed), until + 1, query.slide)
-            if at - query.window >= self._since[number]
+            if self._since[number] in (ALWAYS, min(at - query.window, self._since[number]))
         ]
         answers = [self.answer(number, at) for at, number in self.order(due)]
         self._passed = until

@@ -13,7 +13,7 @@ from attrs import define, field
 from numba import njit
 from skyband.arrays import Int64
 
-from skyband_workload.analyser import MetaQuery
+from skyband_workload.analyser import FROM_THE_START, MetaQuery
 
 NEVER = np.iinfo(np.int64).max
 _FIRST = np.iinfo(np.int64).min
@@ -116,9 +116,11 @@ def _first_after(window: Int64, slide: Int64, phase: Int64, since: Int64, after:
     if after == NEVER:
         return first
     for q in range(len(slide)):
-        if since[q] > NEVER - window[q]:
-            continue
-        least = max(after + 1, since[q] + window[q])
+        least = after + 1
+        if since[q] != FROM_THE_START:
+            if since[q] > NEVER - window[q]:
+                continue
+            least = max(least, since[q] + window[q])
         wait = (phase[q] - least % slide[q]) % slide[q]
         if least <= NEVER - wait:
             first[q] = least + wait

@@ -11,7 +11,8 @@ Row = tuple[int, int, float]
 Answered = tuple[int, int, tuple[int, ...], tuple[float, ...]]
 """(at, query, objects, scores)"""
 
-ALWAYS = -(2**63)
+ALWAYS = -(2**64)
+"""Before every window."""
 
 
 @frozen
