@@ -2,9 +2,10 @@ import json
 import re
 
 import pytest
-from attrs import evolve
+from attrs import define, evolve
 from skyband import ConfigError, PluginError, hookimpl
 from skyband.discovery import Plugin, read_hooks
+from skyband.parameters import integer
 from skyband.registry import Registry
 from skyband_specs import runner
 from skyband_specs.checks import checks_for
@@ -76,6 +77,29 @@ def test_given_parameters_are_tried_alone_and_as_they_are(toy_info, toy):
     assert [str(case) for case in cases] == ["sketch/toy(colour='red')"]
     with pytest.raises(ConfigError, match="colour"):
         cases[0].make()
+
+
+@pytest.fixture
+def demanding(toy):
+    @define(eq=False)
+    class Demanding(toy):
+        size: int = integer(at_least=1, kw_only=True, help="a parameter that only this sketch has")
+
+    return Demanding
+
+
+def test_a_required_parameter_that_no_set_has_is_named(toy_info, demanding):
+    with pytest.raises(ConfigError, match="size: required by sketch/toy, but no parameter set has it"):
+        subject(toy_info, demanding)
+
+
+def test_a_plugin_gives_what_its_backend_requires(monkeypatch, toy_info, demanding):
+    monkeypatch.setattr(runner, "_plugin_cases", lambda info: [{"size": 3}, {"size": 3}, {"sise": 3, "size": 3}])
+    cases = subject(toy_info, demanding).cases
+    assert [dict(case.parameters) for case in cases] == [{"size": 3}, {"sise": 3, "size": 3}]
+    assert cases[0].make().size == 3
+    with pytest.raises(ConfigError, match="did you mean 'size'"):
+        cases[1].make()
 
 
 class Cases:

@@ -22,7 +22,8 @@ class Driver(ABC):
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
         """The parameter sets every backend of the role is tried with, the plainest first.
 
-        A key that the backend has no parameter for is dropped, and then sets that become equal.
+        A key that the backend has no parameter for is dropped, then sets that become equal, and those without a
+        parameter that it requires, which its plugin then gives by the hook `skyband_cases`.
         """
 
     @abstractmethod

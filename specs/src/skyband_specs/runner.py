@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from attrs import frozen
-from skyband import BackendInfo, PluginError
+from skyband import BackendInfo, ConfigError, PluginError, Problem
 from skyband.discovery import cause
 from skyband.parameters import parameters_of
 from skyband.registry import installed, load_class
@@ -16,6 +16,7 @@ from skyband_specs.case import Case
 from skyband_specs.check import Check
 from skyband_specs.checks import checks_for
 from skyband_specs.counterexample import Counterexample
+from skyband_specs.driver import Driver
 from skyband_specs.drivers import driver_for
 from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
 
@@ -56,14 +57,26 @@ class Subject:
 
 
 def subject(info: BackendInfo, factory: type[Backend], parameters: Mapping[str, Any] | None = None) -> Subject:
-    """A backend, installed or not, to be tried with its role's parameter sets and its plugin's, or with one given."""
+    """A backend, installed or not, to be tried with its role's parameter sets and its plugin's, or with one given.
+
+    Raises ConfigError where the backend requires a parameter that no set has.
+    """
     driver = driver_for(info.role)
-    sets = [*driver.cases(info), *_plugin_cases(info)] if parameters is None else [parameters]
-    known = {parameter.name for parameter in parameters_of(factory)}
-    if parameters is None:
-        sets = [{name: value for name, value in chosen.items() if name in known} for chosen in sets]
-    unique = list({repr(sorted(chosen.items())): chosen for chosen in sets}.values())
-    return Subject(info, factory, tuple(Case(info, factory, driver, chosen) for chosen in unique))
+    sets = _parameter_sets(info, factory, driver) if parameters is None else [parameters]
+    return Subject(info, factory, tuple(Case(info, factory, driver, chosen) for chosen in sets))
+
+
+def _parameter_sets(info: BackendInfo, factory: type[Backend], driver: Driver) -> list[Mapping[str, Any]]:
+    """The role's sets, without what the backend has no parameter for, and its plugin's; each set once."""
+    known = {parameter.name: parameter for parameter in parameters_of(factory)}
+    own = [{name: value for name, value in chosen.items() if name in known} for chosen in driver.cases(info)]
+    unique = {repr(sorted(chosen.items())): chosen for chosen in [*own, *_plugin_cases(info)]}
+    required = {name for name, parameter in known.items() if parameter.required}
+    complete = [chosen for chosen in unique.values() if required <= chosen.keys()]
+    if not complete:
+        message = f"required by {info.key}, but no parameter set has it: add one with the hook skyband_cases"
+        raise ConfigError(*(Problem(name, message) for name in sorted(required)))
+    return complete
 
 
 def verify(
