@@ -34,7 +34,7 @@ FIGURES = (
     ("9.11, 9.12", "all", 1, (1, 2, 5)),
 )
 SLOW_VIEWS = 5_000
-"""With more views than this, the backends that look at every view are measured on a sixteenth of the stream, at its end."""
+"""With more views than this, backends that look at every view are measured on the last sixteenth of the stream."""
 
 
 class Measured(NamedTuple):

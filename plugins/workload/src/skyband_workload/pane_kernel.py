@@ -24,34 +24,21 @@ MOST_ROOM = 1 << 20
 
 @njit(cache=True)
 def run(
-    band: Any, state: Int64, pending: Int64, panes: Int64, rows: Rows, at: Int64, start: Int64, k: Int64
+    band: Any, state: Int64, pending: Int64, panes: Int64, rows: Rows, before: Int64, start: Int64, k: Int64
 ) -> tuple[Any, Int64, Int64, Float64]:
     """Take rows and answer moments, in order of time.
 
     panes: the view starts after the last row's pane, ascending. pending: int64[FLUSH_AT], the buffered objects in
-    order of rank, as far as state[RANKED]. Returns the band to go on with, the size of each answer, and their
-    objects and scores one after the other.
+    order of rank, as far as state[RANKED]. before: how many of the rows come before each moment. Returns the band to
+    go on with, the size of each answer, and their objects and scores one after the other.
     """
-    sizes = np.zeros(len(at), np.int64)
+    sizes = np.zeros(len(before), np.int64)
     room = _answer_room(band, len(rows.time), k)
     objects, scores = np.empty(room, np.int64), np.empty(room, np.float64)
-    filled, r = 0, 0
-    limit = _limit(band, state[PANE])
-    for m in range(len(at) + 1):
-        while r < len(rows.time) and (m == len(at) or rows.time[r] < at[m]):
-            if state[NEXT_PANE] < len(panes) and panes[state[NEXT_PANE]] <= rows.time[r]:
-                while state[NEXT_PANE] < len(panes) and panes[state[NEXT_PANE]] <= rows.time[r]:
-                    state[PANE] = panes[state[NEXT_PANE]]
-                    state[NEXT_PANE] += 1
-                limit = _limit(band, state[PANE])
-            if rows.score[r] >= limit:
-                if band.counts[sweep.PENDING] == FLUSH_AT:
-                    band = _flushed(band, state, pending, rows.time[r])
-                    limit = _limit(band, state[PANE])
-                sweep.add(band, rows.score[r], state[PANE], rows.object[r], rows.arrival[r])
-            r += 1
-        if m == len(at):
-            break
+    filled, taken = 0, 0
+    for m in range(len(before)):
+        band = _take(band, state, pending, panes, rows, taken, before[m])
+        taken = before[m]
         _rank_pending(band, state, pending)
         wanted = min(k[m], _alive(band, start[m]))
         if filled + wanted >= len(objects):
@@ -61,7 +48,34 @@ def run(
         _extract(band, pending, start[m], wanted, objects[filled:], scores[filled:])
         filled += wanted
         sizes[m] = wanted
+    band = _take(band, state, pending, panes, rows, taken, len(rows.time))
     return band, sizes, objects[:filled], scores[:filled]
+
+
+@njit(cache=True)
+def _take(band: Any, state: Int64, pending: Int64, panes: Int64, rows: Rows, first: int, last: int) -> Any:
+    """Take rows first..last; most pass by after one or two comparisons."""
+    times, scores = rows.time, rows.score
+    limit = _limit(band, state[PANE])
+    r = first
+    while True:
+        ahead = state[NEXT_PANE] < len(panes)
+        until = panes[state[NEXT_PANE]] if ahead else 0
+        while r < last and scores[r] < limit and not (ahead and times[r] >= until):
+            r += 1
+        if r == last:
+            return band
+        if ahead and times[r] >= until:
+            state[PANE] = until
+            state[NEXT_PANE] += 1
+            limit = _limit(band, until)
+            continue
+        if band.counts[sweep.PENDING] == FLUSH_AT:
+            band = _flushed(band, state, pending, times[r])
+            limit = _limit(band, state[PANE])
+            continue
+        sweep.add(band, scores[r], state[PANE], rows.object[r], rows.arrival[r])
+        r += 1
 
 
 @njit(cache=True)

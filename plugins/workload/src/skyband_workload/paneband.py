@@ -64,10 +64,9 @@ class PaneBand(MetaRanker):
                 self._last = int(rows.time[0])
                 self._pane = scheduler.latest_start(self._last)
             panes = scheduler.starts(self._last, int(rows.time[-1]))
+        before = np.searchsorted(rows.time, moments.at)
         state = np.array([self._pane, 0, self._ranked, scheduler.meta.longest_window])
-        self._band, *found = kernel.run(
-            self._band, state, self._pending, panes, rows, moments.at, moments.start, moments.k
-        )
+        self._band, *found = kernel.run(self._band, state, self._pending, panes, rows, before, moments.start, moments.k)
         self._pane, self._ranked = int(state[kernel.PANE]), int(state[kernel.RANKED])
         return Found(*found)
 
