@@ -54,7 +54,7 @@ def text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.4f}".rstrip("0").rstrip(".")
+        return f"{value:.4f}".rstrip("0").rstrip(".")
     if isinstance(value, datetime.datetime):
         shown = value.replace(tzinfo=None)
         return shown.isoformat(" ", "microseconds" if shown.microsecond else "seconds")

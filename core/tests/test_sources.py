@@ -1,0 +1,133 @@
+"""Sources read without Spark: files in Spark's order, text typed as Spark types it."""
+
+import datetime
+import gzip
+import json
+import os
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+from skyband.errors import ConfigError, InputError
+from skyband.job.files import open_files
+from skyband.job.model import Source
+
+UTC = datetime.UTC
+
+
+def at(text):
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def rows(format, path, columns=None, **keys):
+    files = open_files(Source(format=format, path=str(path), **keys))
+    batches = files.batches(columns or files.schema.names)
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def schema(format, path, **keys):
+    return open_files(Source(format=format, path=str(path), **keys)).schema
+
+
+SCHEMA = "ts TIMESTAMP, who STRING, n INT, day DATE"
+
+
+def test_csv_with_a_schema(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('2026-01-02 03:04:05,"x, y",7,2026-01-02\n2026-01-02T03:04:05.25Z,,,\n2026-01-02,"",1,\n')
+    assert rows("csv", path, schema=SCHEMA) == [
+        {"ts": at("2026-01-02T03:04:05"), "who": "x, y", "n": 7, "day": datetime.date(2026, 1, 2)},
+        {"ts": at("2026-01-02T03:04:05.25"), "who": None, "n": None, "day": None},
+        {"ts": at("2026-01-02"), "who": "", "n": 1, "day": None},
+    ]
+
+
+def test_times_with_an_offset_are_instants(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("2026-01-02 03:04:05+02:00\n2026-01-02T01:04:05Z\n")
+    assert [row["ts"] for row in rows("csv", path, schema="ts TIMESTAMP")] == [at("2026-01-02T01:04:05")] * 2
+
+
+def test_csv_without_a_schema_is_text_and_has_sparks_names(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("ts;n\n2026-01-02;7\n")
+    assert schema("csv", path, options={"sep": ";"}).names == ["_c0", "_c1"]
+    with_header = {"sep": ";", "header": True}
+    assert schema("csv", path, options=with_header) == pa.schema([("ts", pa.string()), ("n", pa.string())])
+    inferred = schema("csv", path, options={**with_header, "inferSchema": "true"})
+    assert inferred.field("n").type == pa.int64()
+    assert rows("csv", path, ["n"], options={**with_header, "inferSchema": True}) == [{"n": 7}]
+
+
+def test_csv_may_be_compressed(tmp_path):
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"who\nx\n"))
+    assert rows("csv", path, options={"header": True}) == [{"who": "x"}]
+
+
+def test_a_value_that_is_not_of_its_type_is_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("soon,x,1,2026-01-02\n")
+    with pytest.raises(InputError, match="ts: cannot be read as timestamp"):
+        rows("csv", path, schema=SCHEMA)
+
+
+def test_json_lines(tmp_path):
+    path = tmp_path / "a.json"
+    lines = [{"ts": "2026-01-02T03:04:05Z", "who": "x", "n": 1, "more": [1]}, {"ts": "2026-01-03 00:00:00", "n": 2}]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert schema("json", path).field("ts").type == pa.string(), "Spark does not look for times in JSON"
+    assert rows("json", path, ["ts", "who", "n"], schema=SCHEMA) == [
+        {"ts": at("2026-01-02T03:04:05"), "who": "x", "n": 1},
+        {"ts": at("2026-01-03"), "who": None, "n": 2},
+    ]
+
+
+def test_files_come_in_order_of_their_change(tmp_path):
+    for number, name in enumerate(["c", "a", "b"]):
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table({"n": [number]}), path)
+        os.utime(path, (100 + number, 100 + number))
+    assert [row["n"] for row in rows("parquet", tmp_path)] == [0, 1, 2]
+    assert [row["n"] for row in rows("parquet", tmp_path / "[ab].parquet")] == [1, 2]
+
+
+def test_folders_named_key_value_are_columns(tmp_path):
+    for day in ("1", "2"):
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(pa.table({"n": [int(day)]}), tmp_path / f"day={day}" / "a.parquet")
+    (tmp_path / "other").mkdir()
+    pq.write_table(pa.table({"n": [9]}), tmp_path / "other" / "a.parquet")
+    assert sorted((row["day"], row["n"]) for row in rows("parquet", tmp_path)) == [(1, 1), (2, 2)]
+
+
+def test_arrow_files(tmp_path):
+    table = pa.table({"n": [1, 2]})
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    assert rows("arrow", tmp_path) == [{"n": 1}, {"n": 2}]
+
+
+def test_only_what_a_streaming_sink_committed_is_read(tmp_path):
+    for name in ("kept", "left"):
+        pq.write_table(pa.table({"name": [name]}), tmp_path / f"{name}.parquet")
+    log = tmp_path / "_spark_metadata"
+    log.mkdir()
+    entry = json.dumps({"path": f"file://{tmp_path}/kept.parquet", "size": 1, "action": "add"})
+    (log / "0").write_text(f"v1\n{entry}\n")
+    assert rows("parquet", tmp_path) == [{"name": "kept"}]
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json", "arrow"])
+def test_an_empty_or_foreign_file_is_a_clear_error(tmp_path, format):
+    path = tmp_path / "a"
+    path.write_bytes(b"")
+    with pytest.raises(ConfigError, match="path: cannot be read as|path: .* is empty"):
+        open_files(Source(format=format, path=str(path)))
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/x", None])
+def test_what_is_elsewhere_is_left_to_spark(path):
+    assert open_files(Source(format="parquet", path=path)) is None
+    assert open_files(Source(format="orc", path="x")) is None

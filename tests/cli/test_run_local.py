@@ -1,0 +1,143 @@
+"""Jobs on the local engine: answers in files or on the console, nothing half-written, everything accounted for."""
+
+import json
+from collections import defaultdict
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from skyband.job import run_local
+
+
+def by_hand(folder, delay_to=60):
+    """The answers of the job, counted: rows 0..59 are a minute apart."""
+    rows = [row for path in sorted((folder.home / "requests").iterdir()) for row in pq.read_table(path).to_pylist()]
+    expected = []
+    for at in range(5, delay_to + 1, 5):
+        for length, name in ((10, "10 minutes"), (60, "1 hour")):
+            inside = {row["client"] for row in rows[max(0, at - length) : at]} - {None}
+            expected.append((f"{at // 60:02}:{at % 60:02}", name, float(len(inside))))
+    return sorted(expected)
+
+
+def test_a_batch_answers_up_to_the_moment_after_its_last_row(folder):
+    ran = folder.run()
+    assert ran.exit_code == 0, ran.stderr
+    assert ran.stdout == ""
+    assert folder.answers() == by_hand(folder)
+    summary = dict(line.split("  ", 1) for line in ran.stderr.splitlines())
+    assert {name: value.strip() for name, value in summary.items() if name != "took"} == {
+        "rows in": "60",
+        "late": "0 (dropped)",
+        "null item": "3 (left out)",
+        "answers": f"24 in {folder.home / 'counts'}",
+        "state": summary["state"].strip(),
+    }
+    assert "micro-batch" not in summary["took"]
+
+
+def test_a_stream_answers_up_to_its_watermark(folder):
+    ran = folder.run("source.stream=true", "query.delay=7 minutes")
+    assert ran.exit_code == 0, ran.stderr
+    assert folder.answers() == by_hand(folder, 50)
+    assert "3 micro-batches" in ran.stderr
+
+
+def test_late_rows_are_counted(folder):
+    first = folder.home / "requests" / "0.parquet"
+    first.rename(folder.home / "requests" / "3.parquet")
+    (folder.home / "requests" / "3.parquet").touch()
+    ran = folder.run("source.stream=true", "query.delay=5 minutes")
+    assert "late       19 (dropped)" in ran.stderr or "late       20 (dropped)" in ran.stderr
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_every_format_holds_the_same_answers(folder, format):
+    assert folder.run(f"sink.format={format}", "sink.options.header=true").exit_code == 0
+    (path,) = (folder.home / "counts").iterdir()
+    assert path.name == f"part-00000.{format}"
+    if format == "parquet":
+        rows = pq.read_table(path).to_pylist()
+    elif format == "csv":
+        rows = pyarrow.csv.read_csv(path).to_pylist()
+    else:
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+    counts = defaultdict(list)
+    for row in rows:
+        counts[row["window"]].append(float(row["count"]))
+    expected = defaultdict(list)
+    for _, window, count in by_hand(folder):
+        expected[window].append(count)
+    assert counts == expected
+
+
+@pytest.mark.parametrize("stream", ["true", "false"])
+def test_the_console_shows_the_answers_on_stdout(folder, stream):
+    ran = folder.run("sink.format=console", f"source.stream={stream}", 'query.windows=["10 minutes"]')
+    lines = [line.split() for line in ran.stdout.splitlines()]
+    assert lines[0] == ["at", "window", "count", "low", "high"]
+    assert lines[1] == ["2026-01-01", "00:05:00", "10", "minutes", "5", "5", "5"]
+    assert len(lines) == (12 if stream == "true" else 13)
+    assert "shown above" in ran.stderr
+
+
+def test_answers_that_are_there_are_not_mixed_with_new_ones(folder):
+    assert folder.run().exit_code == 0
+    again = folder.run()
+    assert again.exit_code == 1
+    assert "sink.path: " in again.stderr
+    assert 'choose another path, or set sink.mode to "overwrite" or "append"' in again.stderr
+    assert folder.answers() == by_hand(folder)
+
+
+@pytest.mark.parametrize(("mode", "files"), [("append", 2), ("overwrite", 1), ("ignore", 1)])
+def test_what_is_done_where_answers_are(folder, mode, files):
+    folder.run()
+    ran = folder.run(f"sink.mode={mode}")
+    assert ran.exit_code == 0, ran.stderr
+    assert len(list((folder.home / "counts").iterdir())) == files
+    assert len(folder.answers()) == files * 24
+
+
+def test_a_run_that_fails_leaves_the_old_answers_and_nothing_half_written(folder):
+    folder.run()
+    table = pq.read_table(folder.home / "requests" / "2.parquet")
+    nothing = table.slice(0, 1).set_column(0, "ts", [[None]]).cast(table.schema)
+    pq.write_table(nothing, folder.home / "requests" / "9.parquet")
+    ran = folder.run("sink.mode=overwrite")
+    assert ran.exit_code == 1
+    assert ran.stderr.startswith("error: ts, row 0: is null; every row needs a time")
+    assert folder.answers() == by_hand(folder)
+    assert [path.name for path in (folder.home / "counts").iterdir()] == ["part-00000.parquet"]
+
+
+@pytest.mark.parametrize(("stream", "kept"), [("true", True), ("false", False)])
+def test_an_interrupt_keeps_what_a_stream_has_answered(folder, monkeypatch, stream, kept):
+    taken = run_local._take
+
+    def interrupted(held, totals, rows):
+        taken(held, totals, rows)
+        if totals.rows_in == 40:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_local, "_take", interrupted)
+    ran = folder.run(f"source.stream={stream}")
+    assert ran.exit_code == 130
+    assert "Traceback" not in ran.stderr
+    if kept:
+        assert "stopped" in ran.stderr
+        assert folder.answers() == by_hand(folder, 35)
+    else:
+        assert list((folder.home / "counts").iterdir()) == []
+
+
+def test_a_backend_is_changed_by_one_option(folder):
+    assert folder.run("backends.sketch=pcsa-ml", "sink.path=other").exit_code == 0
+    assert folder.answers("other") == by_hand(folder), "counts this small are exact"
+
+
+def test_groups(folder):
+    ran = folder.run("query.by=client", 'query.windows=["10 minutes"]', "sink.format=console")
+    assert ran.exit_code == 0, ran.stderr
+    assert ran.stdout.split()[0] == "client"
+    assert "groups" in ran.stderr
