@@ -24,6 +24,11 @@ def skyband_queries() -> list[QueryInfo]:
             "how many different items each window holds",
         ),
         QueryInfo(
+            "top-k",
+            "skyband.queries.top_k:TopK",
+            "the best objects of each window, by values that arrive in separate streams",
+        ),
+        QueryInfo(
             "uncertain-sum",
             "skyband.queries.uncertain_sum:UncertainSum",
             "the sum of the last tuples that exist, where they may not",

@@ -61,6 +61,29 @@ def _check_monotone(function: Callable[[Float64], float], streams: int, ceiling:
     return None
 
 
+def aggregate_parameter() -> Any:
+    """The field `aggregate`, for all that take one."""
+    return checked(
+        "sum",
+        type="str | weights | function",
+        check=_check_aggregate,
+        bounds="sum, mean, min, max, a weight for each stream, or a monotone function",
+        help="score of an object from its valid values, one a stream, 0 where it has none",
+        converter=_as_weights,
+    )
+
+
+def repeats_parameter() -> Any:
+    """The field `repeats`, for all that take one."""
+    return checked(
+        "never",
+        type="str | int",
+        check=_check_repeats,
+        bounds="never, per-window, or a number",
+        help="how often an object reports one attribute: once ever, once a window, or m times a window, summed",
+    )
+
+
 @define(eq=False)
 class ObjectRanker(Clocked):
     """Keeps what the top k of the window can ever need, while objects are known only in part.
@@ -76,22 +99,9 @@ class ObjectRanker(Clocked):
     k: int = integer(at_least=1, help="objects in an answer")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
     streams: int = integer(at_least=1, help="how many streams, numbered from 0, report attributes")
-    aggregate: str | Sequence[float] | Callable[[Float64], float] = checked(
-        "sum",
-        type="str | weights | function",
-        check=_check_aggregate,
-        bounds="sum, mean, min, max, a weight for each stream, or a monotone function",
-        help="score of an object from its valid values, one a stream, 0 where it has none",
-        converter=_as_weights,
-    )
+    aggregate: str | Sequence[float] | Callable[[Float64], float] = aggregate_parameter()
     upper: float = number(1.0, above=0, help="no value is above this")
-    repeats: str | int = checked(
-        "never",
-        type="str | int",
-        check=_check_repeats,
-        bounds="never, per-window, or a number",
-        help="how often an object reports one attribute: once ever, once a window, or m times a window, summed",
-    )
+    repeats: str | int = repeats_parameter()
 
     _repeated: int = field(default=0, init=False)
 

@@ -80,9 +80,7 @@ class AppearanceCorrelation(InstanceRanker):
 
     def _relieve(self, first: int) -> None:
         """Expired reports only: what is doomed goes at rows that do not depend on batches."""
-        kernels.expire(first, self._cursor, self._reports, self._slots)
-        self._reports.alive[self._cursor[kernels.HEAD] : self._cursor[kernels.TAIL]] = True
-        kernels.compact(self._cursor, self._reports, self._slots)
+        self._drop_expired(first)
 
     def _replay(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
         start, done = 0, 0

@@ -10,6 +10,7 @@ from skyband import ConfigError, Problem
 from skyband.arrays import Array, Float64, Int32, Int64
 from skyband.hashing import hash_column
 from skyband.roles import Sketch
+from skyband.roles.sketch import NEVER
 
 MOST_STREAMS = 10
 
@@ -31,6 +32,7 @@ class Appearance:
     def update(self, times: Int64, streams: Int32, objects: Int64) -> None:
         """Count reports."""
         keys = hash_column(pa.array(objects))
+        times = np.maximum(times, NEVER + 1)
         bits = np.left_shift(1, streams)
         for number, union in enumerate(self.unions, 1):
             inside = (bits & number) > 0
@@ -38,11 +40,13 @@ class Appearance:
                 union.update(times[inside], keys[inside])
 
     def chances(self, since: int) -> Float64:
-        """float64[2^streams, streams]: P(an object appears in a stream | it has been seen in this set of streams).
+        """float64[2^streams, streams]: P(an object appears in a stream | it was seen in this set of streams).
 
-        The size of the join of the set and the stream over that of the set alone, over the reports since `since`;
-        1 where nothing is known of the set.
+        What is before `since` is forgotten: it never goes back. The size of the join of the set and the stream over
+        that of the set alone, over the reports since `since`; 1 where nothing is known of the set.
         """
+        for union in self.unions:
+            union.forget(since)
         joins = join_sizes(np.array([0.0, *(union.estimate(since) for union in self.unions)]))
         with_stream = np.arange(1 << self.streams)[:, None] | (1 << np.arange(self.streams))
         alone = joins[:, None]

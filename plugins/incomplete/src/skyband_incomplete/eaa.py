@@ -35,7 +35,7 @@ class EarlyAggregation(InstanceRanker):
 
     @property
     def _thrift(self) -> float:
-        return 0.25
+        return 0.5
 
     def _relieve(self, first: int) -> None:
         self._sweep(first, ALWAYS)

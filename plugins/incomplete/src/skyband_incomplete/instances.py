@@ -48,6 +48,12 @@ class InstanceRanker(ObjectRanker):
         """Make room in the reports, all before `first` being expired."""
         raise NotImplementedError
 
+    def _drop_expired(self, first: int) -> None:
+        """Make room without letting go of anything that is valid."""
+        kernels.expire(first, self._cursor, self._reports, self._slots)
+        self._reports.alive[self._cursor[kernels.HEAD] : self._cursor[kernels.TAIL]] = True
+        kernels.compact(self._cursor, self._reports, self._slots)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays, spare room included."""
@@ -93,8 +99,7 @@ class InstanceRanker(ObjectRanker):
         sizes, ids, scores = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         at_once = max(1, _ANSWERS // min(self.k, _ANSWERS))
         while start < len(rows.time) or done < len(firsts):
-            live = int(self._cursor[kernels.TAIL] - self._cursor[kernels.HEAD])
-            stop = min(len(rows.time), start + max(_PIECE, 2 * live))
+            stop = min(len(rows.time), start + max(_PIECE, 2 * int(self._cursor[kernels.INSTANCES])))
             until = int(np.searchsorted(stops, stop, side="right"))
             if until > done + at_once:
                 until = done + at_once
@@ -113,7 +118,7 @@ class InstanceRanker(ObjectRanker):
 
     def _run(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
         """One piece, for which there is room."""
-        width = min(self.k, len(self._slots.stamp))
+        width = min(self.k, len(self._slots.place))
         offsets = np.zeros(len(firsts) + 1, np.int64)
         ids, scores = np.empty(len(firsts) * width, np.int64), np.empty(len(firsts) * width)
         if callable(self.aggregate):
@@ -167,7 +172,7 @@ class InstanceRanker(ObjectRanker):
                 self._reports = Reports(*(_longer(column, needed) for column in self._reports))
         if not self._rule.once and self._cursor[kernels.LOG_TAIL] + rows > len(self._log.time):
             self._log = self._valid_log(first, rows)
-        if self._cursor[kernels.USED] + rows > len(self._slots.stamp):
+        if self._cursor[kernels.USED] + rows > len(self._slots.place):
             self._gather_slots(first, rows)
 
     def _valid_log(self, first: int, rows: int) -> Log:
@@ -183,10 +188,10 @@ class InstanceRanker(ObjectRanker):
         if not self._rule.once:
             kernels.forget(first, self._cursor, self._slots, self._log)
         used = int((self._slots.facts[: self._cursor[kernels.USED], kernels.LAST] >= first).sum())
-        kept = _slots(max(len(self._slots.stamp), 2 * (used + rows)), self.streams)
+        kept = _slots(max(len(self._slots.place), 2 * (used + rows)), self.streams)
         kernels.gather_slots(first, self._cursor, self._reports, self._slots, self._log, kept)
         self._slots = kept
-        self._heap = _heap(self.k, len(kept.stamp))
+        self._heap = _heap(self.k, len(kept.place))
 
     def _state(self) -> dict[str, Array]:
         first = _LOWEST if self._now is None else self._first(self._now)
@@ -227,7 +232,7 @@ class InstanceRanker(ObjectRanker):
         seen = state["seen_objects"] if self._rule.once else np.unique(state["log_objects"])
         used, tail = len(seen), len(state["times"])
         self._slots = _slots(max(_LEAST, 2 * used), self.streams)
-        self._heap = _heap(self.k, len(self._slots.stamp))
+        self._heap = _heap(self.k, len(self._slots.place))
         self._slots.facts[:used, kernels.OBJECT] = seen
         if self._rule.once:
             self._slots.facts[:used, kernels.LAST] = state["seen_last"]
@@ -295,7 +300,6 @@ def _slots(room: int, streams: int) -> Slots:
         counts=np.zeros((room, streams), np.int32),
         table=np.full(1 << (2 * room - 1).bit_length(), -1, np.int32),
         changed=np.zeros(room, np.int32),
-        stamp=np.zeros(room, np.int64),
         place=np.zeros(room, np.int32),
     )
 

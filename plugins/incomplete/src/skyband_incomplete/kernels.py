@@ -17,8 +17,8 @@ from numba import njit
 from skyband.arrays import Array, Float64, Int32, Int64
 
 SUM, MIN, MAX = 0, 1, 2
-HEAD, TAIL, USED, LOG_HEAD, LOG_TAIL, REPEATED, CHANGED, EPOCH, INSTANCES = range(9)
-CURSOR = 9
+HEAD, TAIL, USED, LOG_HEAD, LOG_TAIL, REPEATED, CHANGED, INSTANCES = range(8)
+CURSOR = 8
 OBJECT, LAST, NEWEST, IS_CHANGED = range(4)
 FACTS = 4
 
@@ -73,7 +73,6 @@ class Slots(NamedTuple):
     counts: Array
     table: Int32
     changed: Int32
-    stamp: Int64
     place: Int32
 
 
@@ -213,7 +212,7 @@ def _reach(total, fresh, reported, chance, once, most, upper, slack):
     return (total + (room if reported else room * chance)) * slack
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _bounds(counts, fresh, rule, known, reachable):
     """From the values an instance has, float64[streams], those it can come to have."""
     seen = np.int64(0)
@@ -232,7 +231,7 @@ def _bounds(counts, fresh, rule, known, reachable):
         )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _gather(last, first, reports, known, fresh):
     """Add an object's reports of one moment, the newest at `last`. Returns where its report before them is."""
     at = last
@@ -243,7 +242,7 @@ def _gather(last, first, reports, known, fresh):
     return at
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _score(values, kind, weights, divisor):
     if kind == SUM:
         score = 0.0
@@ -389,17 +388,16 @@ def rank(rule, cursor, reports, slots, heap):
 @njit(cache=True, nogil=True)
 def compact(cursor, reports, slots):
     """Let go of the reports older than the oldest live instance of their object, and of the expired. O(reports)."""
-    cursor[EPOCH] += 1
-    epoch = cursor[EPOCH]
     end = 0
     for at in range(cursor[HEAD], cursor[TAIL]):
         slot = reports.slot[at]
-        before = slots.facts[slot, NEWEST] if slots.stamp[slot] == epoch else -1
+        # Where the newest report has moved to is below `at`; where it was, it is not.
+        newest = slots.facts[slot, NEWEST]
+        before = newest if newest < at else -1
         if before < 0 and not reports.alive[at]:
-            if slots.facts[slot, NEWEST] == at:
+            if newest == at:
                 slots.facts[slot, NEWEST] = -1
             continue
-        slots.stamp[slot] = epoch
         slots.facts[slot, NEWEST] = end
         reports.previous[end] = before
         reports.time[end], reports.stream[end] = reports.time[at], reports.stream[at]

@@ -31,8 +31,10 @@ class ObjectStream(Stream):
 
 
 def tiny(streams: int, upper: float) -> Iterator[ObjectStream]:
-    """Every stream of at most TINY_ROWS reports by two objects, of two values, in two streams, at tiny times."""
-    rows = list(product(range(min(2, streams)), (7, 3), (upper / 2, upper)))
+    """Every stream of at most TINY_ROWS of five reports, by two objects in two streams, at tiny times."""
+    other = min(1, streams - 1)
+    half = upper / 2
+    rows = [(0, 7, upper), (other, 7, half), (0, 3, upper), (other, 3, half), (0, 3, half)]
     for length in range(TINY_ROWS + 1):
         for chosen in product(rows, repeat=length):
             for steps in product(TINY_STEPS, repeat=max(0, length - 1)):

@@ -1,0 +1,83 @@
+"""Objects of any type: the int64 a backend knows each by, and back."""
+
+import numpy as np
+import pyarrow as pa
+
+from skyband import frames
+from skyband.arrays import Int64
+from skyband.hashing import hash_column
+from skyband.queries.lane import Rows
+
+_LEAST = 1024
+
+
+def counted(kind: pa.DataType) -> bool:
+    """Whether values of this type are their own ids: whole numbers that fit int64."""
+    return pa.types.is_integer(kind) and kind != pa.uint64()
+
+
+def identify(column: pa.Array) -> tuple[Int64, pa.Array | None]:
+    """int64[n], an id for each value (0 for null), and the values themselves unless they are their own ids.
+
+    Other values than whole numbers are known by their hash, which is the same on every engine.
+    """
+    if counted(column.type):
+        return column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), None
+    return hash_column(column).view(np.int64), frames.decoded(column)
+
+
+class Names:
+    """The values behind the ids of the rows that are still valid. O(log n) a row; memory follows the window."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._kind = kind
+        self._needed = not counted(kind)
+        self._before: int | None = None
+        self._known = self._table(np.empty(0, np.int64), np.empty(0, np.int64), pa.array([], kind))
+        self._new: list[pa.RecordBatch] = []
+        self._rows = 0
+
+    def update(self, times: Int64, rows: Rows) -> None:
+        """Learn the names of rows at these times: columns `object` and, where needed, `name`."""
+        if self._needed:
+            names = rows["name"]
+            names = pa.array(names) if isinstance(names, np.ndarray) else names
+            self._new.append(self._table(times, rows["object"], names.cast(self._kind)))
+            self._rows += len(times)
+            if self._rows > 2 * len(self._known) + _LEAST:
+                self._settle()
+
+    def of(self, ids: Int64) -> pa.Array:
+        """The values known by these ids."""
+        if not self._needed:
+            return pa.array(ids).cast(self._kind)
+        self._settle()
+        known = self._known.column("id").to_numpy()
+        return self._known.column("name").take(pa.array(np.searchsorted(known, ids)))
+
+    def forget(self, before: int) -> None:
+        """Names that no row at `before` or later bears are not needed any more."""
+        self._before = before
+
+    def frame(self) -> pa.RecordBatch:
+        """All that is known, in one form however it came."""
+        self._settle()
+        return self._known
+
+    def load(self, frame: pa.RecordBatch) -> None:
+        """Take over what `frame` gave."""
+        self._known = frame
+
+    def _settle(self) -> None:
+        """One row for each id, by id, with the last time it was seen."""
+        together = frames.concatenated([self._known, *self._new])
+        self._new, self._rows = [], 0
+        ids, times = together.column("id").to_numpy(), together.column("last").to_numpy()
+        _, places = np.unique(ids[::-1], return_index=True)
+        last = len(ids) - 1 - places
+        if self._before is not None:
+            last = last[times[last] >= self._before]
+        self._known = together.take(pa.array(last))
+
+    def _table(self, times: Int64, ids: Int64, names: pa.Array) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pydict({"last": pa.array(times), "id": pa.array(ids), "name": names})

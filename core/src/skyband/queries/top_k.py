@@ -1,0 +1,245 @@
+"""top-k: the best objects of each window, whose values arrive in separate streams."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define
+
+from skyband import frames
+from skyband.arrays import Array, Int64, within
+from skyband.durations import Duration, duration
+from skyband.errors import ConfigError, InputError, Problem, suggest
+from skyband.hashing import hash_column
+from skyband.parameters import checked, integer, number
+from skyband.queries.encoding import at_field, moments
+from skyband.queries.lane import Lane, MomentLane, Rows
+from skyband.queries.names import Names, identify
+from skyband.queries.query import Input, Query, column_name
+from skyband.registry import Binding
+from skyband.roles import ObjectRanker
+from skyband.roles.object_ranker import aggregate_parameter, repeats_parameter
+
+
+def _undictionaried(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _plain(kind: pa.DataType) -> bool:
+    return not (pa.types.is_nested(kind) or pa.types.is_null(kind))
+
+
+def _named(kind: pa.DataType) -> bool:
+    kind = _undictionaried(kind)
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
+
+
+def _numeric(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+
+
+def _check_streams(value: Any) -> str | None:
+    if not isinstance(value, tuple) or not value or not all(isinstance(name, str | int) for name in value):
+        return f"must be the list of the streams' names (got {value!r})"
+    if len({type(name) for name in value}) > 1:
+        return f"mixes text and numbers (got {value!r})"
+    return "names a stream twice" if len(set(value)) < len(value) else None
+
+
+@define(eq=True)
+class TopK(Query):
+    """Ranks objects by the values that several streams report of them, each at its own time.
+
+    Result columns: at, rank (from 1), object, score. Of equal scores the smaller object ranks first where objects are
+    whole numbers, otherwise the one of smaller hash, so that all engines agree. Rows whose object or value is null
+    say nothing: they are left out and counted.
+    """
+
+    kind: ClassVar[str] = "top-k"
+    roles: ClassVar[tuple[str, ...]] = ("object-ranker",)
+    shard_by: ClassVar[str | None] = "key"
+    leaves_out: ClassVar[tuple[str, ...]] = ("null object", "null value")
+
+    object: str = column_name(help="the column that names the object a row is about")
+    stream: str = column_name(help="the column that names the stream a row comes from")
+    value: str = column_name(help="the column of values, from 0 to `upper`")
+    streams: tuple[str | int, ...] = checked(
+        type="list",
+        check=_check_streams,
+        bounds="names as the column `stream` holds them, none twice",
+        help="all streams there are, in the order of the weights",
+        converter=lambda given: tuple(given) if isinstance(given, list) else given,
+    )
+    k: int = integer(at_least=1, help="objects in an answer")
+    window: Duration = duration(help="length of the window")
+    every: Duration = duration(help="how often to answer, aligned to the epoch (or to the first row)")
+    aggregate: Any = aggregate_parameter()
+    upper: float = number(1.0, above=0, help="no value is above this")
+    repeats: str | int = repeats_parameter()
+
+    def __attrs_post_init__(self) -> None:
+        problems = []
+        if self.every.rows != self.rows:
+            unit = "rows" if self.rows else "time"
+            problems.append(Problem("every", f"must be in {unit}, as the window is (got {self.every})"))
+        if isinstance(self.aggregate, tuple) and len(self.aggregate) != len(self.streams):
+            message = f"must hold a weight for each of the {len(self.streams)} streams (got {len(self.aggregate)})"
+            problems.append(Problem("aggregate", message))
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def rows(self) -> bool:
+        return self.window.rows
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return ("object", "stream", "value")
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            Input("object", self.object, "a plain value such as a string or a number", _plain),
+            Input("stream", self.stream, "a string or a whole number", _named),
+            Input("value", self.value, "a number", _numeric),
+        )
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        problems = super().check(schema)
+        kind = _undictionaried(schema.field(self.stream).type) if self.stream in schema.names else None
+        if kind is not None and _named(kind):
+            try:
+                pa.array(self.streams).cast(kind)
+            except pa.ArrowInvalid:
+                problems.append(Problem("streams", f"must be values of the column {self.stream!r}, which is {kind}"))
+        return problems
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        objects, values = batch.column(self.object), batch.column(self.value)
+        masks = {
+            reason: column.is_null().to_numpy(zero_copy_only=False)
+            for reason, column in zip(self.leaves_out, (objects, values), strict=True)
+            if column.null_count
+        }
+        left_out = np.zeros(len(batch), bool)
+        for mask in masks.values():
+            left_out |= mask
+        numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        within(self.value, np.where(left_out, 0.0, numbers), 0.0, self.upper)
+        ids, names = identify(objects)
+        columns = {
+            "object": pa.array(ids),
+            "key": pa.array(hash_column(objects)),
+            "stream": pa.array(self._numbered(batch.column(self.stream), left_out)),
+            "value": pa.array(numbers),
+        }
+        return (columns if names is None else {**columns, "name": names}), masks
+
+    def _numbered(self, names: pa.Array, left_out: Array) -> Array:
+        """int32[n]: each row's stream by its place in `streams`."""
+        names = frames.decoded(names)
+        found = pc.index_in(names, value_set=pa.array(self.streams).cast(names.type))
+        unknown = found.is_null().to_numpy(zero_copy_only=False) & ~left_out
+        if unknown.any():
+            row = int(unknown.argmax())
+            name = names[row].as_py()
+            raise InputError(self.stream, f"{name!r} is not in streams; {suggest(name, map(str, self.streams))}", row)
+        return found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        kind = _undictionaried(schema.field(self.object).type)
+        rest = [pa.field("rank", pa.int64()), pa.field("object", kind), pa.field("score", pa.float64())]
+        return [at_field(self, schema), *rest]
+
+    def given(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        # In time, windows are half open and ranks are asked for one microsecond before the moment of an answer.
+        return {
+            "k": self.k,
+            "window": self.window.length if self.rows else max(1, self.window.length - 1),
+            "streams": len(self.streams),
+            "aggregate": self.aggregate,
+            "upper": self.upper,
+            "repeats": self.repeats,
+            "by": "rows" if self.rows else "time",
+        }
+
+    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
+        return _RankingLane(self, bindings["object-ranker"], answers)
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no object, so the best of all are among the best of each."""
+        ids, _ = identify(answers.column("object").combine_chunks())
+        at = [*self.by, "at"]
+        keyed = answers.append_column("id", pa.array(ids))
+        keyed = keyed.sort_by([*((name, "ascending") for name in at), ("score", "descending"), ("id", "ascending")])
+        ranks = np.arange(len(keyed)) - _group_starts(keyed, at) + 1
+        keyed = keyed.set_column(keyed.column_names.index("rank"), "rank", pa.array(ranks))
+        return keyed.filter(pa.array(ranks <= self.k)).select(answers.column_names)
+
+
+def _group_starts(table: pa.Table, by: list[str]) -> Int64:
+    """int64[n]: for each row of a sorted table, the first row with the same values of the columns `by`."""
+    changed = np.ones(len(table), bool)
+    if len(table):
+        changed[1:] = False
+        for name in by:
+            column = table.column(name).combine_chunks()
+            same = pc.equal(column[1:], column[:-1]).fill_null(False)
+            both_null = pc.and_(column[1:].is_null(), column[:-1].is_null())
+            changed[1:] |= ~pc.or_(same, both_null).to_numpy(zero_copy_only=False)
+    return np.maximum.accumulate(np.where(changed, np.arange(len(table)), 0))
+
+
+class _RankingLane(MomentLane):
+    def __init__(self, query: TopK, ranker: Binding, answers: pa.Schema) -> None:
+        super().__init__(query.every.length, query.window.length, query.rows)
+        self._binding = ranker
+        self._given = query.given("object-ranker")
+        self._schema = answers
+        self._answers: list[tuple[int, Int64, Array]] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._ranker = cast(ObjectRanker, self._binding.create(**self._given))
+        self._names = Names(self._schema.field("object").type)
+
+    def update(self, times: Int64, rows: Rows) -> None:
+        self._ranker.update(times, rows["stream"], rows["object"], rows["value"])
+        self._names.update(times, rows)
+
+    def answer(self, at: int) -> None:
+        self._ranker.advance(at - (self._ranker.by == "time"))
+        self._answers.append((at, *self._ranker.top()))
+
+    def collect(self) -> pa.RecordBatch | None:
+        if not self._answers:
+            return None
+        at, objects, scores = zip(*self._answers, strict=True)
+        self._answers = []
+        sizes = [len(found) for found in objects]
+        ranks = np.concatenate([np.arange(1, size + 1) for size in sizes])
+        columns = [
+            moments(np.repeat(np.array(at, np.int64), sizes), self._schema.field("at").type),
+            pa.array(ranks, pa.int64()),
+            self._names.of(np.concatenate(objects)),
+            pa.array(np.concatenate(scores)),
+        ]
+        self._names.forget(at[-1] - self._horizon)
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def clear(self) -> None:
+        self._begin()
+
+    @property
+    def retained(self) -> int:
+        return len(self._ranker)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        held = {"ranker": self._ranker.snapshot(), "names": frames.to_bytes(self._names.frame())}
+        return {"clock": self.clock()}, {name: np.frombuffer(blob, np.uint8) for name, blob in held.items()}
+
+    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self.set_clock(header["clock"])
+        self._ranker = cast(ObjectRanker, self._binding.restore(arrays["ranker"].tobytes()))
+        self._names.load(frames.from_bytes(arrays["names"]))

@@ -1,0 +1,103 @@
+"""approx: what its chances are, and what follows from them."""
+
+import numpy as np
+import pytest
+import skyband
+from skyband_incomplete.correlation import Appearance, join_sizes
+from skyband_specs.oracles.object_ranker import ObjectOracle
+from skyband_specs.streams.object_ranker import paper
+
+GIVEN = {"k": 5, "window": 200, "streams": 3, "by": "rows"}
+
+
+def feed(ranker, stream, start, stop):
+    rows = slice(start, stop)
+    ranker.update(stream.times[rows], stream.streams[rows], stream.objects[rows], stream.values[rows])
+
+
+def test_with_every_value_certain_to_come_it_is_eaa():
+    stream = paper(1, 1500, 3)
+    approx = skyband.create("object-ranker", "approx", **GIVEN, chance=1)
+    eaa = skyband.create("object-ranker", "eaa", **GIVEN)
+    for start in range(0, 1500, 30):
+        feed(approx, stream, start, start + 30)
+        feed(eaa, stream, start, start + 30)
+        assert [part.tolist() for part in approx.top()] == [part.tolist() for part in eaa.top()]
+        assert len(approx) == len(eaa)
+
+
+def test_with_no_value_ever_to_come_it_keeps_the_plain_skyband():
+    stream = paper(2, 600, 3)
+    approx = skyband.create("object-ranker", "approx", **GIVEN, chance=0, refresh=1)
+    for row in range(600):
+        feed(approx, stream, row, row + 1)
+    # Each row's refresh let go by the scores of that row: what is left is the skyband of what is left.
+    oracle = ObjectOracle({**GIVEN, "k": 600}).feed(stream, 0, 600)
+    every = oracle.instances(600)
+    skyband_set = [
+        instance
+        for instance in every
+        if len({other.object for other in every if other.time > instance.time and other.current > instance.current})
+        < GIVEN["k"]
+    ]
+    assert len(approx) <= len(skyband_set) < len(every) / 2
+
+
+@pytest.mark.parametrize("sketch", ["exact", {"name": "pcsa-ml", "epsilon": 0.05}])
+def test_the_sketch_comes_from_the_registry_and_travels_in_the_snapshot(sketch):
+    stream = paper(3, 1200, 3)
+    approx = skyband.create("object-ranker", "approx", **GIVEN, sketch=sketch)
+    feed(approx, stream, 0, 650)
+    twin = skyband.restore(approx.snapshot())
+    for each in (approx, twin):
+        feed(each, stream, 650, 1200)
+    assert twin.snapshot() == approx.snapshot()
+    eaa = skyband.create("object-ranker", "eaa", **GIVEN)
+    feed(eaa, stream, 0, 1200)
+    assert len(approx) < 0.8 * len(eaa)
+    assert len(set(approx.top()[0].tolist()) & set(eaa.top()[0].tolist())) >= 3
+
+
+def test_join_sizes_are_those_of_sets():
+    rng = np.random.default_rng(1)
+    sets = [set(rng.integers(0, 40, 25).tolist()) for _ in range(4)]
+    parts = [[sets[bit] for bit in range(4) if number >> bit & 1] for number in range(16)]
+    unions = np.array([float(len(set().union(*part))) for part in parts])
+    joins = [float(len(set.intersection(*part))) if part else 0.0 for part in parts]
+    assert join_sizes(unions).tolist() == joins
+
+
+def test_join_sizes_of_estimates_are_in_order():
+    joins = join_sizes(np.array([0.0, 10.0, 12.0, 25.0]))
+    assert joins[3] == 0.0
+    joins = join_sizes(np.array([0.0, 10.0, 12.0, 11.0]))
+    assert joins[3] == 10.0
+
+
+def test_chances_are_shares_of_the_objects_seen():
+    appearance = Appearance(3, "exact")
+    streams = np.array([0, 0, 0, 0, 1, 1, 2], np.int32)
+    appearance.update(np.arange(7), streams, np.array([1, 2, 3, 4, 1, 2, 1]))
+    chances = appearance.chances(0)
+    assert chances[0b001].tolist() == [1.0, 0.5, 0.25]
+    assert chances[0b010].tolist() == [1.0, 1.0, 0.5]
+    assert chances[0b011].tolist() == [1.0, 1.0, 0.5]
+    assert chances[0b111].tolist() == [1.0, 1.0, 1.0]
+    assert appearance.chances(5)[0b100].tolist() == [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "said"),
+    [
+        ({"sketch": "exat"}, "sketch.sketch", "exact"),
+        ({"sketch": {"name": "exact", "epsilon": 1}}, "sketch.epsilon", "unknown"),
+        ({"sketch": 3}, "sketch", "must be a sketch's name"),
+        ({"refresh": 0}, "refresh", "at least 1"),
+        ({"chance": 1.5}, "chance", "at most 1"),
+        ({"streams": 11}, "streams", "at most 10"),
+    ],
+)
+def test_wrong_parameters_are_named(given, field, said):
+    with pytest.raises(skyband.ConfigError, match=said) as caught:
+        skyband.create("object-ranker", "approx", **{**GIVEN, **given})
+    assert [problem.field for problem in caught.value.problems] == [field]
