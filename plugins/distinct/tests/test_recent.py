@@ -62,6 +62,25 @@ def test_it_knows_every_moment_with_fewer_keys_than_its_size(rows, cut):
             assert recent.knows(since)
 
 
+@given(rows, st.integers(1, 50))
+def test_what_it_knows_does_not_depend_on_batches_or_questions(rows, cut):
+    whole, asked = fed(rows), Recent(SIZE)
+    for start in range(0, len(rows), cut):
+        asked.add(*columns(rows[start : start + cut]))
+        asked.knows(0)
+    reloaded = Recent(SIZE)
+    reloaded.load(*whole.entries(), overflowed=whole.overflowed)
+    for since in range(-31, 32):
+        assert whole.knows(since) == asked.knows(since) == reloaded.knows(since)
+
+
+def test_the_oldest_key_seen_again_raises_what_is_known():
+    recent = fed([(time, time) for time in range(SIZE + 1)])
+    assert [recent.knows(since) for since in (1, 2, 3)] == [False, True, True]
+    recent.add(*columns([(50, 1)]))
+    assert [recent.knows(since) for since in (1, 2, 3)] == [False, False, True]
+
+
 @given(rows, rows)
 def test_merging_is_seeing_both(rows, others):
     merged, whole = fed(rows), fed(rows + others)

@@ -25,6 +25,14 @@ def oldest_first(times: Int64, keys: UInt64) -> tuple[Int64, UInt64]:
     return times[order], keys[order]
 
 
+def in_one_order(times: Int64, hashes: UInt64) -> tuple[Int64, UInt64]:
+    """Pairs by time descending, put in the order of their hashes where times are equal."""
+    if not (times[1:] == times[:-1]).any():
+        return times, hashes
+    order = np.lexsort((hashes, ~times))
+    return times[order], hashes[order]
+
+
 @njit(cache=True)
 def last_rows(keys: Any) -> Any:
     """The last row of each distinct key, from the end to the start: int64[distinct]."""

@@ -11,7 +11,7 @@ from skyband.parameters import integer, number
 from skyband.roles import Sketch
 from skyband.roles.sketch import NEVER
 
-from skyband_distinct.batches import oldest_first
+from skyband_distinct.batches import in_one_order, oldest_first
 from skyband_distinct.mixing import salt
 from skyband_distinct.sizes import skyband_size, subsketches
 from skyband_distinct.sweep_kernel import count_since, hash_all, sweep
@@ -134,12 +134,13 @@ class KSkb(Sketch):
 
     def _state(self) -> dict[str, Array]:
         self._settle()
+        skybands = [in_one_order(times, hashes) for times, hashes, _ in self._skybands]
         return {
             "now": np.array([] if self._now is None else [self._now], np.int64),
             "floor": np.array([self._floor], np.int64),
-            "kept": np.array([len(times) for times, _, _ in self._skybands], np.int64),
-            "times": np.concatenate([times for times, _, _ in self._skybands]),
-            "hashes": np.concatenate([hashes for _, hashes, _ in self._skybands]),
+            "kept": np.array([len(times) for times, _ in skybands], np.int64),
+            "times": np.concatenate([times for times, _ in skybands]),
+            "hashes": np.concatenate([hashes for _, hashes in skybands]),
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:

@@ -9,8 +9,6 @@ from skyband.roles.sketch import NEVER
 
 from skyband_distinct.likelihood import LEVELS
 
-_HEADROOM = 4
-
 
 @define(eq=False)
 class StampTable:
@@ -20,8 +18,10 @@ class StampTable:
     stamps: Int64 = field(init=False)
     """int64[levels, arrays], NEVER in cells that no key has reached."""
 
+    _room: Int64 = field(init=False)
+
     def __attrs_post_init__(self) -> None:
-        self.stamps = np.empty((0, self.arrays), np.int64)
+        self._allocate(0)
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.stamps != NEVER))
@@ -30,7 +30,7 @@ class StampTable:
         """Run kernel(stamps, start) -> the first row not done for want of levels, until all rows are done."""
         row = 0
         while (row := kernel(self.stamps, row)) < rows:
-            self._grow(min(len(self.stamps) + _HEADROOM, LEVELS))
+            self._grow(len(self.stamps) + 1)
 
     def merge(self, other: "StampTable") -> None:
         """Become the table of both streams."""
@@ -62,13 +62,21 @@ class StampTable:
         filled = bits.view(bool).reshape(levels, self.arrays)
         planes = np.zeros((int(np.count_nonzero(filled)), 8), np.uint8)
         planes[:, :width] = state["ages"].reshape(width, len(planes)).T
-        self.stamps = np.full((levels, self.arrays), NEVER, np.int64)
+        if levels:
+            self._grow(levels)
         self.stamps[filled] = (_word(now) - planes.reshape(-1).view("<u8")).view(np.int64)
 
     def _grow(self, levels: int) -> None:
-        grown = np.full((levels, self.arrays), NEVER, np.int64)
-        grown[: len(self.stamps)] = self.stamps
-        self.stamps = grown
+        if not len(self._room):
+            self._allocate(LEVELS)
+        used = len(self.stamps)
+        self.stamps = self._room[:levels]
+        self.stamps[used:] = NEVER
+
+    def _allocate(self, levels: int) -> None:
+        # Levels take up memory only from when they are first written: growing into them copies nothing.
+        self._room = np.empty((levels, self.arrays), np.int64)
+        self.stamps = self._room[:0]
 
 
 def _word(time: int) -> np.uint64:

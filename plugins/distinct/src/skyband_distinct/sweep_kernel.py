@@ -26,7 +26,7 @@ def sweep(times: Any, hashes: Any, kept_times: Any, kept_hashes: Any, k: int, si
     """The k-skyband of new pairs and of an earlier k-skyband, without what is older than `since`.
 
     times: int64[n] ascending, with hashes: uint64[n]; kept_times: int64[m] descending, with kept_hashes: uint64[m].
-    Returns times (descending), hashes (ascending among equal times) and limits. A pair is kept iff fewer than k
+    Returns times (descending), hashes (in any order among equal times) and limits. A pair is kept iff fewer than k
     other hashes at least as young are smaller; of equal hashes only the youngest counts. limits[i] is the kth
     smallest hash among those with a time >= times[i], 2^64 - 1 where there are fewer than k. O(n + m) expected.
     """
@@ -87,8 +87,6 @@ def _close_run(hashes: Any, limits: Any, run: int, count: int, limit: np.uint64)
         if hashes[entry] <= limit:
             hashes[end] = hashes[entry]
             end += 1
-    if end - run > 1:
-        hashes[run:end] = np.sort(hashes[run:end])
     limits[run:end] = limit
     return end
 
