@@ -65,3 +65,21 @@ def room(found: Found, count: int, more: int) -> Found:
 def first_of(found: Found, count: int) -> Found:
     """The first `count` matches."""
     return found[0][:count].copy(), found[1][:count].copy(), found[2][:count].copy()
+
+
+def sort_each(cuts: Int64, values: Float64, probabilities: Float64) -> tuple[Float64, Float64]:
+    """Copies of the samples, those of each tuple ascending by (value, probability); by insertion, for few of them."""
+    v, p = values.copy(), probabilities.copy()
+    _sort_each(np.array(cuts), v, p)
+    return v, p
+
+
+@njit(cache=True, nogil=True)
+def _sort_each(cuts: Int64, v: Float64, p: Float64) -> None:
+    for t in range(len(cuts) - 1):
+        for i in range(cuts[t] + 1, cuts[t + 1]):
+            value, share, at = v[i], p[i], i
+            while at > cuts[t] and (v[at - 1] > value or (v[at - 1] == value and p[at - 1] > share)):
+                v[at], p[at] = v[at - 1], p[at - 1]
+                at -= 1
+            v[at], p[at] = value, share

@@ -9,7 +9,7 @@ from skyband.arrays import Float64
 
 from skyband_specs.stream import Stream
 
-ROWS = 160
+ROWS = 120
 TINY_ROWS = 4
 TINY = (0.5, 1.0, 0.0, 0.25)
 NOISES = ("uniform", "normal", "exponential")
