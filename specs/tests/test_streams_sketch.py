@@ -15,7 +15,7 @@ def test_the_oracle_on_a_stream_done_by_hand():
 
 def test_tiny_streams_are_all_there_is():
     rows = sorted((stream.times.tolist(), stream.keys.tolist()) for stream in tiny(ordered=False))
-    assert len(rows) == sum(6**length for length in range(4))
+    assert len(rows) == sum(6**length for length in range(5))
     assert all(before != after for before, after in itertools.pairwise(rows))
     assert all((np.diff(stream.times) >= 0).all() for stream in tiny(ordered=True))
 

@@ -10,7 +10,7 @@ from skyband.arrays import Int64, UInt64
 from skyband_specs.stream import Stream
 
 TINY_TIMES = (1, 2, 3)
-TINY_ROWS = 3
+TINY_ROWS = 4
 ROWS = 400
 
 
