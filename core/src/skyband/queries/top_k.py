@@ -198,6 +198,7 @@ class _RankingLane(MomentLane):
         self._given = query.given("object-ranker")
         self._schema = answers
         self._answers: list[tuple[int, Int64, Array]] = []
+        self._written: list[pa.RecordBatch] = []
         self._begin()
 
     def _begin(self) -> None:
@@ -213,8 +214,14 @@ class _RankingLane(MomentLane):
         self._answers.append((at, *self._ranker.top()))
 
     def collect(self) -> pa.RecordBatch | None:
+        self._write()
+        written, self._written = self._written, []
+        return pa.concat_batches(written) if written else None
+
+    def _write(self) -> None:
+        """The answers so far as rows, while the names they need are known."""
         if not self._answers:
-            return None
+            return
         at, objects, scores = zip(*self._answers, strict=True)
         self._answers = []
         sizes = [len(found) for found in objects]
@@ -226,9 +233,10 @@ class _RankingLane(MomentLane):
             pa.array(np.concatenate(scores)),
         ]
         self._names.forget(at[-1] - self._horizon)
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        self._written.append(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
     def clear(self) -> None:
+        self._write()
         self._begin()
 
     @property
