@@ -50,9 +50,9 @@ trigger = "available-now"                # stop when every file is read
 def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) -> None:
     """Make a web log, count its distinct clients with a streaming job on Spark, and show the answers."""
     if engine == "spark":
-        from skyband.engines.java import require_java
+        from skyband.job.spark_session import require_spark
 
-        require_java()  # before anything is made
+        require_spark()  # before anything is made
     home = _fresh(folder)
     from skyband.cli.weblog import FILES, make_weblog
     from skyband.job import read_job

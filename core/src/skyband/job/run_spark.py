@@ -1,31 +1,20 @@
 """Runs a job on Spark, in batch or as a stream, and watches it."""
 
-import os
-import re
 import signal
-import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from skyband import spark
-from skyband.engines.java import require_java
-from skyband.errors import ConfigError, EngineError, SkybandError
 from skyband.job.model import AVAILABLE_NOW, Job, option_text
 from skyband.job.output import Console, check_free
 from skyband.job.progress import Progress, Totals
+from skyband.job.spark_session import plain_errors, require_spark, spark_session
 
 _POLL = 0.3
-_OURS = re.compile(r"skyband\.errors\.\w+: (.+?)(?=\n\s*\n|\n\s*(?:at |\tat |During handling|Traceback)|\Z)", re.DOTALL)
-_DEFAULTS = {
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # others read Spark's own INT96 as nanoseconds
-}
 
 
 def run(job: Job, progress: Progress) -> Totals:
@@ -34,58 +23,11 @@ def run(job: Job, progress: Progress) -> Totals:
     Ctrl-C (and SIGTERM) stop a stream; its checkpoint goes on where the last micro-batch ended. Raises EngineError
     where Java is missing or Spark fails, ConfigError where the job does not fit its source or sink.
     """
+    require_spark()
     check_free(job, "spark")
-    with _plain_errors(), _session(job, progress) as session:
+    with plain_errors(), spark_session(job, progress) as session:
         source = _source(session, job)
         return _stream(job, source, progress) if job.source.stream else _batch(job, session, source, progress)
-
-
-@contextmanager
-def _session(job: Job, progress: Progress) -> Iterator[Any]:
-    """The active session, or one of our own whose log goes to a file that is kept where the run fails."""
-    require_java()
-    from pyspark.sql import SparkSession
-
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        yield active
-        return
-    progress.waiting("starting Spark")
-    shards = spark.shard_count(job.query, job.shards)
-    settings = {**_DEFAULTS, "spark.sql.shuffle.partitions": str(shards), **job.spark}
-    log = tempfile.NamedTemporaryFile(prefix="skyband-spark-", suffix=".log", delete=False)  # noqa: SIM115 - outlives this
-    try:
-        with _output_to(log):
-            session = spark.session(job.name, **settings)
-        progress.ready()
-        try:
-            yield session
-        finally:
-            session.stop()
-    except (ConfigError, KeyboardInterrupt):
-        Path(log.name).unlink()
-        raise
-    except BaseException:
-        progress.note(f"Spark's log: {log.name}")
-        raise
-    Path(log.name).unlink()
-
-
-@contextmanager
-def _output_to(log: Any) -> Iterator[None]:
-    """What is started meanwhile (Java, and the workers it starts) writes to `log` for as long as it runs."""
-    sys.stderr.flush()
-    sys.stdout.flush()
-    kept = os.dup(1), os.dup(2)
-    os.dup2(log.fileno(), 1)
-    os.dup2(log.fileno(), 2)
-    try:
-        yield
-    finally:
-        for number, held in enumerate(kept, 1):
-            os.dup2(held, number)
-            os.close(held)
-        log.close()
 
 
 def _source(session: Any, job: Job) -> Any:
@@ -239,27 +181,3 @@ def _watched(session: Any, progress: Progress) -> Iterator[None]:
     finally:
         done.set()
         watcher.join()
-
-
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Spark's exceptions in one sentence: our own where a worker raised it, else the first line of Spark's."""
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except SkybandError:
-        raise
-    except PySparkException as error:
-        raise EngineError(_sentence(str(error))) from error
-    except Exception as error:
-        if type(error).__module__.startswith("py4j"):
-            raise EngineError(_sentence(str(error))) from error
-        raise
-
-
-def _sentence(text: str) -> str:
-    ours = _OURS.findall(text)
-    if ours:
-        return " ".join(ours[-1].split())
-    return f"Spark: {text.strip().splitlines()[0] if text.strip() else 'failed without saying why'}"
