@@ -2,7 +2,7 @@
 
 from skyband import BackendInfo, hookimpl
 
-_PAPER = "Zhang, Lin, Zhang et al. 2010, Counting distinct objects over sliding windows"
+_PAPER = "Zhang, Zhang, Cheema and Lin 2010, Counting distinct objects over sliding windows"
 
 
 @hookimpl
