@@ -1,0 +1,315 @@
+"""Uncertain windows and joins against their paper: figures 4 to 15 of Dallachiesa et al. (KAIS 2015) as tables.
+
+    python tests/bench/uncertain.py windows | cdf | accuracy | memory | sum | join [--pictures DIR]
+
+windows   time an arrival by backend and size; rf1 recomputes everything, as the paper does (figure 5 is its C++)
+cdf       the whole distribution of n tuples beside scipy and, where it is installed, fast_poibin
+accuracy  RMSE and largest error of the approximations (figure 4), F1 of the join they lead to (figure 6, eq. 30)
+memory    tuples kept beyond `size` by deviation and alpha (figures 10, 11), and what beta saves of them (figure 12)
+sum       change of the sum against a window of the last `size` tuples (figure 9), its two readings side by side
+join      time a tuple by matcher, over sizes, samples and data sets (figures 13 to 15), at a selectivity of 0.05 %
+
+`sum` and `join` perturb the series of ucr17_train.parquet, in the folder named by SKYBAND_DATA, as section 7.1 does;
+without it, a random walk. Times are those of this thread, the median of three runs.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import skyband
+from skyband.engines import local
+from skyband.queries import make_query
+from skyband.report import table
+from skyband_specs.streams.matcher import MatcherStream, perturbed
+from skyband_specs.streams.window import existences
+from skyband_uncertain.poisson_binomial import cdf
+
+WINDOWS = ("exact", "rf1", "poisson", "normal", "refined-normal")
+MATCHERS = ("nested-loop", "index-match", "sort-match", "block")
+SELECTIVITY = 0.0005
+ROWS = 2000
+Rows = list[list[Any]]
+Tables = dict[str, tuple[list[str], Rows]]
+
+
+def seconds(call: Callable[[], Any], runs: int = 3) -> float:
+    """The median time of a call, after one to warm up."""
+    call()
+    taken = []
+    for _ in range(runs):
+        started = time.thread_time()
+        call()
+        taken.append(time.thread_time() - started)
+    return sorted(taken)[runs // 2]
+
+
+def windows() -> Tables:
+    """Microseconds an arrival."""
+    rows: Rows = []
+    for size in (100, 500, 1000, 10_000):
+        p = existences(1, 4 * size + 40_000, 0.1)
+        times = []
+        for name in WINDOWS:
+            window = skyband.create("window", name, size=size, alpha=0.95)
+            if name == "rf1" and size > 1000:
+                times.append(None)
+                continue
+            # rf1 would take minutes to fill; what it then keeps is the same.
+            filled = p[: 2 * size]
+            full = skyband.create("window", "exact", size=size, alpha=0.95)
+            full.append(filled)
+            window.append(filled[full.start :])
+            more = p[2 * size :][: 200 if name == "rf1" else None]
+            times.append(seconds(lambda window=window, more=more: window.append(more)) / len(more) * 1e6)
+        ratio = None if times[1] is None else times[1] / times[0]
+        rows.append([size, *times, ratio])
+    return {"microseconds an arrival": (["size", *WINDOWS, "rf1 / exact"], rows)}
+
+
+def distribution() -> Tables:
+    """Milliseconds for the whole distribution."""
+    from scipy.stats import poisson_binom
+
+    try:
+        from fast_poibin import PoiBin
+    except ImportError:
+        PoiBin = None
+    rows: Rows = []
+    for count in (100, 1000, 10_000):
+        p, counts = existences(2, count, 0.1), np.arange(count + 1)
+        ours = cdf(p)
+        line: list[Any] = [count, seconds(lambda p=p: cdf(p)) * 1e3, None, None, None, None]
+        if count <= 1000:
+            line[2] = seconds(lambda p=p, counts=counts: poisson_binom.cdf(counts, p), 1) * 1e3
+            line[3] = f"{np.abs(ours - poisson_binom.cdf(counts, p)).max():.0e}"
+        if PoiBin is not None:
+            line[4] = seconds(lambda p=p: PoiBin(p.tolist()).cdf) * 1e3
+            line[5] = f"{np.abs(ours - PoiBin(p.tolist()).cdf).max():.0e}"
+        rows.append(line)
+    headers = ["tuples", "skyband", "scipy", "largest difference", "fast_poibin", "largest difference"]
+    return {"milliseconds for the whole distribution function": (headers, rows)}
+
+
+def accuracy() -> Tables:
+    """Errors of the approximations, and what they do to a join."""
+    errors: Rows = []
+    for size in (10, 50, 100, 500, 1000):
+        p = existences(3, size, 0.1, "normal")
+        exact = cdf(p)[:-1]
+        line: list[Any] = [size]
+        for name in WINDOWS[2:]:
+            wrong = exact - [_below(name, p, count + 1) for count in range(size)]
+            line += [float(np.sqrt(np.mean(wrong**2))), float(np.abs(wrong).max())]
+        errors.append(line)
+    headers = ["tuples", *(f"{name} {what}" for name in WINDOWS[2:] for what in ("RMSE", "largest"))]
+    scores: Rows = []
+    for size in (20, 50, 100, 500):
+        data, epsilon = _two_sides(5 * size + 500), 0.35
+        right = _joined(data, size, epsilon, "exact")
+        scores.append([size, len(right), *(_f1(right, _joined(data, size, epsilon, name)) for name in WINDOWS[2:])])
+    return {
+        "errors of the distribution function (figure 4)": (headers, errors),
+        "F1 of the join (figure 6)": (["size", "matches", *WINDOWS[2:]], scores),
+    }
+
+
+def _below(name: str, p: Any, size: int) -> float:
+    """The backend's own P(fewer than size of p exist), without its guard, by asking for one more tuple."""
+    from skyband_uncertain.moments_kernels import fewer_than, sums_of
+
+    kind = WINDOWS[2:].index(name)
+    return float(fewer_than(kind, size, sums_of(p, 2.0**45), 2.0**45))
+
+
+def _two_sides(rows: int, dataset: str = "Coffee") -> pa.Table:
+    stream = perturbed(_series(dataset, rows), 4)
+    sides = np.random.default_rng(5).integers(0, 2, rows)
+    columns = {"values": list(stream.values), "probabilities": list(stream.probabilities)}
+    return pa.table({"row": np.arange(rows), "side": sides, **columns})
+
+
+def _joined(data: pa.Table, size: int, epsilon: float, window: str) -> dict[tuple[int, int], float]:
+    columns = {"time": "row", "id": "row", "side": "side", "values": "values", "probabilities": "probabilities"}
+    asked = make_query({"kind": "uncertain-join", **columns, "size": size, "epsilon": epsilon, "beta": 0.3})
+    found = local.apply(data, asked, {"window": window}).to_pydict()
+    return dict(zip(zip(found["left"], found["right"], strict=True), found["probability"], strict=True))
+
+
+def _f1(right: dict[Any, float], got: dict[Any, float]) -> float:
+    """Eq. 30: each match counts less by how far its probability is off."""
+    weight = sum(1 - abs(right[pair] - got[pair]) for pair in right.keys() & got.keys())
+    precision, recall = weight / max(len(got), 1), weight / max(len(right), 1)
+    return 2 * precision * recall / (precision + recall) if weight else 0.0
+
+
+def memory() -> Tables:
+    """Overhead by deviation and size, by alpha, and with beta."""
+    sizes = (100, 200, 500, 1000)
+    by_deviation: Rows = []
+    for deviation, printed in ((0.025, 6.12), (0.05, None), (0.1, None), (0.15, None), (0.2, None), (0.25, 82.97)):
+        kept = [_kept(size, deviation, 0.95) / size * 100 - 100 for size in sizes]
+        by_deviation.append([deviation, printed, *kept])
+    by_alpha: Rows = []
+    for deviation in (0.05, 0.1, 0.15, 0.2):
+        kept = [_kept(500, deviation, alpha) for alpha in (0.5, 0.8, 0.95, 0.98, 0.999)]
+        by_alpha.append([deviation, *kept, 100 * kept[3] / kept[0] - 100])
+    by_beta: Rows = []
+    for alpha in (0.5, 0.8, 0.95, 0.99, 1 - 1e-6, 1 - 1e-12):
+        without = _kept(500, 0.1, alpha)
+        by_beta.append([f"{alpha:.12g}", *(_kept(500, 0.1, alpha, beta) / without for beta in (0.1, 0.5, 0.9))])
+    return {
+        "overhead in percent (figure 10)": (["deviation", "paper", *(f"size {size}" for size in sizes)], by_deviation),
+        "tuples kept, size 500 (figure 11; paper: 4.83 % from .5 to .98)": (
+            ["deviation", "alpha .5", ".8", ".95", ".98", ".999", ".5 to .98, %"],
+            by_alpha,
+        ),
+        "tuples kept with beta over without (figure 12)": (["alpha", "beta .1", ".5", ".9"], by_beta),
+    }
+
+
+def _kept(size: int, deviation: float, alpha: float, beta: float | None = None) -> float:
+    p = existences(6, 20 * size, deviation)
+    starts = skyband.create("window", "exact", size=size, alpha=alpha, beta=beta).append(p)
+    return float((np.arange(len(p)) + 1 - starts)[4 * size :].mean())
+
+
+def sums() -> Tables:
+    """Mean absolute change against the plain window, in percent: of the paper's sum, and of the expectation."""
+    rows: Rows = []
+    stream = perturbed(_series("Coffee", ROWS), 7)
+    columns = {"values": list(stream.values), "probabilities": list(stream.probabilities)}
+    data = pa.table({"row": np.arange(ROWS), **columns})
+    averages = np.array([np.average(v, weights=p) for v, p in zip(stream.values, stream.probabilities, strict=True)])
+    for size in (200, 400, 600, 800, 1000):
+        plain = np.convolve(averages, np.ones(size), "valid")
+        line: list[Any] = [size]
+        for alpha in (0.5, 0.8, 0.95):
+            keys = {"time": "row", "values": "values", "probabilities": "probabilities"}
+            got = local.apply(data, make_query({"kind": "uncertain-sum", **keys, "size": size, "alpha": alpha}))
+            line.append(float(np.mean(np.abs(np.asarray(got["sum"])[size - 1 :] - plain) / np.abs(plain))) * 100)
+        line.append(float(np.mean(np.abs(np.asarray(got["expected"])[size - 1 :] - plain) / np.abs(plain))) * 100)
+        rows.append(line)
+    headers = ["size", "sum, alpha .5", "alpha .8", "alpha .95", "expected"]
+    return {"change of the sum in percent, Coffee (figure 9)": (headers, rows)}
+
+
+def join() -> Tables:
+    """Microseconds a probe."""
+    headers = [*MATCHERS, "nested-loop / sort-match", "nested-loop / block", "epsilon", "selectivity, %"]
+    return {
+        "by size, 10 samples, Coffee (figure 13)": (
+            ["size", *headers],
+            [[size, *_probed("Coffee", size, 10)] for size in (100, 250, 500, 1000)],
+        ),
+        "by samples, size 500, Coffee (figure 14)": (
+            ["samples", *headers],
+            [[samples, *_probed("Coffee", 500, samples)] for samples in (2, 5, 10, 20, 30)],
+        ),
+        "by data set, size 500, 10 samples (figure 15)": (
+            ["data set", *headers],
+            [[name, *_probed(name, 500, 10)] for name in _datasets()],
+        ),
+    }
+
+
+def _probed(dataset: str, size: int, samples: int) -> list[Any]:
+    held, probes = (
+        perturbed(_series(dataset, rows, seed), seed, samples=samples) for rows, seed in ((2 * size, 8), (500, 9))
+    )
+    window = skyband.create("window", size=size, alpha=0.95, beta=0.5)
+    start = int(window.append([min(1.0, float(p.sum())) for p in held.probabilities])[-1])
+    kept = MatcherStream(held.values[start:], held.probabilities[start:])
+    low, high = 0.0, 8.0
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _selected("block", kept, probes, middle)[0] > SELECTIVITY else (middle, high)
+    found = [_selected(name, kept, probes, high) for name in MATCHERS]
+    times = [taken * 1e6 for _, taken in found]
+    return [*times, times[0] / times[2], times[0] / times[3], high, found[0][0] * 100]
+
+
+def _selected(name: str, held: MatcherStream, probes: MatcherStream, epsilon: float) -> tuple[float, float]:
+    """The share of pairs that match, and the time a probe."""
+    matcher = skyband.create("matcher", name, epsilon=epsilon, beta=0.5)
+    matcher.append(*held.flat(0, len(held)))
+    given = probes.flat(0, len(probes))
+    share = len(matcher.match_all(*given)[0]) / len(held) / len(probes)
+    return share, seconds(lambda: matcher.match_all(*given)) / len(probes)
+
+
+def _file() -> Path | None:
+    folder = os.environ.get("SKYBAND_DATA")
+    return Path(folder) / "ucr17_train.parquet" if folder else None
+
+
+def _datasets() -> list[str]:
+    path = _file()
+    return pc.unique(pq.read_table(path, columns=["dataset"])["dataset"]).to_pylist() if path else ["random walk"]
+
+
+def _series(dataset: str, rows: int, seed: int = 0) -> Any:
+    """`rows` values of a data set: its series in random order, end to end."""
+    rng, path = np.random.default_rng(seed), _file()
+    if path is None:
+        walk = rng.normal(0, 1, rows).cumsum()
+        return (walk - walk.mean()) / walk.std()
+    held = pq.read_table(path, filters=[("dataset", "=", dataset)])["values"].to_pylist()
+    return np.resize(np.concatenate([held[place] for place in rng.permutation(len(held))]), rows)
+
+
+def draw(name: str, tables: Tables, folder: Path) -> None:
+    """One picture a table: its first column along, a line for each other column of numbers."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, (title, (headers, rows)) in enumerate(tables.items()):
+        figure, axes = pyplot.subplots(figsize=(8, 5))
+        for place, header in enumerate(headers[1:], 1):
+            values = [row[place] for row in rows]
+            if all(value is None or isinstance(value, int | float) for value in values):
+                axes.plot(
+                    [str(row[0]) for row in rows], [np.nan if v is None else v for v in values], "o-", label=header
+                )
+        axes.set(title=title, xlabel=headers[0], yscale="log")
+        axes.tick_params(axis="x", rotation=45 if len(rows) > 8 else 0)
+        axes.legend(fontsize="small")
+        figure.savefig(folder / f"{name}-{number + 1}.png", bbox_inches="tight")
+        pyplot.close(figure)
+
+
+PARTS = {
+    "windows": windows, "cdf": distribution, "accuracy": accuracy, "memory": memory, "sum": sums, "join": join
+}  # fmt: skip
+
+
+def main() -> int:
+    """Run the parts asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=list(PARTS), help="what to measure (all)")
+    parser.add_argument("--pictures", type=Path, help="a folder to draw the tables in")
+    given = parser.parse_args()
+    for name in given.parts or PARTS:
+        measured = PARTS[name]()
+        for title, (headers, rows) in measured.items():
+            sys.stdout.write(f"\n{title}\n\n")
+            table(headers, [[round(v, 4) if isinstance(v, float) else v for v in row] for row in rows])
+            sys.stdout.flush()
+        if given.pictures:
+            draw(name, measured, given.pictures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
