@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import Float64, Int8, Int64, column, offsets_of
+from skyband.arrays import Float64, Int8, Int64, column, never_back, offsets_of
 from skyband.errors import InputError, suggest
 from skyband.parameters import checked, integer
 from skyband.roles.clock import Clocked
@@ -59,16 +59,62 @@ class PairRanker(Clocked):
         time. Raises InputError, the ranker unchanged, on unequal lengths, offsets that do not fit, times that go
         back, or a side other than the two.
         """
+        rows = self._checked(times, offsets, tokens, sides)
+        if len(rows[0]):
+            self._update(*rows)
+            self._seen += len(rows[0])
+            self._now = self._reached(rows[0])
+
+    def answers(
+        self,
+        times: npt.ArrayLike,
+        offsets: npt.ArrayLike,
+        tokens: npt.ArrayLike,
+        moments: npt.ArrayLike,
+        sides: npt.ArrayLike | None = None,
+    ) -> tuple[Int64, Int64, Int64, Float64]:
+        """As `update`, with the answer at each of the `moments` (int64[q], ascending) passed on the way.
+
+        Answer i, as `top` gives it when `now` is moments[i], is left[cuts[i]:cuts[i + 1]], right and similarity there:
+        (cuts int64[q + 1], left int64[m], right int64[m], similarity float64[m]). `now` is moved to the last time or
+        moment. Raises InputError as `update` and `advance`.
+        """
+        rows = self._checked(times, offsets, tokens, sides)
+        marks: Int64 = column("moments", moments, np.int64)
+        never_back("moments", marks, self._now)
+        stops = np.searchsorted(rows[0], marks, side="left" if self.by == "rows" else "right").astype(np.int64)
+        return self._answers(*rows, marks, stops)
+
+    def _checked(
+        self, times: npt.ArrayLike, offsets: npt.ArrayLike, tokens: npt.ArrayLike, sides: npt.ArrayLike | None
+    ) -> tuple[Int64, Int64, Int64, Int8]:
         moments: Int64 = column("times", times, np.int64)
         words: Int64 = column("tokens", tokens, np.int64)
         cuts: Int64 = column("offsets", offsets, np.int64, len(moments) + 1)
         offsets_of("offsets", cuts, len(words))
         origin = self._check_sides(sides, len(moments))
         self._check_times(moments)
-        if len(moments):
-            self._update(moments, cuts, words, origin)
-            self._seen += len(moments)
-            self._now = self._reached(moments)
+        return moments, cuts, words, origin
+
+    def _answers(
+        self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, moments: Int64, stops: Int64
+    ) -> tuple[Int64, Int64, Int64, Float64]:
+        """`answers`; before moments[i] come the rows up to stops[i]. A backend may do it in one compiled loop."""
+        found = []
+        start = 0
+        for moment, stop in zip([*moments.tolist(), None], [*stops.tolist(), len(times)], strict=True):
+            if stop > start:
+                cuts = offsets[start : stop + 1]
+                self._update(times[start:stop], cuts - cuts[0], tokens[cuts[0] : cuts[-1]], sides[start:stop])
+                self._seen += stop - start
+                self._now = self._reached(times[start:stop])
+                start = stop
+            if moment is not None:
+                self.advance(moment)
+                found.append(self.top())
+        bounds = np.cumsum([0, *(len(answer[0]) for answer in found)], dtype=np.int64)
+        left, right = (np.concatenate([np.empty(0, np.int64), *(answer[i] for answer in found)]) for i in (0, 1))
+        return bounds, left, right, np.concatenate([np.empty(0), *(answer[2] for answer in found)])
 
     def _check_sides(self, sides: npt.ArrayLike | None, length: int) -> Int8:
         if sides is None:

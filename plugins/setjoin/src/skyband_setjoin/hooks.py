@@ -4,6 +4,11 @@ from skyband import BackendInfo, hookimpl
 
 _PAPER = "SWOOP: Top-k Similarity Joins over Set Streams (arXiv 1711.02476)"
 
+_LACKS = {
+    "merge": "pairs across two rankers have never met",
+    "out-of-order": "a pair ends with its older set, which has to be known first",
+}
+
 
 @hookimpl
 def skyband_backends() -> list[BackendInfo]:
@@ -16,6 +21,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="compares each set with the whole window and keeps every pair",
             guarantee="exact",
             reference=f"{_PAPER}, section 3",
+            lacks=_LACKS,
         ),
         BackendInfo(
             role="pair-ranker",
@@ -24,6 +30,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="compares each set with the whole window, recomputes the skyband of pairs for each",
             guarantee="exact",
             reference=f"Shen et al., ICDE 2014, as compared with in {_PAPER}, section 7",
+            lacks=_LACKS,
         ),
         BackendInfo(
             role="pair-ranker",
@@ -32,5 +39,6 @@ def skyband_backends() -> list[BackendInfo]:
             summary="inverted lists cropped by two bounds, and a minimal stock of pairs",
             guarantee="exact",
             reference=f"{_PAPER}, sections 5 and 6",
+            lacks=_LACKS,
         ),
     ]

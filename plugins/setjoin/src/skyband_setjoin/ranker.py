@@ -43,10 +43,7 @@ class StockRanker(PairRanker):
 
     def top(self) -> tuple[Int64, Int64, Float64]:
         """The k most similar pairs at `now`; O(k) after the pairs found since the last answer are merged in."""
-        if self._now is None:
-            best = self._stock.topk(0)
-        else:
-            best = self._answer(self._horizon(self._now))
+        best = self._answer(FOREVER_AGO if self._now is None else self._horizon(self._now))
         return best["tie"].copy(), best["key"].copy(), best["score"].copy()
 
     def _answer(self, horizon: int) -> Array:

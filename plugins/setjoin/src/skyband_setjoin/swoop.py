@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, field
 from skyband import sweep
-from skyband.arrays import Array, Int8, Int64
+from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.parameters import choice
 
 from skyband_setjoin import index as lists
@@ -57,6 +57,18 @@ class Swoop(StockRanker):
         held = (self._sets, self._index, self._stock.band, self._older, self._met)
         taken: Any = kernels.take(*held, self._rule, self._own, times, offsets, tokens, sides)
         self._sets, self._index, self._stock.band, self._older, self._met = taken
+
+    def _answers(
+        self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, moments: Int64, stops: Int64
+    ) -> tuple[Int64, Int64, Int64, Float64]:
+        held = (self._sets, self._index, self._stock.band, self._older, self._met)
+        rows = (times, offsets, tokens, sides, moments, stops)
+        taken, cuts, best = kernels.answers(*held, self._rule, self._own, self.k, *rows)
+        self._sets, self._index, self._stock.band, self._older, self._met = taken
+        self._seen += len(times)
+        reached = [*moments[-1:].tolist(), *([self._reached(times)] if len(times) else [])]
+        self._now = max(reached, default=self._now)
+        return cuts, best["tie"].copy(), best["key"].copy(), best["score"].copy()
 
     def _advance(self, now: int) -> None:
         kernels.expire(self._sets, self._index, self._horizon(now))

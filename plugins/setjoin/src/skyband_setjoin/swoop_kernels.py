@@ -48,8 +48,7 @@ def take(sets, index, band, older, met, rule, own, times, offsets, tokens, sides
     walk = np.empty(longest, np.int64)
     weights = np.empty(longest, np.int64)
     for row in range(len(times)):
-        now = times[row] + rows
-        horizon = now - length if now >= FOREVER_AGO + length else FOREVER_AGO
+        horizon = _horizon(times[row] + rows, length)
         expire(sets, index, horizon)
         sweep.advance(band, horizon)
         size, signature = window.normalise(tokens[offsets[row] : offsets[row + 1]], scratch)
@@ -77,6 +76,40 @@ def take(sets, index, band, older, met, rule, own, times, offsets, tokens, sides
             sets = window.enlarged(sets, size)
         window.append(sets, times[row], side, scratch, size, signature)
     return window.trim(sets), lists.trim(index), band, older, met
+
+
+@njit(cache=True)
+def answers(sets, index, band, older, met, rule, own, k, times, offsets, tokens, sides, moments, stops):
+    """As `take`, with the top `k` at each moment, before which come the rows up to its stop.
+
+    Returns (sets, index, band, older, met), cuts int64[q + 1] and the answers one after the other as ITEM[m].
+    """
+    length = abs(rule[3])
+    cuts = np.zeros(len(moments) + 1, np.int64)
+    found = np.empty(max(16, len(moments)), band.items.dtype)
+    start = 0
+    for i in range(len(moments) + 1):
+        stop = stops[i] if i < len(moments) else len(times)
+        if stop > start:
+            rows = (times[start:stop], offsets[start : stop + 1], tokens, sides[start:stop])
+            sets, index, band, older, met = take(sets, index, band, older, met, rule, own, *rows)
+            start = stop
+        if i < len(moments):
+            horizon = _horizon(moments[i], length)
+            expire(sets, index, horizon)
+            sweep.advance(band, horizon)
+            band, older = settle(band, older)
+            best = sweep.topk(band, k, horizon)
+            cuts[i + 1] = cuts[i] + len(best)
+            if cuts[i + 1] > len(found):
+                found = np.concatenate((found[: cuts[i]], np.empty(cuts[i] + len(best), found.dtype)))
+            found[cuts[i] : cuts[i + 1]] = best
+    return (sets, index, band, older, met), cuts, found[: cuts[-1]]
+
+
+@njit(cache=True)
+def _horizon(now, length):
+    return now - length if now >= FOREVER_AGO + length else FOREVER_AGO
 
 
 @njit(cache=True)

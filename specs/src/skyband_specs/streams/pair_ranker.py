@@ -64,6 +64,13 @@ def bursts(seed: int, rows: int = ROWS) -> PairStream:
     return _stream(times, rng.integers(0, 2, rows), sets)
 
 
+def steady(rows: int, window: int) -> PairStream:
+    """Sets of one common token and three never seen before or again; about twenty in a window so long."""
+    names = np.arange(3 * rows).reshape(rows, 3) * 2654435761 + 1000
+    sets = [[row % 7, *names[row]] for row in range(rows)]
+    return _stream(np.arange(rows) * max(1, window // 20), np.arange(rows) % 2, sets)
+
+
 def zipf(
     seed: int,
     rows: int,

@@ -1,0 +1,98 @@
+"""How the common checks drive a pair ranker."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from skyband import BackendInfo
+
+from skyband_specs.case import Case
+from skyband_specs.driver import Driver
+from skyband_specs.oracles.pair_ranker import pairs
+from skyband_specs.streams.pair_ranker import PairStream, bursts, steady, tiny
+
+STEADY_ROWS = 8000
+
+
+class PairRankerDriver(Driver):
+    """Feeds (times, offsets, tokens, sides) and asks for the k most similar pairs."""
+
+    role: ClassVar[str] = "pair-ranker"
+
+    def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
+        """Every similarity, one stream and two, both clocks; windows from one set to many, k above the pairs."""
+        return [
+            {"k": 3, "window": 4},
+            {"k": 2, "window": 25, "similarity": "cosine", "sides": 2, "order": "first-seen"},
+            {"k": 10, "window": 40, "similarity": "hamming", "by": "rows"},
+            {"k": 1, "window": 60, "similarity": "overlap", "order": "first-seen"},
+            {"k": 5, "window": 12, "similarity": "dice", "sides": 2, "by": "rows"},
+            {"k": 5000, "window": 1, "by": "rows"},
+            {"k": 5000, "window": 10**6, "similarity": "cosine"},
+        ]
+
+    def tiny(self, case: Case) -> Iterator[PairStream]:
+        """All streams of a few tiny sets."""
+        return tiny(case.parameters.get("sides", 1))
+
+    def seeded(self, case: Case, seed: int) -> PairStream:
+        """Ties everywhere, sets that come again, bursts, silences."""
+        return bursts(seed)
+
+    def steady(self, case: Case) -> PairStream:
+        """Tokens that are never seen again beside some that always are."""
+        return steady(STEADY_ROWS, case.parameters["window"])
+
+    def feed(self, backend: Any, stream: PairStream, start: int, stop: int) -> None:
+        """One update."""
+        backend.update(*rows(backend, stream, start, stop))
+
+    def answers(self, backend: Any, stream: PairStream, stop: int) -> list[Any]:
+        """`now`, the sets seen and the top k."""
+        return [backend.now, backend.seen, *(column.tolist() for column in backend.top())]
+
+    def expected(self, case: Case, stream: PairStream, stop: int) -> list[Any]:
+        """The same by comparing all sets."""
+        if not stop:
+            return [None, 0, [], [], []]
+        now = stop if case.parameters.get("by") == "rows" else int(stream.times[stop - 1])
+        best = pairs(case.parameters, stream, stop, now)[: case.parameters["k"]]
+        columns = ([getattr(pair, name) for pair in best] for name in ("left", "right", "similarity"))
+        return [now, stop, *columns]
+
+    def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
+        """Offsets, sides and times that do not fit, lengths and dtypes that are wrong."""
+        step = int(backend.by == "rows")
+        times = backend.now + step * np.arange(3)
+        good: dict[str, Any] = {"times": times, "offsets": [0, 2, 2, 4], "tokens": np.arange(4)}
+        good["sides"] = np.arange(3) % backend.sides
+
+        def update(**wrong: Any) -> Callable[[], Any]:
+            return lambda: backend.update(**{**good, **wrong})
+
+        calls = [
+            ("offsets as many as times", update(offsets=[0, 2, 4])),
+            ("offsets that do not begin with 0", update(offsets=[1, 2, 2, 4])),
+            ("offsets that end before the tokens", update(offsets=[0, 2, 2, 3])),
+            ("offsets that fall", update(offsets=[0, 3, 2, 4])),
+            ("tokens that are text", update(tokens=np.array(["a", "b", "c", "d"]))),
+            ("a token that is not whole", update(tokens=[1, 2.5, 3, 4])),
+            ("fewer sides than times", update(sides=good["sides"][:2])),
+            ("a side that does not exist", update(sides=[0, 0, backend.sides])),
+            ("a negative side", update(sides=[0, -1, 0])),
+            ("a time before now", update(times=times - 1)),
+            ("a time that goes back within the batch", update(times=times + np.array([0, 2, 1]))),
+            ("times in two dimensions", update(times=times.reshape(3, 1))),
+            ("an advance to before now", lambda: backend.advance(backend.now - 1)),
+            ("a moment before now", lambda: backend.answers(**good, moments=[backend.now - 1])),
+            ("moments that go back", lambda: backend.answers(**good, moments=[backend.now + 5, backend.now + 4])),
+        ]
+        if backend.sides == 2:
+            calls.append(("no sides for two streams", update(sides=None)))
+        return calls
+
+
+def rows(backend: Any, stream: PairStream, start: int, stop: int) -> tuple[Any, ...]:
+    """What to feed: (times, offsets, tokens, sides)."""
+    times = np.arange(start, stop) if backend.by == "rows" else stream.times[start:stop]
+    return times, *stream.flat(start, stop), stream.sides[start:stop] if backend.sides == 2 else None
