@@ -202,7 +202,11 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
 
 def fingerprint(query: Query, bindings: Mapping[str, Binding]) -> dict[str, str]:
     """What must stay the same for a checkpoint to go on: the query's keys and each backend with its parameters."""
-    keys = {f"query.{entry.name}": str(getattr(query, entry.name)) for entry in attrs.fields(type(query)) if entry.init}
+    keys = {
+        f"query.{entry.name}": str(getattr(query, entry.name))
+        for entry in attrs.fields(type(query))
+        if entry.init and entry.name not in query.changeable
+    }
     chosen = {
         f"backends.{role}": json.dumps({"name": binding.info.name, **binding.parameters}, sort_keys=True, default=str)
         for role, binding in bindings.items()

@@ -18,7 +18,8 @@ from attrs import NOTHING, frozen
 from skyband.errors import ConfigError, Problem, suggest
 
 T = TypeVar("T")
-Check = Callable[[Any], str | None]
+Wrong = str | Sequence[Problem] | None
+Check = Callable[[Any], Wrong]
 _KEY = "skyband"
 
 
@@ -92,7 +93,7 @@ def flag(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
 
 
 def checked(default: Any = NOTHING, *, type: str, check: Check, bounds: str = "", help: str, **options: Any) -> Any:
-    """Anything else: `check(value)` returns what is wrong with it, or None."""
+    """Anything else: `check(value)` returns what is wrong with it, a list of problems where it has parts, or None."""
     return _field(default, type, check, bounds, help, options)
 
 
@@ -110,9 +111,7 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
             if field.default is NOTHING:
                 problems.append(Problem(name, f"is required: {_parameter(field).help or 'it has no default'}"))
             continue
-        wrong = _wrong_if_given(field, values[name])
-        if wrong:
-            problems.append(Problem(name, wrong))
+        problems += _as_problems(name, _wrong_if_given(field, values[name]))
     if problems:
         raise ConfigError(*problems)
     try:
@@ -134,7 +133,7 @@ def _parameter(field: "attrs.Attribute[Any]") -> Parameter:
     return Parameter(field.name, spec.type, default, spec.bounds, spec.help)
 
 
-def _wrong_if_given(field: "attrs.Attribute[Any]", value: Any) -> str | None:
+def _wrong_if_given(field: "attrs.Attribute[Any]", value: Any) -> Wrong:
     convert: Any = field.converter
     try:
         return _wrong(field, convert(value) if convert else value)
@@ -142,11 +141,17 @@ def _wrong_if_given(field: "attrs.Attribute[Any]", value: Any) -> str | None:
         return str(error)
 
 
-def _wrong(field: "attrs.Attribute[Any]", value: Any) -> str | None:
+def _wrong(field: "attrs.Attribute[Any]", value: Any) -> Wrong:
     spec: _Spec | None = field.metadata.get(_KEY)
     if spec is None or _is_default(field, value):
         return None
     return spec.check(value)
+
+
+def _as_problems(name: str, wrong: Wrong) -> list[Problem]:
+    if not wrong:
+        return []
+    return [Problem(name, wrong)] if isinstance(wrong, str) else list(wrong)
 
 
 def _is_default(field: "attrs.Attribute[Any]", value: Any) -> bool:
@@ -155,9 +160,9 @@ def _is_default(field: "attrs.Attribute[Any]", value: Any) -> bool:
 
 def _field(default: Any, kind: str, check: Check, bounds: str, help: str, options: dict[str, Any]) -> Any:
     def validate(_: object, field: "attrs.Attribute[Any]", value: Any) -> None:
-        wrong = _wrong(field, value)
-        if wrong:
-            raise ConfigError(Problem(field.name, wrong))
+        problems = _as_problems(field.name, _wrong(field, value))
+        if problems:
+            raise ConfigError(*problems)
 
     options.setdefault("on_setattr", attrs.setters.frozen)
     metadata = {_KEY: _Spec(kind, bounds, help, check)}

@@ -29,6 +29,11 @@ def skyband_queries() -> list[QueryInfo]:
             "the best objects of each window, by values that arrive in separate streams",
         ),
         QueryInfo(
+            "top-k-workload",
+            "skyband.queries.top_k_workload:TopKWorkload",
+            "many top-k queries over one stream, each with a window, slide and k of its own",
+        ),
+        QueryInfo(
             "uncertain-sum",
             "skyband.queries.uncertain_sum:UncertainSum",
             "the sum of the last tuples that exist, where they may not",

@@ -64,6 +64,9 @@ class Query(ABC):
     shard_by: ClassVar[str | None] = None
     """Frame column whose hash spreads a query without `by` over shards; None where it must stay on one."""
 
+    changeable: ClassVar[tuple[str, ...]] = ()
+    """Keys that may differ from those a checkpoint was made with; a lane that is loaded sees to it."""
+
     leaves_out: ClassVar[tuple[str, ...]] = ()
     """The reasons for which `encode_columns` may leave rows out; each is a metric."""
 

@@ -173,12 +173,12 @@ class TopK(Query):
         at = [*self.by, "at"]
         keyed = answers.append_column("id", pa.array(ids))
         keyed = keyed.sort_by([*((name, "ascending") for name in at), ("score", "descending"), ("id", "ascending")])
-        ranks = np.arange(len(keyed)) - _group_starts(keyed, at) + 1
+        ranks = np.arange(len(keyed)) - group_starts(keyed, at) + 1
         keyed = keyed.set_column(keyed.column_names.index("rank"), "rank", pa.array(ranks))
         return keyed.filter(pa.array(ranks <= self.k)).select(answers.column_names)
 
 
-def _group_starts(table: pa.Table, by: list[str]) -> Int64:
+def group_starts(table: pa.Table, by: list[str]) -> Int64:
     """int64[n]: for each row of a sorted table, the first row with the same values of the columns `by`."""
     changed = np.ones(len(table), bool)
     if len(table):

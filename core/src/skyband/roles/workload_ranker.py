@@ -113,10 +113,6 @@ def _problems(queries: Any) -> list[Problem]:
     return found
 
 
-def _check_queries(value: Any) -> str | None:
-    return "; ".join(map(str, _problems(value))) or None
-
-
 @define(eq=False)
 class WorkloadRanker(Clocked):
     """Answers a workload of (window, slide, k) queries, each at its own moments, from one shared state.
@@ -132,7 +128,7 @@ class WorkloadRanker(Clocked):
 
     queries: Sequence[TopKQuery] = checked(
         type="list of (window, slide, k[, phase])",
-        check=_check_queries,
+        check=_problems,
         bounds="windows, slides and k at least 1, phases at least 0",
         help="the queries, numbered from 0",
         converter=_as_queries,

@@ -1,0 +1,225 @@
+"""top-k-workload: many top-k queries over one stream, answered together."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define
+
+from skyband import frames
+from skyband.arrays import Array, Int64
+from skyband.hashing import hash_column
+from skyband.queries.encoding import at_field, moments
+from skyband.queries.lane import NEVER, Lane, Rows
+from skyband.queries.names import Names, identify
+from skyband.queries.query import Input, Query, column_name
+from skyband.queries.top_k import group_starts
+from skyband.queries.workload import NamedQuery, named_queries
+from skyband.registry import Binding
+from skyband.roles import Answer, Answers, WorkloadRanker
+
+
+def _plain(kind: pa.DataType) -> bool:
+    return not (pa.types.is_nested(kind) or pa.types.is_null(kind))
+
+
+def _numeric(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+@define(eq=True)
+class TopKWorkload(Query):
+    """Ranks the rows of a stream by a score, for many queries with windows, slides and k of their own.
+
+    Each row is an object of its own: one that comes twice can be ranked twice. Result columns: at, query, rank (from
+    1), object, score. Of equal scores the smaller object ranks first where objects are whole numbers, otherwise the one
+    of smaller hash, so that all engines agree. Rows whose object or score is null, or whose score is not a number,
+    are left out and counted. An answer without objects has no rows.
+
+    The queries may change between runs on one checkpoint: those that stay go on, new ones answer as soon as their
+    window is full.
+    """
+
+    kind: ClassVar[str] = "top-k-workload"
+    roles: ClassVar[tuple[str, ...]] = ("workload-ranker",)
+    shard_by: ClassVar[str | None] = "key"
+    changeable: ClassVar[tuple[str, ...]] = ("queries",)
+    leaves_out: ClassVar[tuple[str, ...]] = ("null object", "no score")
+
+    object: str = column_name(help="the column that names the object a row is about")
+    score: str = column_name(help="the column of scores: the highest rank first")
+    queries: tuple[NamedQuery, ...] = named_queries(
+        help="the queries, each with a name, window, slide and k, and perhaps a phase: a list, or a CSV or Parquet file"
+    )
+
+    @property
+    def rows(self) -> bool:
+        return self.queries[0].window.rows
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return ("object", "score") if self.rows else ()
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            Input("object", self.object, "a plain value such as a string or a number", _plain),
+            Input("score", self.score, "a number", _numeric),
+        )
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        objects = batch.column(self.object)
+        scores = batch.column(self.score).cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        missing, unscored = objects.is_null().to_numpy(zero_copy_only=False), np.isnan(scores)
+        ids, names = identify(objects)
+        columns = {"object": pa.array(ids), "key": pa.array(hash_column(objects)), "score": pa.array(scores)}
+        masks = zip(self.leaves_out, (missing, unscored), strict=True)
+        return columns if names is None else {**columns, "name": names}, dict(masks)
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        kind = schema.field(self.object).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        named = [pa.field("query", pa.string()), pa.field("rank", pa.int64())]
+        return [at_field(self, schema), *named, pa.field("object", kind), pa.field("score", pa.float64())]
+
+    def given(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        lengths = tuple(query.lengths for query in self.queries)
+        return {"queries": lengths, "by": "rows" if self.rows else "time"}
+
+    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
+        return _WorkloadLane(self, bindings["workload-ranker"], answers)
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no object, so the best of all are among the best of each."""
+        ids, _ = identify(answers.column("object").combine_chunks())
+        each = [*self.by, "at", "query"]
+        keyed = answers.append_column("id", pa.array(ids))
+        keyed = keyed.sort_by([*((name, "ascending") for name in each), ("score", "descending"), ("id", "ascending")])
+        ranks = np.arange(len(keyed)) - group_starts(keyed, each) + 1
+        keyed = keyed.set_column(keyed.column_names.index("rank"), "rank", pa.array(ranks))
+        place = pc.index_in(keyed.column("query"), value_set=pa.array([query.name for query in self.queries]))
+        most = np.array([query.k for query in self.queries])[place.to_numpy()]
+        return keyed.filter(pa.array(ranks <= most)).select(answers.column_names)
+
+
+class _WorkloadLane(Lane):
+    """One group's ranker. Once its longest window is empty it begins anew, so that silence costs nothing."""
+
+    def __init__(self, query: TopKWorkload, ranker: Binding, answers: pa.Schema) -> None:
+        self._query = query
+        self._given = query.given("workload-ranker")
+        lengths = self._given["queries"]
+        self._slides = np.array([one.slide for one in lengths], np.int64)
+        self._phases = np.array([one.phase for one in lengths], np.int64)
+        self._horizon = max(one.window for one in lengths)
+        self._labels = pa.array([one.name for one in query.queries], pa.string())
+        self._binding = ranker
+        self._schema = answers
+        self._answers: list[pa.RecordBatch] = []
+        self._count = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._ranker = cast(WorkloadRanker, self._binding.create(**self._given))
+        self._names = Names(self._schema.field("object").type)
+        self._last: int | None = None
+
+    @property
+    def next_at(self) -> int:
+        if self._query.rows or self._last is None:
+            return NEVER
+        moment = int(self._moments_after(max(self._last, self._ranker.now or self._last)).min())
+        return moment if moment <= self._last + self._horizon else NEVER
+
+    @property
+    def empty(self) -> bool:
+        return not self._query.rows and self.next_at == NEVER
+
+    def _moments_after(self, time: int) -> Int64:
+        """int64[q]: each query's first moment later than `time`."""
+        return time + 1 + (self._phases - time - 1) % self._slides
+
+    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
+        self._take(rows)
+        if not self._query.rows:
+            self._reach(until)
+        return self._collect()
+
+    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
+        self._take(rows)
+        if not self._query.rows:
+            ends = self._moments_after(latest)
+            self._reach(int(ends.max()), ends)
+        return self._collect()
+
+    def _take(self, rows: Rows) -> None:
+        """Take in rows, stretch by stretch where the longest window runs empty between them."""
+        if not len(rows):
+            return
+        times, cuts = rows.times, [0, len(rows)]
+        if self._query.rows:
+            times = np.arange(self._count, self._count + len(rows), dtype=np.int64)
+            self._count += len(rows)
+        else:
+            before = times[0] if self._last is None else self._last
+            cuts[1:1] = np.flatnonzero(np.diff(times, prepend=before) > self._horizon).tolist()
+        for start, stop in pairwise(cuts):
+            if self._last is not None and not self._query.rows and times[start] - self._last > self._horizon:
+                self._reach(int(times[start]))
+                self._begin()
+            if stop > start:
+                part = rows.slice(start, stop)
+                found = self._ranker.update(times[start:stop], part["object"], part["score"])
+                self._names.update(times[start:stop], part)
+                self._last = int(times[stop - 1])
+                self._write(found)
+
+    def _reach(self, until: int, ends: Int64 | None = None) -> None:
+        """Answer every moment at most `until` whose window can hold a row, and none of a query after its `ends`."""
+        if self._last is not None:
+            reached = min(until, self._last + self._horizon)
+            if self._ranker.now is None or reached > self._ranker.now:
+                self._write(self._ranker.advance(reached), ends)
+
+    def _write(self, given: Sequence[Answer], ends: Int64 | None = None) -> None:
+        """Write answers down as rows."""
+        found = Answers.of(given)
+        if not len(found.objects):
+            return
+        sizes = np.diff(found.offsets)
+        ranks = np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes)
+        columns = [
+            moments(np.repeat(found.at, sizes), self._schema.field("at").type),
+            self._labels.take(pa.array(np.repeat(found.query, sizes))),
+            pa.array(ranks, pa.int64()),
+            self._names.of(found.objects),
+            pa.array(found.scores),
+        ]
+        batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        if ends is not None:
+            batch = batch.filter(pa.array(np.repeat(found.at <= ends[found.query], sizes)))
+        self._answers.append(batch)
+
+    def _collect(self) -> pa.RecordBatch | None:
+        if self._last is not None:
+            self._names.forget(self._last - self._horizon)
+        parts, self._answers = self._answers, []
+        return pa.concat_batches(parts) if parts else None
+
+    @property
+    def retained(self) -> int:
+        return len(self._ranker)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        held = {"ranker": self._ranker.snapshot(), "names": frames.to_bytes(self._names.frame())}
+        arrays = {name: np.frombuffer(blob, np.uint8) for name, blob in held.items()}
+        return {"last": self._last, "count": self._count}, arrays
+
+    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self._last, self._count = header["last"], header["count"]
+        self._ranker = cast(WorkloadRanker, self._binding.restore(arrays["ranker"].tobytes()))
+        self._names.load(frames.from_bytes(arrays["names"]))
+        if tuple(self._ranker.queries) != self._given["queries"]:
+            self._ranker.reconfigure(self._given["queries"])
