@@ -217,10 +217,11 @@ def timed(stream: ObjectStream, window: int, every: int, warm: int, rows: int) -
         equal = np.array_equal if peer is KeepAll else np.allclose
         assert all(equal(ours, theirs) for ours, theirs in zip(same, kept, strict=True)), f"eaa and {peer.name} differ"
     if window <= 1000:
-        sla = fed("sla")
-        some = slice(warm, warm + 20_000)
+        some = tuple(column[warm : warm + 20_000] for column in columns)
         few = moments[moments <= warm + 20_000]
-        row("sla", 20_000 / clocked(lambda: sla.answers(*(column[some] for column in columns), few))[0], len(sla))
+        for name in ("approx", "sla"):
+            other = fed(name)
+            row(name, 20_000 / clocked(partial(other.answers, *some, few))[0], len(other))
 
 
 def warmed(ranker: Any, columns: Any, warm: int) -> Any:

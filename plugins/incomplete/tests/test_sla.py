@@ -41,3 +41,22 @@ def test_len_counts_valid_reports():
     assert len(sla) == 11
     sla.advance(35)
     assert len(sla) == 5
+
+
+@pytest.mark.parametrize("repeats", ["never", "per-window", 5])
+@pytest.mark.parametrize("by", ["time", "rows"])
+def test_it_agrees_with_eaa_over_a_long_stream(repeats, by):
+    """Long enough for every array of eaa to be moved, grown and renumbered many times."""
+    rng = np.random.default_rng(3)
+    rows, parameters = 40_000, {"k": 5, "window": 700, "streams": 4, "aggregate": (1.0, 0.3, 0.7, 2.0)}
+    times = np.arange(rows) if by == "rows" else np.cumsum(rng.choice([0, 1, 2, 900], rows, p=[0.4, 0.4, 0.199, 0.001]))
+    streams, values = rng.integers(0, 4, rows).astype(np.int32), rng.random(rows)
+    objects = np.arange(rows) // 8 + rng.integers(0, 40, rows)
+    rankers = [skyband.create("object-ranker", name, **parameters, repeats=repeats, by=by) for name in ("eaa", "sla")]
+    cuts = np.sort(rng.integers(0, rows, 150))
+    for start, stop in zip([0, *cuts], [*cuts, rows], strict=True):
+        found = []
+        for ranker in rankers:
+            ranker.update(times[start:stop], streams[start:stop], objects[start:stop], values[start:stop])
+            found.append((*(column.tolist() for column in ranker.top()), ranker.repeated))
+        assert found[0] == found[1]

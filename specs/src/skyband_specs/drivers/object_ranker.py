@@ -20,15 +20,19 @@ class ObjectRankerDriver(Driver):
     role: ClassVar[str] = "object-ranker"
 
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
-        """Every aggregate, every way to report again, both clocks; windows from one row to many, k above n."""
-        return [
-            {"k": 2, "window": 2, "streams": 2},
+        """Every aggregate, every way to report again, both clocks; windows from one row to many, k above n.
+
+        A ranker that takes a sketch has its default one in the first set, and an exact one, which is quick, in the rest.
+        """
+        plain = {"k": 2, "window": 2, "streams": 2}
+        others: list[dict[str, Any]] = [
             {"k": 3, "window": 40, "streams": 3, "aggregate": "mean", "by": "rows"},
             {"k": 1, "window": 12, "streams": 3, "aggregate": (0.5, 2.0, 0.0), "repeats": 2, "upper": 4.0},
             {"k": 4, "window": 20, "streams": 2, "aggregate": "min", "repeats": "per-window"},
             {"k": 2, "window": 9, "streams": 2, "aggregate": "max", "repeats": "per-window", "by": "rows"},
             {"k": 50, "window": 1, "streams": 1, "by": "rows"},
         ]
+        return [plain, *({**other, "sketch": "exact"} for other in others)]
 
     def tiny(self, case: Case) -> Iterator[ObjectStream]:
         """All streams of a few reports by two objects."""
