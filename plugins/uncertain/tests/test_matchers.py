@@ -42,6 +42,14 @@ def test_extreme_scales(scale):
     assert len(all_agree(*scaled, epsilon=0.5 * scale)[0]) > 0
 
 
+def test_a_few_deep_tuples_among_shallow_ones():
+    rng = np.random.default_rng(8)
+    counts = rng.choice([1, 3, 300, 700], 60, p=[0.5, 0.4, 0.05, 0.05])
+    stream = stream_of([(rng.normal(0, 1, count), np.full(count, 0.9 / count)) for count in counts])
+    for beta in (None, 0.2):
+        assert len(all_agree(stream, stream, epsilon=0.7, beta=beta)[0]) > 60
+
+
 def test_values_at_both_ends_of_the_floats():
     most = np.finfo(float).max
     rows = [((value,), (1.0,)) for value in (-most, -1.0, 0.0, 5e-324, 1.0, most)]

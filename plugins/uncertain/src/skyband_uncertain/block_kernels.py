@@ -5,12 +5,14 @@ import numpy as np
 from numba import njit
 from skyband.arrays import Array, Float64, Int64
 
-from skyband_uncertain.pair_kernels import Found, first_of, nothing, room
+from skyband_uncertain.pair_kernels import Found, first_of, nothing, room, sorted_pair
 
 LOW, HIGH, PEAK, EXISTENCE = range(4)
 """Rows of the marks."""
 LANES = 64
 """Tuples added up side by side: as many as stay in the first cache with ten samples or so each."""
+DEEPEST = 256
+"""Samples of a tuple beyond which a block would be mostly gaps; its tuples are added up one by one."""
 SLACK = 1e-6
 """By how much bounds are widened: sums of up to 10^9 products do not round by more."""
 FAINT = 1e-290
@@ -53,10 +55,7 @@ def match(
     left, totals = np.empty(len(cuts), np.int64), np.empty(LANES)
     passed = np.empty(len(cuts), np.uint8)
     floor = beta * (1.0 - SLACK) if beta > FAINT else 0.0
-    deepest = 0
-    for t in range(len(cuts) - 1):
-        deepest = max(deepest, cuts[t + 1] - cuts[t])
-    values, weights = np.empty(deepest * LANES), np.empty(deepest * LANES)
+    values, weights = np.empty(DEEPEST * LANES), np.empty(DEEPEST * LANES)
     for i in range(len(starts)):
         first = starts[i] - base
         if marked[PEAK, i] < floor:
@@ -65,8 +64,15 @@ def match(
         found = room(found, count, some)
         for block in range(0, some, LANES):
             chosen = left[block : min(block + LANES, some)]
-            depth = _gather(chosen, first, cuts, v, pv, values, weights)
-            _add_up(u, pu, probes[i], probes[i + 1], values, weights, depth, epsilon, totals[: len(chosen)])
+            depth = _depth(chosen, first, cuts)
+            if depth > DEEPEST:
+                for lane in range(len(chosen)):
+                    t = first + chosen[lane]
+                    begin, end = cuts[t], cuts[t + 1]
+                    totals[lane] = sorted_pair(u, pu, probes[i], probes[i + 1], v, pv, begin, end, epsilon)
+            else:
+                _gather(chosen, first, cuts, v, pv, depth, values, weights)
+                _add_up(u, pu, probes[i], probes[i + 1], values, weights, depth, epsilon, totals[: len(chosen)])
             for lane in range(len(chosen)):
                 if totals[lane] > 0.0 and totals[lane] >= beta:
                     found[0][count], found[1][count] = i, starts[i] + chosen[lane]
@@ -76,18 +82,25 @@ def match(
 
 
 @njit(cache=True, nogil=True)
-def _gather(chosen: Int64, first: int, cuts: Int64, v: Float64, pv: Float64, values: Float64, weights: Float64) -> int:
-    """Lay the chosen tuples side by side, sample by sample; how many samples deep. Gaps have no weight."""
+def _depth(chosen: Int64, first: int, cuts: Int64) -> int:
+    """The most samples that one of the chosen tuples has."""
     depth = 0
     for t in chosen:
         depth = max(depth, cuts[first + t + 1] - cuts[first + t])
+    return depth
+
+
+@njit(cache=True, nogil=True)
+def _gather(
+    chosen: Int64, first: int, cuts: Int64, v: Float64, pv: Float64, depth: int, values: Float64, weights: Float64
+) -> None:
+    """Lay the chosen tuples side by side, sample by sample. Gaps have no weight."""
     for lane in range(len(chosen)):
         begin, end = cuts[first + chosen[lane]], cuts[first + chosen[lane] + 1]
         for b in range(end - begin):
             values[b * LANES + lane], weights[b * LANES + lane] = v[begin + b], pv[begin + b]
         for b in range(end - begin, depth):
             values[b * LANES + lane] = weights[b * LANES + lane] = 0.0
-    return depth
 
 
 @njit(cache=True, nogil=True)

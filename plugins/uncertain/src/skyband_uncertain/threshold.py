@@ -5,7 +5,7 @@ Floating point decides wherever its error bound allows; the rest, true ties abov
 
 from collections import Counter
 from fractions import Fraction
-from math import comb
+from functools import lru_cache
 
 from attrs import frozen
 from skyband.arrays import Float64
@@ -39,16 +39,33 @@ def fewer_than(probabilities: Float64, size: int) -> Fraction:
     """P(fewer than `size` exist) as a fraction: the Poisson-binomial CDF, eq. 9, without rounding.
 
     Tuples of equal probability are multiplied out at once by the binomial theorem, so streams with few distinct
-    probabilities (where exact ties happen) cost O(distinct·size^2) products of whole numbers.
+    probabilities (where exact ties happen) cost O(distinct·size^2) products of whole numbers; where arrival after
+    arrival ties in the same way, once.
     """
+    return _fewer_than(tuple(sorted(Counter(probabilities.tolist()).items())), size)
+
+
+@lru_cache(maxsize=256)
+def _fewer_than(counted: tuple[tuple[float, int], ...], size: int) -> Fraction:
     weights, denominator = [1], 1
-    for probability, times in sorted(Counter(probabilities.tolist()).items()):
+    for probability, times in counted:
         hit = Fraction(probability)
-        miss = hit.denominator - hit.numerator
-        factor = [comb(times, k) * hit.numerator**k * miss ** (times - k) for k in range(min(times, size - 1) + 1)]
-        weights = _product(weights, factor, size)
+        weights = _product(weights, _binomial(hit, times, min(times, size - 1)), size)
         denominator *= hit.denominator**times
     return Fraction(sum(weights), denominator)
+
+
+def _binomial(hit: Fraction, times: int, most: int) -> list[int]:
+    """P(k of `times` tuples exist) for k up to `most`, in steps of 1/hit.denominator**times."""
+    yes, no = hit.numerator, hit.denominator - hit.numerator
+    misses = [1]
+    for _ in range(times):
+        misses.append(misses[-1] * no)
+    weights, ways, hits = [], 1, 1
+    for k in range(most + 1):
+        weights.append(ways * hits * misses[times - k])
+        ways, hits = ways * (times - k) // (k + 1), hits * yes
+    return weights
 
 
 def _product(left: list[int], right: list[int], length: int) -> list[int]:
