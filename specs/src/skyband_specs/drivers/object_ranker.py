@@ -22,7 +22,7 @@ class ObjectRankerDriver(Driver):
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
         """Every aggregate, every way to report again, both clocks; windows from one row to many, k above n.
 
-        A ranker that takes a sketch has its default one in the first set, and an exact one, which is quick, in the rest.
+        A ranker that takes a sketch has its default in the first set and an exact one, which is quick, in the rest.
         """
         plain = {"k": 2, "window": 2, "streams": 2}
         others: list[dict[str, Any]] = [
