@@ -2,13 +2,14 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
 from attrs import define, field
 from skyband.arrays import Int64, UInt64
 from skyband.parameters import integer, number
 
 from skyband_distinct.likelihood import likeliest
 from skyband_distinct.mixing import salt
-from skyband_distinct.recent import Recent
+from skyband_distinct.recent import BLOCK, Recent
 from skyband_distinct.sizes import likelihood_arrays, likelihood_recent
 from skyband_distinct.stamp_sketch import StampSketch
 from skyband_distinct.stamp_table import StampTable
@@ -47,8 +48,10 @@ class PcsaMl(StampSketch):
         self._recent = Recent(likelihood_recent(self.epsilon))
         self._table = StampTable(likelihood_arrays(self.epsilon, self.delta))
 
-    def _stamp(self, times: Int64, keys: UInt64) -> None:
-        self._table.fill(len(keys), lambda stamps, row: stamp_one(stamps, times, keys, self._salt, row))
+    def _stamp(self, times: Int64, keys: UInt64) -> Int64:
+        highs = np.empty((len(times) + BLOCK - 1) // BLOCK, np.int64)
+        self._table.fill(len(keys), lambda stamps, row: stamp_one(stamps, times, keys, self._salt, highs, row))
+        return highs
 
     def _read(self, since: int) -> float:
         return float(likeliest(filled_since(self._table.stamps, since), self._table.arrays))

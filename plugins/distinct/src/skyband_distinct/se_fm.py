@@ -49,10 +49,11 @@ class SeFm(StampSketch):
         self._recent = Recent(fm_recent(self.epsilon))
         self._table = StampTable(fm_arrays(self.epsilon, self.delta))
 
-    def _stamp(self, times: Int64, keys: UInt64) -> None:
+    def _stamp(self, times: Int64, keys: UInt64) -> Int64 | None:
         times, keys = youngest_first(times, keys)
         done = np.zeros((LEVELS, self._table.arrays // 64), np.uint64)
         self._table.fill(len(keys), lambda stamps, row: stamp_all(stamps, times, keys, self._salt, done, row))
+        return None
 
     def _read(self, since: int) -> float:
         arrays = self._table.arrays

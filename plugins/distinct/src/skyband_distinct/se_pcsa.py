@@ -54,11 +54,12 @@ class SePcsa(StampSketch):
         edges = np.arange(self.zeta + 1, dtype=np.int64) * arrays // self.zeta
         self._firsts, self._widths = edges[:-1].astype(np.uint64), np.diff(edges).astype(np.uint64)
 
-    def _stamp(self, times: Int64, keys: UInt64) -> None:
+    def _stamp(self, times: Int64, keys: UInt64) -> Int64 | None:
         self._table.fill(
             len(keys),
             lambda stamps, row: stamp_strata(stamps, times, keys, self._salt, self._firsts, self._widths, row),
         )
+        return None
 
     def _read(self, since: int) -> float:
         arrays = self._table.arrays

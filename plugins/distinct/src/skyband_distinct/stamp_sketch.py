@@ -24,8 +24,8 @@ class StampSketch(Sketch):
     _table: StampTable = field(init=False)
 
     @abstractmethod
-    def _stamp(self, times: Int64, keys: UInt64) -> None:
-        """Stamp the table's cells with the keys' times."""
+    def _stamp(self, times: Int64, keys: UInt64) -> Int64 | None:
+        """Stamp the table's cells with the keys' times; returns the highs for `Recent.add` if they cost nothing."""
 
     @abstractmethod
     def _read(self, since: int) -> float:
@@ -56,12 +56,21 @@ class StampSketch(Sketch):
         return max(low, float(self._recent.size)), high
 
     def _update(self, times: Int64, keys: UInt64) -> None:
-        before = None if self._recent.overflowed else self._recent.entries()
-        self._recent.add(times, keys)
+        if not self._recent.overflowed and not self._overflow(times, keys):
+            return
+        self._recent.add(times, keys, self._stamp(times, keys))
+
+    def _overflow(self, times: Int64, keys: UInt64) -> bool:
+        """Add rows to a list that holds all keys so far; returns whether it no longer does, and then stamps those."""
+        before = self._recent.entries()
+        # A few rows mostly tell that there are more keys than the list holds; then the rest is read only once.
+        few = 4 * self._recent.size
+        self._recent.add(times[:few], keys[:few])
+        if not self._recent.overflowed:
+            self._recent.add(times[few:], keys[few:])
         if self._recent.overflowed:
-            if before is not None:
-                self._stamp(*before)
-            self._stamp(times, keys)
+            self._stamp(*before)
+        return self._recent.overflowed
 
     def _merge(self, other: Self) -> None:
         mine, theirs = (None if sketch._recent.overflowed else sketch._recent.entries() for sketch in (self, other))

@@ -12,8 +12,8 @@ from numba import njit
 
 from skyband_distinct.likelihood import LEVELS
 from skyband_distinct.mixing import GAMMA, mix
+from skyband_distinct.recent import BLOCK
 
-_BLOCK = 512
 _0, _1, _32 = np.uint64(0), np.uint64(1), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -31,13 +31,13 @@ def _trailing_zeros(word: np.uint64) -> Any:
 
 
 @njit(cache=True)
-def stamp_one(stamps: Any, times: Any, keys: Any, salt: np.uint64, start: int) -> int:
-    """Each key stamps one cell. O(1) a row."""
+def stamp_one(stamps: Any, times: Any, keys: Any, salt: np.uint64, highs: Any, start: int) -> int:
+    """Each key stamps one cell. O(1) a row. On the way, writes the latest time of each BLOCK of rows into `highs`."""
     arrays = np.uint64(stamps.shape[1]) & _LOW
     flat = stamps.reshape(-1)
-    cells = np.empty(_BLOCK, np.int64)
-    for first in range(start, len(keys), _BLOCK):
-        rows = min(_BLOCK, len(keys) - first)
+    cells = np.empty(BLOCK, np.int64)
+    for first in range(start, len(keys), BLOCK):
+        rows = min(BLOCK, len(keys) - first)
         highest = 0
         # This loop becomes vector code, with the factors known to be below 2^32 in half the time.
         for row in range(rows):
@@ -47,8 +47,11 @@ def stamp_one(stamps: Any, times: Any, keys: Any, salt: np.uint64, start: int) -
             highest = max(highest, cells[row])
         if highest >= len(flat):
             return first
+        high = times[first]
         for row in range(rows):
+            high = max(high, times[first + row])
             flat[cells[row]] = max(flat[cells[row]], times[first + row])
+        highs[first // BLOCK] = high
     return len(keys)
 
 
