@@ -36,8 +36,8 @@ class KSkb(Sketch):
     a table of buckets keeps in O(1). The result is the same set. The walk also leaves the kth smallest hash beside
     each pair, so that an estimate is one binary search and needs no second tree. A compiled prototype of the
     tree took 373,000 rows/s with one subsketch at 20 % repeated keys and 20,000 at 99 %; the sweep takes 7 and 20
-    million with three and batches of 10,000, on the same kind of machine (`tests/bench/distinct.py`). The paper's
-    exact list of recent keys is not needed: fewer than k pairs are all keys there are.
+    million with three and batches of 10,000 (`tests/bench/distinct.py`, where the tree is not; it was timed apart). The
+    paper's exact list of recent keys is not needed: fewer than k pairs are all keys there are.
 
     Corrected where the paper's text is wrong: a pair does not dominate itself, only the youngest pair of a hash is
     kept, and (k - 1) / v is the unbiased estimate.
