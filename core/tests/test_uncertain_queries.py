@@ -164,6 +164,16 @@ def test_rows_with_a_null_are_left_out_and_counted():
     assert run.dropped == {"null sample": 3}
 
 
+def test_a_filter_turns_uncertain_values_into_uncertain_existence():
+    """Section 3.2 of Dallachiesa et al.: samples dropped, tuples kept, with what is left of their probability."""
+    rows = [([1.0, -1.0], [0.5, 0.5])] * 20
+    kept = [([value for value in values if value > 0], [0.5]) for values, _ in rows] + [([], [])]
+    whole, filtered = (local.apply(table(data), query("uncertain-sum", size=1)) for data in (rows, kept))
+    assert whole["kept"].to_pylist() == [1] * 20
+    assert filtered["kept"].to_pylist()[-2:] == [4, 5]
+    assert filtered["expected"][19].as_py() == pytest.approx(1 - 0.5**20)
+
+
 @pytest.mark.parametrize(
     ("wrong", "key", "said"),
     [
