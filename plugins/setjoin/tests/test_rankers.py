@@ -1,0 +1,143 @@
+"""The three rankers give every answer that comparing all pairs gives, and keep what the definition says."""
+
+import numpy as np
+import pytest
+import skyband
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from skyband import SnapshotError
+from skyband_specs.oracles.pair_ranker import minimal_stock, pairs
+from skyband_specs.streams.pair_ranker import PairStream, bursts, zipf
+
+NAMES = ("base", "scase", "swoop")
+SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming")
+
+
+def feed(ranker, stream, start, stop):
+    offsets, tokens = stream.flat(start, stop)
+    times = np.arange(start, stop) if ranker.by == "rows" else stream.times[start:stop]
+    ranker.update(times, offsets, tokens, stream.sides[start:stop] if ranker.sides == 2 else None)
+
+
+def answer(ranker):
+    return list(zip(*(column.tolist() for column in ranker.top()), strict=True))
+
+
+def stock(ranker):
+    len(ranker)
+    return ranker._stock.items().tolist()
+
+
+def ranked(found):
+    return [(pair.left, pair.right, pair.similarity) for pair in found]
+
+
+# Sets of a few tokens at few moments, so that ties, repeats, empty sets and mass expiry are everywhere.
+SETS = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 1), st.lists(st.integers(0, 4), max_size=5)), min_size=1, max_size=25
+)
+
+
+@given(
+    SETS,
+    st.integers(1, 4),
+    st.integers(1, 8),
+    st.sampled_from(SIMILARITIES),
+    st.integers(1, 2),
+    st.sampled_from(["time", "rows"]),
+    st.sampled_from(["shortest", "first-seen"]),
+)
+@settings(max_examples=300, deadline=None)
+def test_swoop_equals_all_pairs_after_every_set(rows, k, window, similarity, sides, by, order):
+    chosen = {"k": k, "window": window, "similarity": similarity, "sides": sides, "by": by}
+    steps, side, sets = zip(*rows, strict=True)
+    stream = PairStream(np.cumsum(steps), np.array(side, np.int8), tuple(np.array(s, np.int64) for s in sets))
+    swoop = skyband.create("pair-ranker", "swoop", order=order, **chosen)
+    for row in range(len(stream)):
+        feed(swoop, stream, row, row + 1)
+        assert answer(swoop) == ranked(pairs(chosen, stream, row + 1, swoop.now)[:k])
+    assert [(s, left, right) for s, _, left, right in stock(swoop)] == [
+        (pair.similarity, pair.left, pair.right) for pair in minimal_stock(chosen, stream, len(stream), swoop.now)
+    ]
+
+
+@pytest.mark.parametrize("name", ["scase", "swoop"])
+@pytest.mark.parametrize("sides", [1, 2])
+def test_stock_is_minimal_after_a_flush(name, sides):
+    chosen = {"k": 4, "window": 15, "sides": sides}
+    stream = bursts(7)
+    ranker = skyband.create("pair-ranker", name, **chosen)
+    for start in range(0, len(stream), 9):
+        stop = min(start + 9, len(stream))
+        feed(ranker, stream, start, stop)
+        wanted = minimal_stock(chosen, stream, stop, ranker.now)
+        assert stock(ranker) == [(pair.similarity, pair.end, pair.left, pair.right) for pair in wanted]
+
+
+def test_base_keeps_every_valid_pair():
+    chosen = {"k": 2, "window": 15}
+    stream = bursts(8)
+    ranker = skyband.create("pair-ranker", "base", **chosen)
+    feed(ranker, stream, 0, len(stream))
+    assert len(ranker) == len(pairs(chosen, stream, len(stream), ranker.now))
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("k", [1, 30])
+def test_all_agree_on_larger_windows_to_the_last_bit(similarity, k):
+    stream = zipf(3, 1500, universe=3000, back=400)
+    chosen = {"k": k, "window": 600, "similarity": similarity}
+    rankers = [skyband.create("pair-ranker", name, **chosen) for name in ("scase", "swoop")]
+    rankers.append(skyband.create("pair-ranker", "swoop", order="first-seen", **chosen))
+    for start in range(0, len(stream), 250):
+        for ranker in rankers:
+            feed(ranker, stream, start, start + 250)
+        assert answer(rankers[0]) == answer(rankers[1]) == answer(rankers[2])
+        assert stock(rankers[0]) == stock(rankers[1]) == stock(rankers[2])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_identical_sets_by_the_hundred(name):
+    ranker = skyband.create("pair-ranker", name, k=3, window=150, by="rows")
+    n = 400
+    ranker.update(np.arange(n), np.arange(n + 1) * 2, np.tile([5, 9], n))
+    assert answer(ranker) == [(250, 251, 1.0), (250, 252, 1.0), (250, 253, 1.0)]
+    if name != "base":
+        assert len(ranker) == 3 * 147 + 2 + 1
+
+
+def test_window_and_index_of_one_batch_and_of_many_snapshots_are_the_same():
+    stream = zipf(5, 2000, universe=500)
+    whole, parts = (skyband.create("pair-ranker", "swoop", k=5, window=300) for _ in range(2))
+    feed(whole, stream, 0, 2000)
+    for start in range(0, 2000, 37):
+        feed(parts, stream, start, min(start + 37, 2000))
+        parts = skyband.restore(parts.snapshot())
+    assert parts.snapshot() == whole.snapshot()
+    assert answer(parts) == answer(whole)
+
+
+def test_a_burst_gives_its_memory_back():
+    ranker = skyband.create("pair-ranker", "swoop", k=2, window=100)
+    quiet = ranker.nbytes
+    n = 20_000
+    ranker.update(np.zeros(n, np.int64), np.arange(n + 1) * 3, np.arange(3 * n))
+    assert ranker.nbytes > 500_000
+    for moment in range(200, 3000, 200):
+        ranker.update([moment], [0, 1], [moment])
+    assert ranker.nbytes < quiet + 200_000
+
+
+def test_a_set_of_many_tokens():
+    ranker = skyband.create("pair-ranker", "swoop", k=2, window=100)
+    many = np.arange(100_000)
+    ranker.update([0, 1, 2], [0, 100_000, 200_000, 200_001], np.concatenate([many, many[::-1] + 1, [7]]))
+    assert answer(ranker) == [(0, 1, 99_999 / 100_001), (0, 2, 1 / 100_000)]
+
+
+def test_a_damaged_snapshot_is_refused():
+    ranker = skyband.create("pair-ranker", "swoop", k=2, window=100)
+    blob = bytearray(ranker.snapshot())
+    blob[-20] ^= 1
+    with pytest.raises(SnapshotError):
+        skyband.restore(bytes(blob))
