@@ -1,0 +1,200 @@
+"""Jobs on Spark: the same answers as the local engine, streams that go on, errors in one sentence."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from skyband.cli.group import group
+from skyband.cli.weblog import make_weblog
+
+pytestmark = pytest.mark.spark
+
+JOB = """
+[source]
+format = "parquet"
+path = "requests"
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "client"
+windows = ["1 hour", "6 hours"]
+every = "30 minutes"
+delay = "5 minutes"
+
+[backends]
+sketch = "exact"
+
+[sink]
+format = "parquet"
+path = "counts"
+"""
+STREAM = ["source.stream=true", "source.options.maxFilesPerTrigger=1", "sink.trigger=available-now"]
+LOG = make_weblog(12_000)
+
+
+@pytest.fixture
+def job(tmp_path):
+    LOG.write(tmp_path / "requests")
+    for number, path in enumerate(sorted((tmp_path / "requests").iterdir())):
+        os.utime(path, (1_000_000_000 + number,) * 2)
+    (tmp_path / "job.toml").write_text(JOB)
+    return tmp_path / "job.toml"
+
+
+def run(job, *sets, engine="spark"):
+    changes = [part for change in sets for part in ("--set", change)]
+    return CliRunner().invoke(group, ["run", str(job), "--engine", engine, *changes])
+
+
+def answers(folder, names=("at", "window", "count", "low", "high")):
+    table = pq.read_table(folder, columns=list(names))
+    instants = table["at"].cast(pa.timestamp("us", "UTC"))  # Spark's own INT96 is read as nanoseconds without a zone
+    table = table.set_column(0, "at", instants)
+    return sorted(tuple(str(value) for value in row.values()) for row in table.to_pylist())
+
+
+def summary(ran):
+    """Of the summary, what does not depend on the clock."""
+    found = dict(re.split(r"  +", line, maxsplit=1) for line in ran.stderr.splitlines() if "  " in line)
+    return {name: found[name].split(" in ")[0] for name in ("rows in", "late", "answers")}
+
+
+def test_a_batch_gives_the_rows_of_the_local_engine(session, job):
+    ran = run(job)
+    assert ran.exit_code == 0, ran.stderr
+    local = run(job, "sink.path=local", engine="local")
+    assert answers(job.parent / "counts") == answers(job.parent / "local")
+    assert summary(ran) == summary(local)
+    assert summary(ran)["rows in"] == "12,000"
+    assert summary(ran)["late"] == "0 (dropped)"
+
+
+def test_a_stream_gives_the_rows_of_the_local_engine_and_goes_on(session, job):
+    changes = [*STREAM, "sink.checkpoint=checkpoint"]
+    held_back = {
+        path: path.rename(path.with_name(f"_{path.name}")) for path in sorted((job.parent / "requests").iterdir())[8:]
+    }
+    first = run(job, *changes)
+    assert first.exit_code == 0, first.stderr
+    assert "8 micro-batches" in first.stderr
+    for path, hidden in held_back.items():
+        hidden.rename(path)
+    second = run(job, *changes)
+    assert second.exit_code == 0, second.stderr
+    assert summary(second)["rows in"] == "4,000"
+    local = run(job, *STREAM, "sink.path=local", engine="local")
+    assert answers(job.parent / "counts") == answers(job.parent / "local")
+    late = [int(summary(ran)["late"].split()[0]) for ran in (first, second, local)]
+    assert late[0] + late[1] == late[2] == LOG.late.sum()
+    again = run(job, *changes)
+    assert summary(again) == {"rows in": "0", "late": "0 (dropped)", "answers": "0"}
+
+
+def test_a_stream_shows_its_answers_on_the_console(session, job):
+    ran = run(
+        job, *STREAM, "sink.format=console", "query.by=status", 'query.windows=["6 hours"]', "query.every=6 hours"
+    )
+    assert ran.exit_code == 0, ran.stderr
+    lines = [line.split() for line in ran.stdout.splitlines()]
+    assert lines[0] == ["status", "at", "window", "count", "low", "high"]
+    assert [line[0] for line in lines[1:5]] == ["200", "304", "404", "500"]
+    assert len(lines) == 1 + 3 * 4
+    assert "in 4 groups" in ran.stderr
+
+
+def test_a_batch_shows_its_answers_on_the_console(session, job):
+    ran = run(job, "sink.format=console", "query.every=6 hours")
+    assert ran.exit_code == 0, ran.stderr
+    assert len(ran.stdout.splitlines()) == 1 + 4 * 2
+
+
+def test_a_stream_without_a_checkpoint_of_its_own_is_refused(session, job):
+    assert run(job, *STREAM, "sink.checkpoint=one").exit_code == 0
+    other = run(job, *STREAM, "sink.checkpoint=two")
+    assert other.exit_code == 1
+    assert "holds the answers of another stream" in other.stderr
+    changed = run(job, *STREAM, "sink.checkpoint=one", "query.every=1 hour")
+    pq.write_table(
+        pq.read_table(job.parent / "requests" / "requests-00.parquet"), job.parent / "requests" / "x.parquet"
+    )
+    changed = run(job, *STREAM, "sink.checkpoint=one", "query.every=1 hour")
+    assert changed.exit_code == 1
+    assert "query.every was 30 minutes, is 1 hour" in changed.stderr
+    assert len(changed.stderr.strip().splitlines()) <= 3, "one sentence, and no trace of Java or Python"
+
+
+def test_a_null_time_is_named_and_the_batch_leaves_no_answers(session, job):
+    table = pq.read_table(job.parent / "requests" / "requests-00.parquet").slice(0, 1)
+    nothing = table.set_column(0, "ts", pa.array([None], table.schema.field("ts").type))
+    pq.write_table(nothing, job.parent / "requests" / "null.parquet")
+    ran = run(job)
+    assert ran.exit_code == 1
+    assert re.search(r"error: ts, row \d+: is null; every row needs a time", ran.stderr)
+    assert "Traceback" not in ran.stderr
+    assert not list((job.parent / "counts").glob("*.parquet"))
+
+
+def test_answers_that_are_there_are_told_before_anything_runs(session, job):
+    assert run(job).exit_code == 0
+    assert 'set sink.mode to "overwrite" or "append"' in run(job).stderr
+    assert run(job, "sink.mode=overwrite").exit_code == 0
+
+
+def test_columns_can_be_made_with_sql(session, job):
+    select = 'source.select=["ts", "concat(client, status) AS visitor"]'
+    ran = run(job, select, "query.item=visitor", "sink.format=console", "query.every=12 hours")
+    assert ran.exit_code == 0, ran.stderr
+    unknown = run(job, 'source.select=["ts"]', "sink.format=console")
+    assert unknown.exit_code == 1
+    assert f"{job}: query.item: the source has no column 'client'" in unknown.stderr
+
+
+def test_csv_is_typed_by_its_schema(session, job):
+    (job.parent / "log.csv").write_text("2026-01-01 00:00:10,a\n2026-01-01T00:59:00Z,b\n2026-01-01 01:30:00,a\n")
+    changes = ["source.format=csv", "source.path=log.csv", "source.schema=ts TIMESTAMP, client STRING"]
+    assert run(job, *changes).exit_code == 0
+    assert run(job, *changes, "sink.path=local", engine="local").exit_code == 0
+    assert answers(job.parent / "counts") == answers(job.parent / "local")
+    assert len(answers(job.parent / "counts")) == 8
+
+
+def test_ctrl_c_stops_a_stream_cleanly(job):
+    call = [
+        sys.executable,
+        "-m",
+        "skyband",
+        "run",
+        str(job),
+        "--set",
+        "spark.master=local[2]",
+        "--set",
+        "spark.ui.enabled=false",
+    ]
+    for change in (*STREAM[:2], "sink.checkpoint=checkpoint"):
+        call += ["--set", change]
+    started = subprocess.Popen(call, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0)
+    try:
+        seen = []
+        for line in started.stderr:
+            seen.append(line)
+            if re.match(r"[\d,]+ rows ", line):
+                break
+        os.killpg(started.pid, signal.SIGINT)
+        out, rest = started.communicate(timeout=120)
+    finally:
+        if started.poll() is None:
+            started.kill()
+    said = "".join(seen) + rest
+    assert started.returncode == 130, said
+    assert "stopped; run it again to go on from its checkpoint" in said
+    assert "Traceback" not in said
+    assert "WARN" not in said
+    assert out == ""
+    assert int(re.search(r"rows in +([\d,]+)", said).group(1).replace(",", "")) >= 1000
