@@ -61,7 +61,7 @@ def _hash_values(column: pa.Array) -> UInt64:
         width = kind.bit_width // 8
         data = np.frombuffer(column.buffers()[1], np.uint8)
         return murmur.hash_fixed(data[column.offset * width : (column.offset + len(column)) * width], width)
-    return murmur.hash_fixed(_eight_bytes(column).view(np.uint8), 8)
+    return murmur.hash_words(_eight_bytes(column).view(np.uint64))
 
 
 def _binary_buffers(column: pa.Array) -> tuple[Array, Array]:
@@ -86,5 +86,5 @@ def _eight_bytes(column: pa.Array) -> Array:
         return np.where(np.isnan(values), np.nan, values)
     if not pa.types.is_integer(column.type):
         raise InputError("keys", f"a column of type {kind} cannot be hashed; cast it to a string or a number")
-    values = column.fill_null(0).to_numpy(zero_copy_only=False)
-    return values.astype(np.uint64 if values.dtype.kind == "u" else np.int64)
+    values = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
+    return values.astype(np.uint64 if values.dtype.kind == "u" else np.int64, copy=False)
