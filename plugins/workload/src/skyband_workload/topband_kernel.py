@@ -10,7 +10,7 @@ from skyband.arrays import Float64, Int32, Int64
 
 from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank_in, vacate
 from skyband_workload.toplist_kernel import CREATED, MOMENT, ROW
-from skyband_workload.views import NOWHERE, Views, begin_views, pass_outputs
+from skyband_workload.views import NOWHERE, Views, begin_views, lowest_gate, pass_outputs
 
 FREE_LISTS, LONGEST = 0, 1
 LACKS = 3
@@ -80,9 +80,12 @@ def run(  # noqa: C901 - one loop over two merged sequences
     times, row_scores, starts, gate, created = rows.time, rows.score, views.start, views.gate, cursor[CREATED]
     while True:
         until = at[cursor[MOMENT]] if cursor[MOMENT] < len(at) else 0
-        r = cursor[ROW]
+        r, floor = cursor[ROW], lowest_gate(gate, created)
         while r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
             begins = created < len(starts) and starts[created] <= times[r]
+            if row_scores[r] < floor and not begins:
+                r += 1
+                continue
             taker = 0
             while taker < created and row_scores[r] < gate[taker]:
                 taker += 1
@@ -94,6 +97,7 @@ def run(  # noqa: C901 - one loop over two merged sequences
                 if begins:
                     created = begin_lists(bands, views, created, times[r])
                 insert(table, bands, views, taker, created, times[r], rows.object[r], row_scores[r], rows.arrival[r])
+                floor = lowest_gate(gate, created)
             r += 1
         cursor[ROW], cursor[CREATED] = r, created
         if cursor[MOMENT] == len(at):

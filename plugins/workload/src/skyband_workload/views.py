@@ -67,3 +67,15 @@ def begin_views(views: Views, created: int, time: int) -> int:
         views.gate[created] = -np.inf if views.k[created] else np.inf
         created += 1
     return created
+
+
+@njit(cache=True)
+def lowest_gate(gate: Array, created: int) -> float:
+    """The score below which no view takes a row; the youngest view as a rule has the lowest gate."""
+    lowest = np.inf if created == 0 else gate[created - 1]
+    if lowest == -np.inf:
+        return float(lowest)
+    for view in range(created - 1):
+        if gate[view] < lowest:
+            lowest = gate[view]
+    return float(lowest)
