@@ -9,9 +9,10 @@ import numpy.typing as npt
 from attrs import define, field
 
 from skyband.arrays import Float64, Int8, Int64, column, never_back, offsets_of
-from skyband.errors import InputError, suggest
+from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.parameters import checked, integer
 from skyband.roles.clock import Clocked
+from skyband.roles.similarity import misbehaviour
 
 SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming")
 
@@ -44,6 +45,11 @@ class PairRanker(Clocked):
     sides: int = integer(1, at_least=1, at_most=2, help="1: pairs within one stream; 2: pairs across two only")
 
     _seen: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        fault = misbehaviour(self.similarity) if callable(self.similarity) else None
+        if fault:
+            raise ConfigError(Problem("similarity", fault))
 
     @property
     def seen(self) -> int:
