@@ -48,6 +48,14 @@ def test_decisions_closer_than_floats_are_exact():
     assert window("exact", size=1, alpha=above).append(p).tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("beta", [1e-200, 1e-290, 1e-300])
+def test_thresholds_fainter_than_floats_resolve_are_exact(beta):
+    p = [0.5 + 0.25 * (row % 2) for row in range(1200)]
+    exact, rf1 = (window(name, size=2, alpha=1.0, beta=beta).append(p)[-1] for name in ("exact", "rf1"))
+    assert exact == rf1 > 0
+    assert oracle.tails(2, tuple(p[exact:]))[0] < beta <= oracle.tails(2, tuple(p[exact + 1 :]))[0]
+
+
 def test_whole_numbers_agree_with_the_worlds():
     rng = np.random.default_rng(2)
     for count in range(9):

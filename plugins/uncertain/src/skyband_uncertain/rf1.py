@@ -14,7 +14,7 @@ from skyband_uncertain.poisson_binomial import presence
 ROUNDING = 1e-15
 """Bound on the relative error of F for each tuple: three roundings in the recurrence, one in the sum."""
 FAINT = 1e-290
-"""No threshold is near a probability as small as this."""
+"""Each tuple may cost F this much; a threshold so small is decided in whole numbers."""
 
 
 @define(eq=False)
@@ -79,7 +79,7 @@ def _advance(
     for i in range(at, len(p)):
         while i - start >= size:
             below = fewer_than(p[start + 1 : i + 1], size)
-            slack = below * ROUNDING * (i - start + size)
+            slack = below * ROUNDING * (i - start + size) + (i - start) * FAINT
             if below - slack > limit:
                 break
             if below + slack >= limit:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -24,7 +25,8 @@ def worlds(chances: Sequence[Fraction]) -> Iterable[tuple[int, Fraction]]:
         yield sum(exist), chance
 
 
-def tails(size: int, probabilities: Sequence[float]) -> list[Fraction]:
+@lru_cache(maxsize=4096)
+def tails(size: int, probabilities: tuple[float, ...]) -> list[Fraction]:
     """tails[j]: P(fewer than `size` of the tuples from j on exist), for j = 0 … n."""
     if len(probabilities) <= WORLDS:
         return [fewer_than(size, probabilities[j:]) for j in range(len(probabilities) + 1)]
@@ -44,10 +46,10 @@ def distributions(size: int, chances: Iterable[Fraction]) -> list[list[Fraction]
 def start(probabilities: Sequence[float], size: int, alpha: float, beta: float | None) -> int:
     """The start of the shortest suffix that reaches alpha, or beyond which no match reaches beta; 0 if none does."""
     missing, unwanted = 1 - Fraction(alpha), Fraction(beta or 0.0)
-    below = tails(size, probabilities)
+    below = tails(size, tuple(probabilities))
     return max(j for j, tail in enumerate(below) if j == 0 or tail <= missing or tail < unwanted)
 
 
 def presence(probabilities: Sequence[float], size: int) -> list[float]:
     """P(fewer than `size` younger tuples exist) for each tuple, oldest first."""
-    return [float(tail) for tail in tails(size, probabilities)[1:]]
+    return [float(tail) for tail in tails(size, tuple(probabilities))[1:]]
