@@ -13,7 +13,7 @@ from skyband_uncertain.tuples import HoldingMatcher, Samples
 
 @define(eq=False)
 class BlockMatcher(HoldingMatcher):
-    """Rejects most pairs of tuples by four numbers each, and adds up the rest eight tuples at a time.
+    """Rejects most pairs of tuples by four numbers each, and adds up the rest side by side, many tuples at a time.
 
     A tuple's samples near one sample of the other lie within 2·epsilon of each other. So a match is at most `peak`,
     the most probability the tuple has within an interval of that length, times the existence of the other. And
