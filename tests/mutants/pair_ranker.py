@@ -161,11 +161,10 @@ class ShortTokens(Reference):
 class KeepsOnlyTheTop(Reference):
     """Only the k best pairs of each moment are kept: when one ends, nothing comes up."""
 
-    def expire(self, now: int) -> None:
-        super().expire(now)
-        if self._now is not None and now > self._now + self.window // 2:
-            kept = {number for pair in self.pairs()[: self.k] for number in pair[1:]}
-            self._rows = [row for row in self._rows if row[0] in kept]
+    def _advance(self, now: int) -> None:
+        super()._advance(now)
+        kept = {number for pair in self.pairs()[: self.k] for number in pair[1:]}
+        self._rows = [row for row in self._rows if row[0] in kept]
 
 
 class AnswersLate(Reference):

@@ -68,7 +68,7 @@ def new() -> Index:
     return Index(marks, table, np.zeros(_LEAST_POOL, ENTRY))
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def find(table, token, side):
     """The place of a token's list in the table, NONE if there is none."""
     mask = len(table) - 1
@@ -111,7 +111,7 @@ def roomy(index, tokens):
     return index if room == len(table) else Index(marks, _rehashed(table, room), index.pool)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def insert(marks, table, pool, token, side):
     """Begin a list for a token that has none, room being reserved; returns its place. No other changes place."""
     mask = len(table) - 1
@@ -131,7 +131,7 @@ def insert(marks, table, pool, token, side):
     return place
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def push(marks, table, pool, place, number, size, signature):
     """Add a set to the end of the list at `place`, room being reserved."""
     row = table[place]
@@ -144,7 +144,7 @@ def push(marks, table, pool, place, number, size, signature):
     marks[ENTRIES] += 1
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def drop_oldest(marks, table, pool, place):
     """Remove the first entry of the list at `place`, and the list with its last: others may then change place."""
     row = table[place]
@@ -169,7 +169,7 @@ def trim(index):
     return Index(marks, table, pool)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _home(token, mask):
     return np.int64(mixed(token) >> np.uint64(20)) & mask
 
@@ -190,7 +190,7 @@ def _enlarged(marks, table, pool, place):
     return pool
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _taken(marks, pool, bits):
     """The offset of a ring of 2^bits, a free one or the next of the pool, which must have room for it."""
     marks[ROOM] += 1 << bits
@@ -203,7 +203,7 @@ def _taken(marks, pool, bits):
     return offset
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _release(marks, pool, row):
     """Put a list's ring among the free ones; its first entry's signature holds the offset of the next."""
     pool[np.int64(row.offset)].signature = np.uint64(marks[FREE + row.bits])
@@ -265,7 +265,7 @@ def _rehashed(table, room):
     return larger
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _remove(table, hole):
     """Free a place and shift back what linear probing had pushed past it."""
     mask = len(table) - 1

@@ -162,7 +162,7 @@ def _order(table, places, size, order, walk, weights):
     SHORTEST: the shortest list first. FIRST_SEEN: the token that came into the window last first.
     """
     for i in range(size):
-        weight = FOREVER_AGO
+        weight = np.int64(FOREVER_AGO)
         if places[i] != lists.NONE:
             row = table[places[i]]
             weight = np.int64(row.count) if order == SHORTEST else -row.arrival
@@ -174,7 +174,7 @@ def _order(table, places, size, order, walk, weights):
 
 
 @njit(cache=True)
-def _collect(sets, index, band, older, kind, own, signature, size, places, walk, met):
+def _collect(sets, index, band, older, kind, own, signature, size, places, walk, met):  # noqa: C901 - one loop
     """Put the sets that may form a relevant pair with a new one into `met`; returns how many, −1 if it is too small."""
     records, first, number = sets.records, sets.marks[FIRST], sets.marks[NEXT]
     table, pool = index.table, index.pool
