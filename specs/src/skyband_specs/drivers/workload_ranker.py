@@ -28,8 +28,8 @@ class WorkloadRankerDriver(Driver):
         return [
             {"queries": [(4, 2, 2)], "by": "time"},
             {"queries": mixed, "by": "time"},
-            {"queries": [*shared, (3, 1, 2), (50, 30, 100)], "by": "rows"},
-            {"queries": [(300, 60, 9), (41, 60, 60, 7), *shared], "by": "time"},
+            {"queries": [*shared, (3, 1, 2), (30, 20, 100)], "by": "rows"},
+            {"queries": [(60, 20, 9), (31, 40, 60, 7), *shared], "by": "time"},
         ]
 
     def tiny(self, case: Case) -> Iterator[WorkloadStream]:
