@@ -8,7 +8,7 @@ import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband_incomplete import kernels
-from skyband_specs.oracles.object_ranker import ObjectOracle
+from skyband_specs.oracles.object_ranker import ObjectOracle, Report
 from skyband_specs.streams.object_ranker import ObjectStream, bursts, paper
 
 SETTINGS = [
@@ -155,12 +155,35 @@ def test_no_array_grows_with_the_stream_in_one_long_batch():
     assert len(eaa) <= 500
 
 
-def test_the_ends_of_time():
+@pytest.mark.parametrize("name", ["eaa", "sla", "approx"])
+@pytest.mark.parametrize("window", [1, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1, 2**70])
+def test_the_ends_of_time(name, window):
     low, high = -(2**63), 2**63 - 1
-    for name in ("eaa", "sla", "approx"):
-        ranker = skyband.create("object-ranker", name, k=1, window=2**70, streams=1)
-        ranker.update([low, 0, high], [0, 0, 0], [1, 2, 3], [0.5, 0.25, 1.0])
-        assert ranker.top()[0].tolist() == [3]
-        narrow = skyband.create("object-ranker", name, k=3, window=1, streams=1)
-        narrow.update([low, high - 1, high], [0, 0, 0], [1, 2, 3], [0.5, 0.25, 1.0])
-        assert narrow.top()[0].tolist() == [3, 2]
+    parameters = {"k": 9, "window": window, "streams": 1, "repeats": "per-window"}
+    rows = [(low, 1, 0.5), (-1, 2, 0.25), (0, 3, 0.75), (high - 1, 4, 1.0), (high, 1, 0.0), (high, 3, 0.5)]
+    ranker, oracle = skyband.create("object-ranker", name, **parameters), ObjectOracle(parameters)
+    inside = skyband.create("object-ranker", name, **parameters)
+    times, objects, values = (list(column) for column in zip(*rows, strict=True))
+    offsets, found, scores = inside.answers(times, [0] * len(rows), objects, values, moments=sorted({*times}))
+    wanted = []
+    for time, number, value in rows:
+        ranker.update([time], [0], [number], [value])
+        oracle.add(Report(time, 0, number, value))
+        wanted.append(oracle.top(time))
+        assert tuple(part.tolist() for part in ranker.top()) == wanted[-1]
+    assert ranker.repeated == inside.repeated == oracle.repeated
+    cuts = list(pairwise(offsets.tolist()))
+    answered = [(found[start:stop].tolist(), scores[start:stop].tolist()) for start, stop in cuts]
+    assert answered == [*wanted[:4], wanted[-1]]
+
+
+@pytest.mark.parametrize("repeats", ["never", "per-window"])
+def test_a_snapshot_after_everything_expired_says_nothing_of_what_was(repeats):
+    parameters = {"k": 1, "window": 10, "streams": 1, "repeats": repeats}
+    asked, quiet = (skyband.create("object-ranker", "eaa", **parameters) for _ in range(2))
+    for ranker in (asked, quiet):
+        ranker.update(range(4), [0] * 4, range(4), [0.5, 0.25, 1.0, 0.75])
+    assert len(asked) == 2
+    for ranker in (asked, quiet):
+        ranker.advance(100)
+    assert asked.snapshot() == quiet.snapshot()

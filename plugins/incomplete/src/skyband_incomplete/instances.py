@@ -11,7 +11,7 @@ from skyband.roles import ObjectRanker
 from skyband_incomplete import kernels
 from skyband_incomplete.kernels import Heap, Log, Reports, Rows, Rule, Slots
 
-_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+_LOWEST, _HIGHEST, _OLDEST = -(2**63), 2**63 - 1, 2**64 - 1
 _LEAST = 1024
 _PIECE = 4096
 _ANSWERS = 2**20
@@ -81,8 +81,7 @@ class InstanceRanker(ObjectRanker):
         self, times: Int64, streams: Int32, objects: Int64, values: Float64, moments: Int64
     ) -> tuple[Int64, Int64, Float64]:
         stops = np.searchsorted(times, moments, side="left" if self.by == "rows" else "right").astype(np.int64)
-        reach = min(self.window, _HIGHEST)
-        firsts = np.where(moments < _LOWEST + reach, _LOWEST, moments - reach)
+        firsts = self._firsts(moments)
         answers = self._replay(Rows(times, streams, objects, values), stops, firsts)
         reached = [self._reached(times)] if len(times) else []
         self._now = max([*reached, *moments[-1:].tolist()], default=self._now)
@@ -91,6 +90,11 @@ class InstanceRanker(ObjectRanker):
     def _first(self, now: int) -> int:
         """The oldest valid time at `now`."""
         return min(max(now - self.window, _LOWEST), _HIGHEST)
+
+    def _firsts(self, moments: Int64) -> Int64:
+        if self.window > _HIGHEST:
+            return np.array([self._first(moment) for moment in moments.tolist()], np.int64)
+        return np.where(moments < _LOWEST + self.window, _LOWEST, moments - self.window)
 
     def _replay(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
         """Take in rows piece by piece, so that memory follows what is retained; answer as `kernels.replay` does."""
@@ -148,7 +152,7 @@ class InstanceRanker(ObjectRanker):
         kernels.expire(first, self._cursor, self._reports, self._slots)
         self._call(self.aggregate)
         doomed = kernels.rank(*parts, self._heap)
-        if doomed > thrift * self._valid_reports:
+        if doomed >= thrift * self._valid_reports:
             kernels.compact(*parts[1:])
 
     def _call(self, score: Callable[[Float64], float]) -> None:
@@ -268,7 +272,7 @@ def _rule(ranker: ObjectRanker) -> Rule:
         weights = np.array(aggregate, np.float64)
     return Rule(
         k=min(ranker.k, _HIGHEST),
-        reach=np.uint64(min(ranker.window, _HIGHEST) - (ranker.by == "rows")),
+        reach=np.uint64(min(ranker.window - (ranker.by == "rows"), _OLDEST)),
         once=ranker.repeats == "never",
         most=most,
         upper=ranker.upper,

@@ -432,11 +432,11 @@ def drain(heap, slots, objects, scores):
 
 @njit(cache=True, nogil=True)
 def sweep(first, thrift, rule, cursor, reports, slots, heap):
-    """A whole sweep over the reports since `first`. `thrift`: let go once this part of them is doomed."""
+    """A whole sweep over the reports since `first`. `thrift`: let go once this part of them, or all, is doomed."""
     expire(first, cursor, reports, slots)
     intervals(rule, cursor, reports, slots)
     doomed = rank(rule, cursor, reports, slots, heap)
-    if doomed > thrift * (cursor[TAIL] - cursor[HEAD]):
+    if doomed >= thrift * (cursor[TAIL] - cursor[HEAD]):
         compact(cursor, reports, slots)
 
 
