@@ -1,0 +1,87 @@
+"""pair-ranker/mine: every valid pair, each found when its younger set comes."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from attrs import define, field, frozen
+from skyband.arrays import Array, Float64, Int8, Int64
+from skyband.roles import PairRanker
+from skyband.roles.similarity import NAMED
+
+
+@frozen
+class Held:
+    """A set of the window."""
+
+    number: int
+    time: int
+    side: int
+    tokens: frozenset[int]
+
+
+@define(eq=False)
+class MinePairRanker(PairRanker):
+    """The exact top k, by definition: a set costs O(sets held), an answer O(pairs · log pairs)."""
+
+    name: ClassVar[str] = "mine"
+
+    _held: list[Held] = field(factory=list, init=False)
+    _pairs: list[tuple[float, int, int]] = field(factory=list, init=False)
+    """(similarity, left, right)"""
+
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
+        words = tokens.tolist()
+        for row, (time, (begin, end)) in enumerate(zip(times.tolist(), pairwise(offsets.tolist()), strict=True)):
+            self._advance(time + (self.by == "rows"))
+            self._take(Held(self._seen + row, time, int(sides[row]), frozenset(words[begin:end])))
+
+    def _take(self, newer: Held) -> None:
+        for older in self._held:
+            if newer.tokens & older.tokens and (self.sides == 1 or newer.side != older.side):
+                self._pairs.append(self._pair(older, newer))
+        self._held.append(newer)
+
+    def _pair(self, older: Held, newer: Held) -> tuple[float, int, int]:
+        function = NAMED[self.similarity] if isinstance(self.similarity, str) else self.similarity
+        alike = float(function(len(older.tokens & newer.tokens), len(older.tokens), len(newer.tokens)))
+        left, right = (newer, older) if older.side == 1 and self.sides == 2 else (older, newer)
+        return alike, left.number, right.number
+
+    def _advance(self, now: int) -> None:
+        first = next((held.number for held in self._held if held.time >= now - self.window), None)
+        if self._held and first != self._held[0].number:
+            self._held = [] if first is None else [held for held in self._held if held.number >= first]
+            self._pairs = [] if first is None else [pair for pair in self._pairs if min(pair[1:]) >= first]
+
+    def top(self) -> tuple[Int64, Int64, Float64]:
+        best = sorted(self._pairs, key=lambda pair: (-pair[0], *pair[1:]))[: self.k]
+        similarity, left, right = zip(*best, strict=True) if best else ((), (), ())
+        return np.array(left, np.int64), np.array(right, np.int64), np.array(similarity, np.float64)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    @property
+    def nbytes(self) -> int:
+        return 24 * len(self._pairs) + sum(24 + 8 * len(held.tokens) for held in self._held)
+
+    def _state(self) -> dict[str, Array]:
+        tokens = [sorted(held.tokens) for held in self._held]
+        return {
+            "now": np.array([] if self._now is None else [self._now], np.int64),
+            "seen": np.array([self._seen], np.int64),
+            "times": np.array([held.time for held in self._held], np.int64),
+            "sides": np.array([held.side for held in self._held], np.int64),
+            "offsets": np.cumsum([0, *map(len, tokens)], dtype=np.int64),
+            "tokens": np.array([token for chosen in tokens for token in chosen], np.int64),
+        }
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._now = next(iter(state["now"].tolist()), None)
+        self._seen = int(state["seen"][0])
+        rows = zip(state["times"].tolist(), state["sides"].tolist(), pairwise(state["offsets"].tolist()), strict=True)
+        first, words = self._seen - len(state["times"]), state["tokens"].tolist()
+        for number, (time, side, (begin, end)) in enumerate(rows, first):
+            self._take(Held(number, time, side, frozenset(words[begin:end])))

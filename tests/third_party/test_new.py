@@ -1,0 +1,185 @@
+"""`skyband new`: what it makes installs, is found, passes its own conformance run and answers."""
+
+import sys
+import venv
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from skyband import BackendInfo
+from skyband.roles import ROLES
+from skyband.scaffold.project import TEMPLATES, render
+from skyband_specs.checks import checks_for
+from skyband_specs.runner import subject, verify_subject
+from third_party.conftest import example
+
+QUICK = ("seeded_streams_equal_the_oracle", "restored_goes_on_as_undisturbed", "new_backend_is_as_asked")
+
+
+def test_every_role_has_a_template():
+    assert TEMPLATES.keys() == ROLES.keys()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_template_is_a_correct_backend(role):
+    report = verify_subject(template(role), checks=[check for check in checks_for(role) if check.name in QUICK])
+    assert report.ok, report.text()
+    assert len(report.results) == len(QUICK)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_plugin_is_short_enough_to_read(role):
+    for path, text in render(role, "mine").items():
+        assert text.count("\n") < 130, path
+        assert max(map(len, text.splitlines()), default=0) <= 120, path
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_plugin_bears_its_own_name_throughout(role):
+    files = render(role, "k-best-7")
+    assert not [path for path, text in files.items() if "mine" in text.lower().replace("determine", "")]
+    for path, text in files.items():
+        if path.endswith(".py"):
+            compile(text, path, "exec")
+    needs = [line for line in files["pyproject.toml"].splitlines() if line.startswith("dependencies")]
+    requirement = Requirement(next(part for part in needs[0].split('"') if part.startswith("skyband")))
+    assert version("skyband") in requirement.specifier
+
+
+def test_a_made_plugin_installs_is_found_verified_and_answers(maker):
+    folder, site = maker.make("sketch"), maker.home / "site"
+    maker.install(folder, sys.executable, "--target", str(site))
+    told = maker.run(sys.executable, "-m", "skyband", "verify", "sketch/my-sketch", site=site)
+    assert told.splitlines()[-1] == "36 passed, 3 not applicable (guarantee), 0 failed"
+    program, said = example(folder / "README.md")
+    assert maker.run(sys.executable, "-c", program, site=site).splitlines() == said
+    tested = maker.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder, site=site)
+    assert "sketch/my-sketch: 36 passed, 3 not applicable (guarantee), 0 failed" in tested
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ROLES)
+def test_a_plugin_of_every_role_in_a_fresh_environment(maker, role):
+    folder = maker.make(role)
+    python = environment(maker.home / "venv")
+    maker.install(folder, python)
+    assert f"{role}/my-{role}" in maker.run(python, "-m", "skyband", "backends", "--role", role)
+    assert f"skyband-my-{role} 0.1.0" in maker.run(python, "-m", "skyband", "describe", f"{role}/my-{role}")
+    assert maker.run(python, "-m", "skyband", "verify", f"{role}/my-{role}").endswith(" 0 failed\n")
+    program, said = example(folder / "README.md")
+    assert maker.run(python, "-c", program).splitlines() == said
+    one = maker.run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder, "-k", "new_backend_is_as_asked")
+    assert f"{role}/my-{role}: 1 passed" in one
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("K-Skb", "try --name k-skb"),
+        ("größe", "try --name grosse"),
+        ("Ｆｕｌｌ", "try --name full"),
+        ("my sketch", "try --name my-sketch"),
+        ("../up", "try --name up"),
+        ("7-best", "try --name best"),
+        ("-", "(got '-')\n"),
+        ("", "(got '')\n"),
+        ("数", "(got '数')\n"),
+        ("a--b", "try --name a-b"),
+        ("a" * 200, "try --name " + "a" * 60 + "\n"),
+    ],
+)
+def test_a_name_that_is_none_comes_with_the_closest(maker, name, said):
+    called = maker.new(maker.home / "x", "--role", "sketch", "--name", name)
+    assert called.exit_code == 2
+    assert "--name: must be lower-case words joined by hyphens" in called.stderr
+    assert said in called.stderr
+    assert not (maker.home / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "said"),
+    [
+        ("sketch", "exact", f"sketch/exact is taken: it comes with skyband-distinct {version('skyband-distinct')}"),
+        ("window", "specs", "the distribution skyband-specs"),
+    ],
+)
+def test_a_name_that_is_taken_says_by_whom(maker, role, name, said):
+    called = maker.new(maker.home / "x", "--role", role, "--name", name)
+    assert called.exit_code == 2
+    assert said in called.stderr
+    assert not (maker.home / "x").exists()
+
+
+@pytest.mark.parametrize("name", ["class", "none", "hooks", "sketch", "array", "x"])
+def test_names_that_mean_something_to_python_do(name):
+    for path, text in render("sketch", name).items():
+        if path.endswith(".py"):
+            compile(text, path, "exec")
+    scope = {"__name__": "made"}
+    exec(render("sketch", name)[f"src/skyband_{name}/sketch.py"], scope)
+    assert scope[f"{name.capitalize()}Sketch"].name == name
+
+
+def test_the_folder_gives_the_name(maker, monkeypatch):
+    folder = maker.home / "skyband-panes-of-mine"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert maker.new(".", "--role", "sketch").exit_code == 0
+    assert 'name = "skyband-panes-of-mine"' in (folder / "pyproject.toml").read_text()
+    assert 'name: ClassVar[str] = "panes-of-mine"' in (folder / "src/skyband_panes_of_mine/sketch.py").read_text()
+
+
+def test_files_are_listed_on_stdout_and_what_to_do_next_on_stderr(maker):
+    called = maker.new(maker.home / "a b", "--role", "matcher", "--name", "near")
+    assert {Path(line) for line in called.stdout.splitlines()} == {
+        maker.home / "a b" / path for path in render("matcher", "near")
+    }
+    assert f"pip install -e '{maker.home / 'a b'}'" in called.stderr
+    assert "skyband verify matcher/near" in called.stderr
+
+
+@pytest.mark.parametrize("there", ["pyproject.toml", ".git", "notes.txt"])
+def test_what_is_there_is_not_overwritten(maker, there):
+    (maker.home / "x").mkdir()
+    (maker.home / "x" / there).write_text("precious")
+    called = maker.new(maker.home / "x", "--role", "sketch")
+    assert called.exit_code == 2
+    assert "is not empty; name a new folder" in called.stderr
+    assert [path.name for path in (maker.home / "x").iterdir()] == [there]
+    assert (maker.home / "x" / there).read_text() == "precious"
+
+
+def test_a_file_is_no_folder(maker):
+    (maker.home / "x").write_text("precious")
+    assert maker.new(maker.home / "x", "--role", "sketch").exit_code == 2
+    assert maker.new(maker.home / "x" / "y", "--role", "sketch").exit_code == 1
+    assert (maker.home / "x").read_text() == "precious"
+
+
+def test_wrong_calls(maker):
+    assert maker.new(maker.home / "x").exit_code == 2
+    called = maker.new(maker.home / "x", "--role", "windw")
+    assert called.exit_code == 2
+    assert "did you mean 'window'?" in called.stderr
+    assert not (maker.home / "x").exists()
+
+
+def template(role: str):
+    """The template of a role as it stands in core, to be tried."""
+    module = role.replace("-", "_")
+    cls = getattr(import_module(f"skyband.scaffold.{module}"), f"Mine{ROLES[role].interface.__name__}")
+    facts = TEMPLATES[role]
+    factory = f"{cls.__module__}:{cls.__name__}"
+    return subject(BackendInfo(role, "mine", factory, facts.summary, "exact", facts.reference, facts.lacks), cls)
+
+
+def environment(folder: Path) -> Path:
+    """The interpreter of a fresh environment that sees what this one has installed, and keeps its own beside it."""
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    sites = [path for path in sys.path if path.endswith("site-packages")]
+    home = next(folder.rglob("site-packages"))
+    (home / "outer.pth").write_text(f"import site; [site.addsitedir(path) for path in {sites!r}]\n")
+    return python
