@@ -41,7 +41,12 @@ def run_job(
 
 
 def _where(job: Job) -> str:
-    return "shown above" if job.sink.format == "console" else f"in {job.sink.path or job.sink.format}"
+    if job.sink.format == "console":
+        return "shown above"
+    path = job.sink.path
+    if path is not None and Path(path).is_relative_to(Path.cwd()):
+        path = str(Path(path).relative_to(Path.cwd()))
+    return f"in {path or job.sink.format}"
 
 
 def _after_stop(job: Job, engine: str) -> str:

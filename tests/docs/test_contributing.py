@@ -1,0 +1,44 @@
+"""CONTRIBUTING: the backend it adds is found and keeps its role's contract."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+
+from .conftest import ROOT
+
+
+def test_the_backend_it_adds_passes_every_check(contributing, tmp_path):
+    for block in contributing.blocks("python"):
+        name = re.match(r"# (\w+\.py)\n", block.body)[1]
+        (tmp_path / name).write_text(block.body)
+    project = tomllib.loads(contributing.blocks("toml")[0].body)["project"]
+    info = tmp_path / "skyband_newest-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    points = "\n".join(f"{name} = {value}" for name, value in project["entry-points"]["skyband"].items())
+    (info / "entry_points.txt").write_text(f"[skyband]\n{points}\n")
+    (console,) = contributing.blocks("console")
+    command = console.body.strip().removeprefix("$ skyband ").split()
+    ran = subprocess.run([sys.executable, "-m", "skyband", *command], capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=False)  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout.splitlines()[-1].endswith(" 0 failed")
+
+
+def test_the_folders_and_tox_environments_it_names_are_there(contributing):
+    for folder in re.findall(r"^\| `(\w+)/", contributing.text, re.MULTILINE):
+        assert (ROOT / folder).is_dir()
+    tox = (ROOT / "tox.ini").read_text()
+    for name in re.findall(r"tox -e (\w+)", contributing.text):
+        assert f"[testenv:{name}]" in tox
+
+
+def test_the_rooms_it_names_are_there(contributing):
+    text = contributing.text
+    rooms = re.search(r"The rooms of .*?(?=A backend never)", text, re.DOTALL).group()
+    for room in re.findall(r"`(\w+)(/?)`", rooms):
+        name, folder = room
+        path = ROOT / "core" / "src" / "skyband" / (name if folder else f"{name}.py")
+        assert path.exists(), path

@@ -1,0 +1,149 @@
+"""README: every block runs, every generated part is up to date, every link leads somewhere."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from skyband.cli.group import group
+from skyband.cli.weblog import make_weblog
+from skyband.queries import kinds, load_query
+from skyband.registry import installed
+from skyband.roles import ROLES
+
+from .conftest import ROOT
+
+QUICK = {"PYSPARK_SUBMIT_ARGS": "--master local[2] --conf spark.ui.enabled=false pyspark-shell", "COLUMNS": "120"}
+
+
+def call(*arguments):
+    return CliRunner().invoke(group, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    """The demo's files and the README's job in a folder, where the test then works."""
+    make_weblog(20_000).write(tmp_path / "requests")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.spark
+def test_the_demo_shows_what_it_says(readme, tmp_path):
+    (block,) = readme.blocks("text")
+    line = block.body.splitlines()[0]
+    command = [sys.executable, "-m", *line.removeprefix("$ ").split()]
+    env = {**os.environ, **QUICK, "PYTHONIOENCODING": "utf-8"}
+    shown = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
+                           cwd=tmp_path, env={**env, "PYTHONUNBUFFERED": "1"}, check=False)  # fmt: skip
+    assert shown.returncode == 0, shown.stdout
+    readme.holds(block.body, _with_times_of(block.body, f"{line}\n{_kept(shown.stdout)}"))
+
+
+def _kept(output):
+    """The demo's output as a terminal keeps it: without the lines that are drawn over each other."""
+    passing = re.compile(r"waiting for|starting Spark|[\d,]+ rows · ")
+    return "".join(line for line in output.splitlines(keepends=True) if not passing.match(line))
+
+
+def _timeless(text):
+    return re.sub(r"^took .*$", "took", text, flags=re.MULTILINE)
+
+
+def _with_times_of(old, new):
+    """`new`, with the times of `old` where nothing else differs."""
+    return old if _timeless(old) == _timeless(new) else new
+
+
+@pytest.mark.spark
+def test_the_same_in_pyspark_gives_the_demos_answers(readme, log):
+    (block,) = readme.blocks("python")
+    assert len(block.body.strip().splitlines()) <= 13
+    ran = subprocess.run([sys.executable, "-c", block.body], capture_output=True, text=True, cwd=log,
+                         env={**os.environ, **QUICK}, check=False)  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    counts = [re.split(r" *\| *", line.strip("|")) for line in ran.stdout.splitlines() if line.startswith("|2026")]
+    assert call("demo", "--engine", "local", "--rows", "20000", "--dir", log / "demo").exit_code == 0
+    local = call("run", log / "demo" / "job.toml", "--engine", "local", "--set", "sink.format=console")
+    expected = [re.split(r"  +", line) for line in local.stdout.splitlines()[1:5]]
+    assert [float(row[2]) for row in counts] == pytest.approx([float(row[2]) for row in expected], abs=1e-3)
+    assert len(counts) == 4
+
+
+def test_the_job_is_fine_and_runs(readme, log):
+    (block,) = readme.blocks("toml")
+    (log / "job.toml").write_text(block.body)
+    checked = call("check", "job.toml")
+    assert checked.exit_code == 0, checked.stdout
+    ran = call("run", "job.toml", "--engine", "local", "--set", "query.every=1 hour")
+    assert ran.exit_code == 0, ran.stderr
+    assert any((log / "counts").iterdir())
+
+
+def test_what_is_said_of_errors_is_so(readme, log):
+    (log / "job.toml").write_text(readme.blocks("toml")[0].body)
+    (block,) = readme.blocks("console")
+    command = block.body.splitlines()[0]
+    called = call(*shlex.split(command.removeprefix("$ skyband ")))
+    readme.holds(block.body, f"{command}\n{called.stdout}")
+    assert called.exit_code == 1
+
+
+def test_the_commands_named_in_the_text_are_there(readme):
+    named = {match[1] for match in re.finditer(r"`(?:\.venv/bin/)?skyband ([a-z]+)", readme.text)}
+    assert named <= set(group.list_commands(None))
+    assert {"demo", "check", "run", "backends", "describe", "verify"} <= named
+
+
+def test_the_tables_of_queries_and_backends_are_up_to_date(readme):
+    text = readme.text
+    start = text.index("| query | asks | roles |")
+    end = text.index("\n\n", start)
+    lines = ["| query | asks | roles |", "|---|---|---|"]
+    lines += [f"| `{kind}` | {info.summary} | {', '.join(load_query(kind).roles)} |" for kind, info in kinds().items()]
+    readme.holds(text[start:end], "\n".join(lines))
+    text = readme.text
+    start = text.index("| role | backends, the default in bold | from |")
+    end = text.index("\n\n", start)
+    lines = ["| role | backends, the default in bold | from |", "|---|---|---|"]
+    for role in ROLES.values():
+        listed = [entry for entry in installed().listing(role.name) if entry.distribution.startswith("skyband")]
+        names = [f"**{entry.info.name}**" if entry.info.name == role.default else entry.info.name for entry in listed]
+        homes = sorted({entry.distribution for entry in listed})
+        lines.append(f"| {role.name}: {role.summary} | {', '.join(names)} | {', '.join(homes)} |")
+    readme.holds(text[start:end], "\n".join(lines))
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_links_lead_somewhere(document):
+    text = (ROOT / document).read_text("utf-8")
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    for link in links:
+        assert link.startswith("https://") or (ROOT / link).exists(), link
+
+
+def test_each_setup_is_one_line_that_names_what_is_there(readme):
+    setups = [block.body.strip() for block in readme.blocks("sh")]
+    assert len(setups) == 2
+    assert all(len(setup.splitlines()) == 1 for setup in setups)
+    assert setups[0].endswith("skyband demo")
+    assert setups[1].endswith("tox")
+    assert (ROOT / "core" / "pyproject.toml").exists() and (ROOT / "tox.ini").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_the_first_setup_works_on_a_fresh_clone(readme, tmp_path):
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
+    bash = shutil.which("bash")
+    assert bash, "the line is for a shell"
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL", "TOX"))}
+    ran = subprocess.run([bash, "-c", readme.blocks("sh")[0].body], capture_output=True, text=True, cwd=clone,
+                         env=env, check=False)  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert "the largest error is" in ran.stdout
