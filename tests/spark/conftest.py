@@ -3,11 +3,13 @@
 import os
 import time
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-
 from skyband import spark
+from skyband.engines import local
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +70,40 @@ def stream(session, tmp_path):
         return session.read.schema(answers.schema).parquet(sink).collect(), progress
 
     return run
+
+
+@pytest.fixture
+def agree(session, files, stream):
+    """Asserts that Spark batch and streaming give the rows of the local engine, which it returns.
+
+    A stream has answered the moments up to its watermark only, so local is cut there.
+    """
+
+    def check(table: pa.Table, query, count: int, backends=None, shards=None) -> pa.Table:
+        expected = local.apply(table, query, backends)
+        names = expected.column_names
+        folder = files(table, count)
+        batch = spark.apply(session.read.parquet(folder), query, backends, shards=shards).collect()
+        assert rows_of(batch, names) == rows_of(expected.to_pylist(), names)
+        streamed, progress = stream(folder, query, backends, shards)
+        assert sum(entry.observedMetrics["skyband"]["rows_late"] for entry in progress) == 0
+        assert rows_of(streamed, names) == rows_of(up_to_watermark(expected, table, query).to_pylist(), names)
+        return expected
+
+    return check
+
+
+def rows_of(rows, names) -> list[tuple[str, ...]]:
+    """Rows as sortable text; Spark gives instants without a zone, in UTC here."""
+    return sorted(tuple(str(row[name]).removesuffix("+00:00") for name in names) for row in rows)
+
+
+def up_to_watermark(expected: pa.Table, table: pa.Table, query) -> pa.Table:
+    """The answers at moments up to the watermark, or those to rows before it, that a stream of `table` gives."""
+    watermark = np.asarray(table[query.time].cast(pa.int64())).max() - query.delay.length
+    if "at" not in expected.column_names:
+        return expected.filter(pc.less(expected["time"].cast(pa.int64()), watermark))
+    return expected.filter(pc.less_equal(expected["at"].cast(pa.int64()), watermark))
 
 
 def pytest_report_header() -> str:

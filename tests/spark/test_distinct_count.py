@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import Observation
-
 from skyband import spark
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
@@ -122,7 +121,7 @@ def test_a_stream_needs_the_rocksdb_store(session, files):
     source = session.readStream.schema(session.read.parquet(folder).schema).parquet(folder)
     session.conf.set(key, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
     try:
-        with pytest.raises(EngineError, match="RocksDB store: call skyband.spark.session"):
+        with pytest.raises(EngineError, match=r"RocksDB store: call skyband\.spark\.session"):
             spark.apply(source, query())
     finally:
         session.conf.set(key, spark.ROCKSDB)

@@ -1,11 +1,8 @@
-"""Every kind of query gives the same rows on every engine, whatever the micro-batches and the order within the delay."""
+"""Every kind of query gives the same rows on every engine, whatever the micro-batches and the order of arrival."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from skyband import spark
-from skyband.engines import local
 from skyband.queries import make_query
 
 pytestmark = pytest.mark.spark
@@ -59,27 +56,9 @@ def query(kind, by):
     return make_query({"kind": kind, "time": "ts", "by": by, "delay": f"{DELAY} seconds", **FAMILIES[kind]})
 
 
-def rows_of(rows, names):
-    return sorted(tuple(str(row[name]).removesuffix("+00:00") for name in names) for row in rows)
-
-
 @pytest.mark.parametrize(
     ("kind", "by", "shards"),
     [*((kind, ["place"], 2) for kind in FAMILIES), *((kind, [], shards) for kind, shards in SHARDED.items())],
 )
-def test_batch_and_stream_equal_local(session, files, stream, kind, by, shards):
-    table = events(1)
-    asked = query(kind, by)
-    expected = local.apply(table, asked)
-    names = expected.column_names
-    folder = files(table, 4)
-    batch = spark.apply(session.read.parquet(folder), asked, shards=shards).collect()
-    assert rows_of(batch, names) == rows_of(expected.to_pylist(), names)
-    streamed, progress = stream(folder, asked, shards=shards)
-    moment = "at" if "at" in names else "time"
-    reached = max(time.as_py() for time in table["ts"]) - np.timedelta64(DELAY, "s").astype(object)
-    inside = (lambda at: at <= reached) if moment == "at" else (lambda at: at < reached)
-    wanted = [row for row in expected.to_pylist() if inside(row[moment])]
-    assert rows_of(streamed, names) == rows_of(wanted, names)
-    assert len(wanted) > 10
-    assert sum(entry.observedMetrics["skyband"]["rows_late"] for entry in progress) == 0
+def test_batch_and_stream_equal_local(agree, kind, by, shards):
+    assert len(agree(events(1), query(kind, by), count=4, shards=shards)) > 10
