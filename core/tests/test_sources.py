@@ -123,7 +123,7 @@ def test_only_what_a_streaming_sink_committed_is_read(tmp_path):
 def test_an_empty_or_foreign_file_is_a_clear_error(tmp_path, format):
     path = tmp_path / "a"
     path.write_bytes(b"")
-    with pytest.raises(ConfigError, match="path: cannot be read as|path: .* is empty"):
+    with pytest.raises(ConfigError, match=r"path: cannot be read as|path: .* is empty"):
         open_files(Source(format=format, path=str(path)))
 
 

@@ -109,8 +109,15 @@ def test_check_needs_no_java(folder, no_java):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["check"], ["check", "none.toml"], ["run", "none.toml"], ["run", "{job}", "--set", "k"], ["run", "{job}", "--engine", "flink"]]
-)  # fmt: skip
+    "arguments",
+    [
+        ["check"],
+        ["check", "none.toml"],
+        ["run", "none.toml"],
+        ["run", "{job}", "--set", "k"],
+        ["run", "{job}", "--engine", "flink"],
+    ],
+)
 def test_wrong_calls(folder, arguments):
     called = folder.call(*(argument.format(job=folder.job) for argument in arguments))
     assert called.exit_code == 2
