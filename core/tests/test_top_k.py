@@ -143,6 +143,27 @@ def test_occurrences_in_a_window_are_summed_and_a_report_a_window_old_makes_room
     }
 
 
+@pytest.mark.parametrize("by", [[], ["place"]])
+def test_repeated_reports_are_counted_once_whatever_the_batches_and_snapshots(by):
+    table = stream(11).sort_by("ts")
+    again = table.filter(pa.array(np.random.default_rng(2).random(len(table)) < 0.3))
+    times = np.asarray(again["ts"].cast(pa.int64())) + SECOND
+    again = again.set_column(0, table.field("ts"), pa.array(times, pa.int64()).cast(table.schema.field("ts").type))
+    table = pa.concat_tables([table, again]).sort_by("ts").combine_chunks()
+    for step in (len(table), 40):
+        run, counted = local.LocalRun.start(query(by=by), table.schema), 0
+        for batch in table.to_batches(max_chunksize=step):
+            run.push(batch)
+            restored = local.LocalRun.start(run.operator.query, table.schema)
+            restored.operator.load(run.operator.snapshot())
+            restored._latest = run._latest
+            counted += run.operator.take_metrics().left_out.get("repeated report", 0)
+            run = restored
+        run.finish()
+        metrics = run.operator.take_metrics()
+        assert counted + metrics.left_out.get("repeated report", 0) == len(again)
+
+
 def test_rows_that_say_nothing_are_counted():
     times = pa.array([0, 1, 2, 3], pa.timestamp("s"))
     table = pa.table({"ts": times, "who": ["a", None, "b", "c"], "from": ["north"] * 3 + ["nowhere"]})
@@ -150,7 +171,7 @@ def test_rows_that_say_nothing_are_counted():
     run = local.LocalRun.start(query(), table.schema)
     run.push(table.combine_chunks().to_batches()[0])
     assert run.finish()["object"].to_pylist() == ["a"]
-    assert run.dropped == {"null object": 1, "null value": 2}
+    assert run.operator.take_metrics().left_out == {"null object": 1, "null value": 2}
 
 
 def test_windows_in_rows_answer_after_every_so_many():

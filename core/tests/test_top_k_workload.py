@@ -172,7 +172,10 @@ def test_rows_that_say_nothing_are_counted():
         run.push(batch)
     unnamed = pc.is_null(table["what"]).to_numpy()
     unscored = pc.is_null(table["points"], nan_is_null=True).to_numpy()
-    assert run.dropped == {"null object": unnamed.sum(), "no score": (unscored & ~unnamed).sum()}
+    assert run.operator.take_metrics().left_out == {
+        "null object": unnamed.sum(),
+        "no score": (unscored & ~unnamed).sum(),
+    }
 
 
 def test_a_long_silence_costs_nothing():

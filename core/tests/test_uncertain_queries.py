@@ -161,7 +161,7 @@ def test_rows_with_a_null_are_left_out_and_counted():
     run = local.LocalRun.start(query("uncertain-sum"), table(rows).schema)
     result = pa.Table.from_batches([run.push(batch) for batch in table(rows).to_batches()] + [run.finish()])
     assert result["expected"].to_pylist() == [1.0, 4.0]
-    assert run.dropped == {"null sample": 3}
+    assert run.operator.take_metrics().left_out == {"null sample": 3}
 
 
 def test_a_filter_turns_uncertain_values_into_uncertain_existence():

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 
+import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
@@ -49,6 +50,30 @@ def test_late_rows_are_counted(folder):
     (folder.home / "requests" / "3.parquet").touch()
     ran = folder.run("source.stream=true", "query.delay=5 minutes")
     assert "late       19 (dropped)" in ran.stderr or "late       20 (dropped)" in ran.stderr
+
+
+def test_rows_that_a_backend_leaves_out_are_counted(folder):
+    """Of 57 reports in one hour by seven clients, the first of each stands; a stream's last still waits."""
+    keys = {"kind": "top-k", "time": "ts", "object": "client", "stream": "host", "value": "bytes", "streams": ["a"]}
+    query = {**keys, "k": 2, "window": "1 hour", "every": "5 minutes"}
+    for path in sorted((folder.home / "requests").iterdir()):
+        table = pq.read_table(path)
+        rest = {"host": ["a"] * len(table), "bytes": [0.5] * len(table)}
+        pq.write_table(pa.table({"ts": table["ts"], "client": table["client"], **rest}), path)
+    folder.job.write_text(
+        "\n".join(
+            ["[source]", 'format = "parquet"', 'path = "requests"', "[query]"]
+            + [f"{name} = {json.dumps(value)}" for name, value in query.items()]
+            + ["[sink]", 'format = "parquet"', 'path = "counts"']
+        )
+    )
+    for repeated, *sets in ((50,), (49, "source.stream=true", "sink.path=others")):
+        ran = folder.run(*sets)
+        assert ran.exit_code == 0, ran.stderr
+        summary = {name.strip(): value.strip() for name, value in (s.split("  ", 1) for s in ran.stderr.splitlines())}
+        assert summary["rows in"] == "60"
+        assert summary["null object"] == "3 (left out)"
+        assert summary["repeated report"] == f"{repeated} (left out)"
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])

@@ -7,6 +7,7 @@ go to their group's lane in one canonical order, so neither batches nor partitio
 
 import json
 import time as clock
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -28,7 +29,10 @@ class Metrics:
     """What an operator has done since its metrics were last taken, and what it holds now."""
 
     rows_in: int
+    """Rows of the source, whatever became of them."""
     rows_late: int
+    left_out: Mapping[str, int]
+    """Rows that no answer can come from, by reason: one of the query's `leaves_out`."""
     retained: int
     groups: int
     seconds: float
@@ -56,6 +60,7 @@ class Operator:
     _waiting: list[pa.RecordBatch] = field(factory=list, init=False)
     _rows_in: int = field(default=0, init=False)
     _rows_late: int = field(default=0, init=False)
+    _left_out: Counter[str] = field(factory=Counter, init=False)
     _seconds: float = field(default=0.0, init=False)
 
     @property
@@ -74,6 +79,11 @@ class Operator:
         if len(frame):
             self._waiting.append(frame)
 
+    def leave_out(self, counts: Mapping[str, int]) -> None:
+        """Count rows that did not come to be in a frame, by reason."""
+        self._rows_in += sum(counts.values())
+        self._left_out.update(counts)
+
     def advance(self, watermark: int) -> pa.RecordBatch:
         """No row before `watermark` will come any more: answer every moment up to it. It never goes back."""
         if self.watermark is None or watermark > self.watermark:
@@ -87,8 +97,9 @@ class Operator:
     def take_metrics(self) -> Metrics:
         """What was done since this was last called."""
         retained = sum(group.lane.retained for group in self._groups.values())
-        taken = Metrics(self._rows_in, self._rows_late, retained, len(self._groups), self._seconds)
-        self._rows_in, self._rows_late, self._seconds = 0, 0, 0.0
+        left_out = {reason: count for reason, count in self._left_out.items() if count}
+        taken = Metrics(self._rows_in, self._rows_late, left_out, retained, len(self._groups), self._seconds)
+        self._rows_in, self._rows_late, self._left_out, self._seconds = 0, 0, Counter(), 0.0
         return taken
 
     def _run(self, until: int | None, turn: Any) -> pa.RecordBatch:
@@ -104,6 +115,7 @@ class Operator:
         for key in self._due(ranges, NEVER if until is None else until):
             group = self._groups[key]
             given = turn(group.lane, rows.slice(*ranges.get(key, (0, 0))))
+            self._left_out.update(group.lane.take_left_out())
             if given is not None and len(given):
                 answers.append(self._with_group(group, given))
             if group.lane.empty:
@@ -190,7 +202,7 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
         taken = [name for name in binding.parameters if name in given]
         problems.extend(Problem(f"backends.{role}.{name}", f"is set by the query ({given[name]!r})") for name in taken)
         try:
-            binding.create(**given)
+            problems.extend(problem.within("query") for problem in query.beyond(binding.create(**given)))
         except ConfigError as error:
             problems.extend(problem.within(f"backends.{role}") for problem in error.problems)
         except PluginError as error:

@@ -63,7 +63,8 @@ def apply(
     query: a Query, or its keys (`kind` among them). backends: by role, a name or a table with `name` and
     parameters; else the setting `spark.skyband.backends.ROLE`, else the role's default. shards: operators that
     share the work (8 with `by`, else 1); a checkpoint is bound to their number. observe: the name, or in batch the
-    Observation, under which Spark reports rows_in, rows_late, retained, groups, state_bytes and seconds.
+    Observation, under which Spark reports rows_in, rows_late, rows_REASON left out, retained, groups, state_bytes
+    and seconds.
 
     Raises ConfigError with every problem at once, and EngineError where the session cannot run it.
     """

@@ -19,10 +19,12 @@ Batches: TypeAlias = pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch]
 
 @define(eq=False)
 class LocalRun:
-    """A query over batches as they come: `push` each, then `finish`. Late rows are counted and dropped."""
+    """A query over batches as they come: `push` each, then `finish`.
+
+    Late rows and those that say nothing are dropped, and counted in the operator's metrics.
+    """
 
     operator: Operator
-    dropped: dict[str, int] = field(factory=dict, init=False)
     _latest: int | None = field(default=None, init=False)
 
     @classmethod
@@ -46,8 +48,7 @@ class LocalRun:
     def add(self, batch: pa.RecordBatch) -> None:
         """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
         encoded = encode(self.operator.query, batch)
-        for reason, count in encoded.dropped.items():
-            self.dropped[reason] = self.dropped.get(reason, 0) + count
+        self.operator.leave_out(encoded.dropped)
         if len(encoded.frame):
             last = int(encoded.frame.column(TIME).to_numpy().max())
             self._latest = last if self._latest is None else max(self._latest, last)

@@ -17,7 +17,11 @@ _COUNTS = ("rows_in", "rows_late", "retained", "groups", "state_bytes")
 
 def metric_names(shipment: Shipment) -> list[str]:
     """The observed metrics: rows in, late and left out by reason, retained, groups, state bytes; then seconds."""
-    return [*_COUNTS, *(f"rows_{reason.replace(' ', '_')}" for reason in shipment.query.leaves_out)]
+    return [*_COUNTS, *map(_metric, shipment.query.leaves_out)]
+
+
+def _metric(reason: str) -> str:
+    return f"rows_{reason.replace(' ', '_')}"
 
 
 def metrics_type(shipment: Shipment) -> pa.DataType:
@@ -33,14 +37,12 @@ def unpacked_schema(shipment: Shipment) -> pa.Schema:
     return pa.schema([*nullable, pa.field(METRICS, metrics_type(shipment))])
 
 
-def with_metrics(
-    shipment: Shipment, metrics: Metrics, dropped: list[int], state_bytes: int, watermark: int | None
-) -> dict[str, Any]:
+def with_metrics(shipment: Shipment, metrics: Metrics, state_bytes: int, watermark: int | None) -> dict[str, Any]:
     """The metrics of one turn of an operator, as `metrics_type` has them."""
-    reasons = metric_names(shipment)[len(_COUNTS) :]
+    reasons = shipment.query.leaves_out
     return {
-        **asdict(metrics),
-        **dict(zip(reasons, dropped, strict=True)),
+        **asdict(metrics, filter=lambda entry, _: entry.name != "left_out"),
+        **{_metric(reason): metrics.left_out.get(reason, 0) for reason in reasons},
         "state_bytes": state_bytes,
         "watermark": watermark,
     }

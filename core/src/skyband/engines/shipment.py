@@ -98,16 +98,17 @@ class Shipment:
 class Ends:
     """What the closing rows of all tasks say together: the latest time, and the rows left out by reason."""
 
-    def __init__(self, reasons: int) -> None:
+    def __init__(self, reasons: Sequence[str]) -> None:
         self.latest: int | None = None
-        self.dropped = [0] * reasons
+        self.left_out = dict.fromkeys(reasons, 0)
 
     def add(self, latest: int | None, dropped: Sequence[int] | None) -> None:
         """Take in one packed row."""
         if latest is not None:
             self.latest = latest if self.latest is None else max(self.latest, latest)
         if dropped is not None:
-            self.dropped = [held + int(more) for held, more in zip(self.dropped, dropped, strict=True)]
+            for reason, count in zip(self.left_out, dropped, strict=True):
+                self.left_out[reason] += int(count)
 
 
 def _same_plugin(binding: Binding) -> None:

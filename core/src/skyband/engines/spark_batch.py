@@ -36,7 +36,7 @@ def run(df: Any, shipment: Shipment) -> Any:
 
 def _operate(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     operator = shipment.operator()
-    end = Ends(len(shipment.query.leaves_out))
+    end = Ends(shipment.query.leaves_out)
     for batch in batches:
         for row in batch.to_pylist():
             if row["frame"] is not None:
@@ -45,5 +45,6 @@ def _operate(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[
             end.add(row["latest"], row["dropped"])
     if end.latest is not None:
         yield results.answer_rows(shipment, operator.finish(end.latest))
-    metrics = results.with_metrics(shipment, operator.take_metrics(), end.dropped, 0, end.latest)
+    operator.leave_out(end.left_out)
+    metrics = results.with_metrics(shipment, operator.take_metrics(), 0, end.latest)
     yield results.metrics_row(shipment, metrics)

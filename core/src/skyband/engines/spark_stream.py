@@ -65,7 +65,7 @@ class _Shard(StatefulProcessor):  # type: ignore[misc]
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803, ARG002
         operator, written = self._take()
-        end = Ends(len(self._shipment.query.leaves_out))
+        end = Ends(self._shipment.query.leaves_out)
         for packed in rows:
             for row in packed.itertuples(index=False):
                 if row.frame is not None:
@@ -74,7 +74,8 @@ class _Shard(StatefulProcessor):  # type: ignore[misc]
         delay = self._shipment.query.delay.length
         answers = operator.advance(end.latest - delay) if end.latest is not None else None
         size = self._keep(operator, written)
-        metrics = results.with_metrics(self._shipment, operator.take_metrics(), end.dropped, size, operator.watermark)
+        operator.leave_out(end.left_out)
+        metrics = results.with_metrics(self._shipment, operator.take_metrics(), size, operator.watermark)
         turn = {
             "shard": [int(key[0])],
             "answers": [results.pack_answers(answers) if answers is not None else None],

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from typing import IO
 
 from attrs import define, field
@@ -34,6 +35,11 @@ class Totals:
     """Rows a second of the last micro-batch; None where there are none."""
     stopped: bool = False
     """The run was interrupted, and stopped cleanly."""
+
+    def leave_out(self, counts: Mapping[str, int]) -> None:
+        """Count rows left out, by reason."""
+        for reason, count in counts.items():
+            self.dropped[reason] = self.dropped.get(reason, 0) + count
 
     @property
     def rate(self) -> float:

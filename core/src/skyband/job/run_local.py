@@ -51,23 +51,23 @@ def _answers(
             yield _sorted(job, held.push(batch))
         else:
             held.add(batch)
-        _take(held, totals, len(batch))
+        _take(held, totals)
         progress.show(totals)
     if not job.source.stream:
         progress.waiting(f"{totals.rows_in:,} rows read, answering")
         yield _sorted(job, held.finish())
-        _take(held, totals, 0)
+        _take(held, totals)
 
 
-def _take(held: LocalRun, totals: Totals, rows: int) -> None:
+def _take(held: LocalRun, totals: Totals) -> None:
     metrics = held.operator.take_metrics()
-    totals.rows_in += rows
+    totals.rows_in += metrics.rows_in
     totals.rows_late += metrics.rows_late
+    totals.leave_out(metrics.left_out)
     totals.retained, totals.groups = metrics.retained, metrics.groups
-    totals.dropped = dict(held.dropped)
-    totals.watermark = None if held.operator.watermark == -(2**63) else held.operator.watermark
-    if totals.micro_batches is not None and rows:
+    if totals.micro_batches is not None and metrics.rows_in:
         totals.micro_batches += 1
+    totals.watermark = None if held.operator.watermark == -(2**63) else held.operator.watermark
 
 
 def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:

@@ -112,13 +112,10 @@ def _follow(started: Any, totals: Totals, progress: Progress) -> Totals:
 
 
 def _add(totals: Totals, metrics: dict[str, Any], answers: int) -> None:
-    left_out = {name.removeprefix("rows_").replace("_", " "): int(value or 0) for name, value in metrics.items()}
-    reasons = {reason: number for reason, number in left_out.items() if f"rows_{reason.replace(' ', '_')}" in metrics}
-    in_rows, late = reasons.pop("in", 0), reasons.pop("late", 0)
-    for reason, number in reasons.items():
-        totals.dropped[reason] = totals.dropped.get(reason, 0) + number
-    totals.rows_in += in_rows + sum(reasons.values())
-    totals.rows_late += late
+    rows = {name.removeprefix("rows_"): int(value or 0) for name, value in metrics.items() if name.startswith("rows_")}
+    totals.rows_in += rows.pop("in")
+    totals.rows_late += rows.pop("late")
+    totals.leave_out({name.replace("_", " "): number for name, number in rows.items()})
     totals.answers += answers
     totals.retained = int(metrics["retained"] or 0)
     totals.groups = int(metrics["groups"] or 0)

@@ -1,7 +1,7 @@
 """A lane: one group's stream inside an operator."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,23 @@ class Rows:
         """A column as numpy, or as an Arrow array where it holds lists or ids of any type."""
         return self._columns[name]
 
+    @classmethod
+    def joined(cls, pieces: Sequence["Rows"]) -> "Rows":
+        """Pieces, at least one, as one; their columns are the same."""
+        if len(pieces) == 1:
+            return pieces[0]
+        columns = {name: _concatenated([piece[name] for piece in pieces]) for name in pieces[0]._columns}
+        return cls(np.concatenate([piece.times for piece in pieces]), columns)
+
     def slice(self, start: int, stop: int) -> "Rows":
         """Rows start..stop."""
         if start == 0 and stop == len(self.times):
             return self
         return Rows(self.times[start:stop], {name: column[start:stop] for name, column in self._columns.items()})
+
+
+def _concatenated(columns: list[Any]) -> Any:
+    return np.concatenate(columns) if isinstance(columns[0], np.ndarray) else pa.concat_arrays(columns)
 
 
 class Lane(ABC):
@@ -58,6 +70,10 @@ class Lane(ABC):
     @abstractmethod
     def retained(self) -> int:
         """Items retained by its backends."""
+
+    def take_left_out(self) -> Mapping[str, int]:
+        """Rows it was given that no answer can come from, by reason, since this was last called or it was loaded."""
+        return {}
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:

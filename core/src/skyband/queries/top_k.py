@@ -54,13 +54,13 @@ class TopK(Query):
 
     Result columns: at, rank (from 1), object, score. Of equal scores the smaller object ranks first where objects are
     whole numbers, otherwise the one of smaller hash, so that all engines agree. Rows whose object or value is null
-    say nothing: they are left out and counted.
+    say nothing, and rows that break `repeats` are not summed: they are left out and counted.
     """
 
     kind: ClassVar[str] = "top-k"
     roles: ClassVar[tuple[str, ...]] = ("object-ranker",)
     shard_by: ClassVar[str | None] = "key"
-    leaves_out: ClassVar[tuple[str, ...]] = ("null object", "null value")
+    leaves_out: ClassVar[tuple[str, ...]] = ("null object", "null value", "repeated report")
 
     object: str = column_name(help="the column that names the object a row is about")
     stream: str = column_name(help="the column that names the stream a row comes from")
@@ -119,7 +119,7 @@ class TopK(Query):
         objects, values = batch.column(self.object), batch.column(self.value)
         masks = {
             reason: column.is_null().to_numpy(zero_copy_only=False)
-            for reason, column in zip(self.leaves_out, (objects, values), strict=True)
+            for reason, column in (("null object", objects), ("null value", values))
             if column.null_count
         }
         left_out = np.zeros(len(batch), bool)
@@ -191,53 +191,76 @@ def group_starts(table: pa.Table, by: list[str]) -> Int64:
     return np.maximum.accumulate(np.where(changed, np.arange(len(table)), 0))
 
 
+_NO_ROWS = Rows(
+    np.empty(0, np.int64),
+    {"stream": np.empty(0, np.int32), "object": np.empty(0, np.int64), "value": np.empty(0)},
+)
+
+
 class _RankingLane(MomentLane):
     def __init__(self, query: TopK, ranker: Binding, answers: pa.Schema) -> None:
         super().__init__(query.every.length, query.window.length, query.rows)
         self._binding = ranker
         self._given = query.given("object-ranker")
         self._schema = answers
-        self._answers: list[tuple[int, Int64, Array]] = []
+        self._times: list[Int64] = []
+        self._rows_taken: list[Rows] = []
+        self._asked: list[int] = []
         self._written: list[pa.RecordBatch] = []
+        self._repeated = 0
         self._begin()
 
     def _begin(self) -> None:
         self._ranker = cast(ObjectRanker, self._binding.create(**self._given))
         self._names = Names(self._schema.field("object").type)
+        self._counted = 0
 
     def update(self, times: Int64, rows: Rows) -> None:
-        self._ranker.update(times, rows["stream"], rows["object"], rows["value"])
-        self._names.update(times, rows)
+        self._times.append(times)
+        self._rows_taken.append(rows)
 
     def answer(self, at: int) -> None:
-        self._ranker.advance(at - (self._ranker.by == "time"))
-        self._answers.append((at, *self._ranker.top()))
+        self._asked.append(at)
 
     def collect(self) -> pa.RecordBatch | None:
-        self._write()
+        self._feed()
         written, self._written = self._written, []
         return pa.concat_batches(written) if written else None
 
-    def _write(self) -> None:
-        """The answers so far as rows, while the names they need are known."""
-        if not self._answers:
-            return
-        at, objects, scores = zip(*self._answers, strict=True)
-        self._answers = []
-        sizes = [len(found) for found in objects]
-        ranks = np.concatenate([np.arange(1, size + 1) for size in sizes])
+    def _feed(self) -> None:
+        """Give the ranker all rows and moments at once, which is cheaper than moment by moment."""
+        times = np.concatenate([_NO_ROWS.times, *self._times])
+        rows = Rows.joined(self._rows_taken) if self._rows_taken else _NO_ROWS
+        asked = np.array(self._asked, np.int64)
+        self._times, self._rows_taken, self._asked = [], [], []
+        marks = asked - (self._ranker.by == "time")
+        found = self._ranker.answers(times, rows["stream"], rows["object"], rows["value"], marks)
+        self._repeated += self._ranker.repeated - self._counted
+        self._counted = self._ranker.repeated
+        if len(times):
+            self._names.update(times, rows)
+        if len(asked):
+            self._write(asked, *found)
+
+    def _write(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> None:
+        """Answers as rows, while the names they need are known."""
+        sizes = np.diff(offsets)
         columns = [
-            moments(np.repeat(np.array(at, np.int64), sizes), self._schema.field("at").type),
-            pa.array(ranks, pa.int64()),
-            self._names.of(np.concatenate(objects)),
-            pa.array(np.concatenate(scores)),
+            moments(np.repeat(asked, sizes), self._schema.field("at").type),
+            pa.array(np.arange(1, len(objects) + 1) - np.repeat(offsets[:-1], sizes), pa.int64()),
+            self._names.of(objects),
+            pa.array(scores),
         ]
-        self._names.forget(at[-1] - self._horizon)
+        self._names.forget(int(asked[-1]) - self._horizon)
         self._written.append(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
     def clear(self) -> None:
-        self._write()
+        self._feed()
         self._begin()
+
+    def take_left_out(self) -> Mapping[str, int]:
+        taken, self._repeated = self._repeated, 0
+        return {"repeated report": taken}
 
     @property
     def retained(self) -> int:
@@ -250,4 +273,5 @@ class _RankingLane(MomentLane):
     def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
         self._ranker = cast(ObjectRanker, self._binding.restore(arrays["ranker"].tobytes()))
+        self._counted = self._ranker.repeated
         self._names.load(frames.from_bytes(arrays["names"]))
