@@ -5,14 +5,14 @@ from typing import Self
 
 import numpy as np
 from attrs import evolve
-from mutants.sketch_references import BOUNDED, EXACT, PLAIN, Bounded, Plain, Reference
+from mutants.sketch_references import BOUNDED, EXACT, PANES, PLAIN, Bounded, Panes, Plain, Reference
 from skyband import InputError
 from skyband.arrays import Array, Int64, UInt64
 from skyband.roles import Sketch
 from skyband.roles.sketch import NEVER
 from skyband_specs.faults import Mutant, faulty
 
-REFERENCES = [(EXACT, Reference), (BOUNDED, Bounded), (PLAIN, Plain)]
+REFERENCES = [(EXACT, Reference), (BOUNDED, Bounded), (PLAIN, Plain), (PANES, Panes)]
 
 
 class AfterNotSince(Reference):
@@ -20,6 +20,13 @@ class AfterNotSince(Reference):
 
     def estimate(self, since: int) -> float:
         return super().estimate(since + 1)
+
+
+class RoundsToThePane(Panes):
+    """A moment inside a pane is taken for the start of the pane."""
+
+    def estimate(self, since: int) -> float:
+        return super().estimate(since - since % self.grain)
 
 
 class ForgetsOnTies(Reference):
@@ -351,10 +358,13 @@ MUTANTS: list[Mutant] = [
     (BOUNDED, BoundsTooWide, ("bounds_hold_the_truth",)),
     (BOUNDED, BoundsUpsideDown, ("bounds_hold_the_truth",)),
     (BOUNDED, KeepsEveryKey, ("new_keys_do_not_pile_up",)),
+    (PANES, RoundsToThePane, ("bad_input_leaves_no_trace",)),
     (PLAIN, TakesTimesBack, ("bad_input_leaves_no_trace",)),
     (EXACT, HalfTakenIn, ("bad_input_leaves_no_trace",)),
     (EXACT, LosesPendingRows, ("restored_is_the_same", "restored_goes_on_as_undisturbed")),
     (evolve(EXACT, lacks={"merge": "it says"}), Reference, ALL_MERGE),
     (evolve(EXACT, lacks={"out-of-order": "it says"}), Reference, ("order_does_not_matter",)),
+    (evolve(EXACT, lacks={"any-since": "it says"}), Reference, ("since_is_inclusive", "times_far_apart")),
+    (evolve(PANES, lacks={}), Panes, ("since_is_inclusive", "times_far_apart")),
     (evolve(PLAIN, lacks={"snapshot": "plain"}), Plain, ("order_does_not_matter", *ALL_MERGE)),
 ]

@@ -115,10 +115,25 @@ class Plain(Reference):
         raise InputError("other", "a plain sketch cannot be merged")
 
 
+@define(eq=False)
+class Panes(Reference):
+    """A sketch that answers since the start of a pane only, and says so."""
+
+    name: ClassVar[str] = "panes"
+
+    grain: ClassVar[int] = 5
+
+    def estimate(self, since: int) -> float:
+        if since % self.grain:
+            raise InputError("since", f"must be a multiple of {self.grain} (got {since})")
+        return super().estimate(since)
+
+
 def _info(name: str, guarantee: str, lacks: Mapping[str, str] | None = None) -> BackendInfo:
     return BackendInfo("sketch", name, "mutants.sketch:Reference", "for the tests", guarantee, PAPER, lacks or {})
 
 
 EXACT = _info("reference", "exact")
 BOUNDED = _info("bounded", "bounded")
+PANES = _info("panes", "exact", {"any-since": "it has panes"})
 PLAIN = _info("plain", "exact", {"merge": "plain", "snapshot": "plain", "out-of-order": "plain"})

@@ -181,5 +181,5 @@ def environment(folder: Path) -> Path:
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     sites = [path for path in sys.path if path.endswith("site-packages")]
     home = next(folder.rglob("site-packages"))
-    (home / "outer.pth").write_text(f"import site; [site.addsitedir(path) for path in {sites!r}]\n")
+    (home / "outer.pth").write_text("".join(f"import site; site.addsitedir({path!r})\n" for path in sites))
     return python

@@ -12,7 +12,10 @@ API = 1
 """The version of the role interfaces. A plugin names the one it was written for."""
 
 GUARANTEES = ("exact", "bounded", "heuristic")
-CAPABILITIES = ("merge", "snapshot", "out-of-order")
+CAPABILITIES = ("merge", "snapshot", "out-of-order", "any-since")
+"""merge: two become one of both streams. snapshot: to bytes and back. out-of-order: times may go back.
+any-since: a sketch answers since any moment, not only since the start of a pane."""
+
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 

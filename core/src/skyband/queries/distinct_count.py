@@ -15,7 +15,7 @@ from skyband.queries.encoding import at_field, moments
 from skyband.queries.lane import Lane, MomentLane, Rows
 from skyband.queries.query import Input, Query, column_name
 from skyband.registry import Binding
-from skyband.roles import Sketch
+from skyband.roles import Backend, Sketch
 
 
 def _countable(kind: pa.DataType) -> bool:
@@ -65,6 +65,13 @@ class DistinctCount(Query):
 
     def given(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - a sketch takes nothing from the query
         return {}
+
+    def beyond(self, backend: Backend) -> list[Problem]:
+        """Moments that are not the start of a pane, where the sketch lacks `any-since`."""
+        grain = cast(Sketch, backend).grain
+        said = f"must be a multiple of {grain} {'rows' if self.rows else 'microseconds'}, the pane of {backend.name}"
+        named = [("every", self.every), *((f"windows[{i}]", window) for i, window in enumerate(self.windows))]
+        return [Problem(name, f"{said} (got {length})") for name, length in named if length.length % grain]
 
     def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
         return _CountingLane(self, bindings["sketch"], answers)

@@ -30,6 +30,11 @@ class Sketch(Backend):
         """The latest time seen, None before the first."""
         return self._now
 
+    @property
+    def grain(self) -> int:
+        """Estimates are since multiples of this. Above 1 the sketch lacks `any-since`, and refuses other moments."""
+        return 1
+
     def update(self, times: npt.ArrayLike, keys: npt.ArrayLike) -> None:
         """Take in keys (uint64[n], spread evenly, as `skyband.hashing` makes them) seen at times (int64[n]).
 
@@ -53,7 +58,7 @@ class Sketch(Backend):
 
     @abstractmethod
     def estimate(self, since: int) -> float:
-        """Distinct keys with time >= `since`."""
+        """Distinct keys with time >= `since`. Raises InputError where that is no multiple of `grain`."""
 
     def bounds(self, since: int) -> tuple[float, float]:
         """The interval (low, high) that the declared guarantee puts around `estimate(since)`.

@@ -169,7 +169,7 @@ In a job:
 | file | holds |
 |---|---|
 | `src/{package}/{module}.py` | the algorithm: a simple one that is right, to replace by yours |
-| `src/{package}/hooks.py` | what it promises: guarantee, paper, and the capabilities it lacks, each with the reason |
+| `src/{package}/hooks.py` | what it promises: guarantee, paper, and what it lacks, each with the reason |
 | `tests/test_conformance.py` | the checks of its role, which it passes as it stands |
 
 A parameter is a field made with `skyband.parameters`, such as

@@ -36,7 +36,7 @@ class SketchDriver(Driver):
     def steady(self, case: Case) -> SketchStream:
         """The same keys for ever, each time in another order."""
         rng = np.random.default_rng(0)
-        times = np.arange(STEADY_ROWS, dtype=np.int64) // 3
+        times = np.arange(STEADY_ROWS, dtype=np.int64) // 3 * case.has("any-since")  # each pane would be new content
         return SketchStream(times, spread(rng.integers(0, STEADY_KEYS, STEADY_ROWS)))
 
     def feed(self, backend: Any, stream: SketchStream, start: int, stop: int) -> None:
@@ -45,13 +45,14 @@ class SketchDriver(Driver):
 
     def answers(self, backend: Any, stream: SketchStream, stop: int) -> list[Any]:
         """`now`, then (since, estimate, low, high) for every moment worth asking about."""
-        counts = [(since, backend.estimate(since), *backend.bounds(since)) for since in moments(stream)]
+        counts = [(since, backend.estimate(since), *backend.bounds(since)) for since in moments(stream, backend.grain)]
         return [backend.now, *counts]
 
     def expected(self, case: Case, stream: SketchStream, stop: int) -> list[Any]:
         """The same by counting."""
         last = last_seen(stream, stop).values()
-        counts = [(since, sum(time >= since for time in last)) for since in moments(stream)]
+        asked = moments(stream, case.make().grain if not case.has("any-since") else 1)
+        counts = [(since, sum(time >= since for time in last)) for since in asked]
         return [max(last, default=None), *((since, count, count, count) for since, count in counts)]
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
@@ -72,15 +73,23 @@ class SketchDriver(Driver):
             ("keys that are text", update(good, np.array(["a", "b", "c"]))),
             ("times in two dimensions", update([[now], [now], [now]], keys)),
         ]
+        if backend.grain > 1:
+            inside = now // backend.grain * backend.grain + 1
+            calls.append(("a moment inside a pane", lambda: backend.estimate(inside)))
+            calls.append(("bounds since a moment inside a pane", lambda: backend.bounds(inside)))
         if backend.ordered:
             calls.append(("a time before now", update([now - 1, now, now], keys)))
             calls.append(("a time that goes back within the batch", update([now, now + 2, now + 1], keys)))
         return calls
 
 
-def moments(stream: SketchStream) -> list[int]:
-    """Times worth asking about: some of the stream's, with their neighbours, and both ends of int64."""
+def moments(stream: SketchStream, grain: int = 1) -> list[int]:
+    """Times worth asking about: some of the stream's, with their neighbours, and both ends of int64.
+
+    Each is taken to the next multiple of the `grain`; those that leave int64 thereby are left out.
+    """
     times = np.unique(stream.times)
     chosen = times[np.linspace(0, len(times) - 1, min(len(times), MOMENTS)).astype(int)].tolist()
     near = {time + step for time in chosen for step in (-1, 0, 1)}
-    return sorted(near | {-(2**63), 0, 2**63 - 1})
+    asked = {-(-moment // grain) * grain for moment in near | {-(2**63), 0, 2**63 - 1}}
+    return sorted(moment for moment in asked if moment < 2**63)

@@ -57,10 +57,10 @@ def bursts(seed: int, ordered: bool, rows: int = ROWS) -> SketchStream:
     return SketchStream(times.astype(np.int64), keys)
 
 
-def random_keys(seed: int, rows: int) -> SketchStream:
-    """One new key at each of the times 0, 1, 2, …; no key comes twice (64-bit keys drawn at random)."""
+def random_keys(seed: int, rows: int, step: int = 1) -> SketchStream:
+    """One new key at each of the times 0, step, 2·step, …; no key comes twice (64-bit keys drawn at random)."""
     keys = np.random.default_rng([17, seed]).integers(0, 2**64, rows, np.uint64)
-    return SketchStream(np.arange(rows, dtype=np.int64), keys)
+    return SketchStream(np.arange(rows, dtype=np.int64) * step, keys)
 
 
 def paper_random(seed: int, rows: int, duplication: float) -> SketchStream:

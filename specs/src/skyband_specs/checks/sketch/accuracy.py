@@ -90,9 +90,10 @@ def _declared(backend: object, name: str) -> float:
 
 
 def _estimate(make: Make, stream: SketchStream, since: int) -> float:
+    """The estimate of a sketch for which each moment begins a pane."""
     backend = make()
-    backend.update(stream.times, stream.keys)
-    return float(backend.estimate(since))
+    backend.update(stream.times * backend.grain, stream.keys)
+    return float(backend.estimate(since * backend.grain))
 
 
 @lru_cache(maxsize=4)
@@ -104,11 +105,11 @@ def _trials(make: Make, case: Case) -> dict[int, list[Answer]]:
     found: dict[int, list[Answer]] = {}
     for trials, magnitudes in MAGNITUDES.items():
         for seed in range(trials):
-            stream = random_keys(seed, max(magnitudes))
             backend = make()
+            stream = random_keys(seed, max(magnitudes), step=backend.grain)
             backend.update(stream.times, stream.keys)
             for truth in magnitudes:
-                since = len(stream) - truth
+                since = int(stream.times[-truth])
                 answer = Answer(truth, backend.estimate(since), *backend.bounds(since))
                 expect(math.isfinite(answer.high), f"an infinite answer: {answer}")
                 found.setdefault(truth, []).append(answer)

@@ -1,0 +1,112 @@
+"""sketch/hll-panes: an Apache DataSketches HLL for each pane of time."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from statistics import NormalDist
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from attrs import define, field
+from datasketches import hll_sketch, hll_union, tgt_hll_type
+from skyband.arrays import Array, Int64, UInt64
+from skyband.errors import ConfigError, InputError, Problem, SnapshotError
+from skyband.parameters import integer, number
+from skyband.roles import Sketch
+
+SIZES = range(7, 22)
+"""Logarithms of the registers an HLL may have; DataSketches has none above 2^21."""
+
+
+@define(eq=False)
+class HllPanes(Sketch):
+    """Distinct keys since the start of any pane, from the union of the HLLs of the panes since then.
+
+    An HLL has the fewest registers, a power of two, with which a normally distributed error of the relative standard
+    deviation that DataSketches states for unions exceeds `epsilon` with probability `delta`.
+
+    Update O(1) a row, in Python; estimate O(panes since), each of up to 2^lg_k bytes; `forget` drops panes. A row
+    later than its pane is fine for the estimate, but not for the bytes: times must not go back.
+    """
+
+    name: ClassVar[str] = "hll-panes"
+    ordered: ClassVar[bool] = True
+
+    pane: int = integer(
+        60_000_000, at_least=1, help="length of a pane in the unit of the times: microseconds in a job, or rows"
+    )
+    epsilon: float = number(0.02, above=0, below=1, help="relative error")
+    delta: float = number(0.05, above=0, below=1, help="share of answers that may exceed it")
+
+    _lg_k: int = field(init=False)
+    _panes: dict[int, Any] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        deviations = NormalDist().inv_cdf(1 - self.delta / 2)
+        errors = {lg_k: deviations * _deviation(lg_k) for lg_k in SIZES}
+        enough = [lg_k for lg_k, error in errors.items() if error <= self.epsilon]
+        if not enough:
+            least = min(errors.values())
+            message = f"must be at least {least:.2g} with delta = {self.delta:g} (got {self.epsilon:g})"
+            raise ConfigError(Problem("epsilon", message))
+        self._lg_k = enough[0]
+
+    @property
+    def grain(self) -> int:
+        return self.pane
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        panes = times // self.pane
+        cuts = [0, *(np.flatnonzero(np.diff(panes)) + 1).tolist(), len(panes)]
+        numbers = keys.view(np.int64).tolist()
+        for start, stop in pairwise(cuts):
+            sketch = self._panes.setdefault(int(panes[start]), hll_sketch(self._lg_k, tgt_hll_type.HLL_8))
+            for key in numbers[start:stop]:
+                sketch.update(key)
+
+    def estimate(self, since: int) -> float:
+        if since % self.pane:
+            raise InputError("since", f"must be a multiple of {self.pane}, the length of a pane (got {since})")
+        union = hll_union(self._lg_k)
+        for pane, sketch in self._panes.items():
+            if pane >= since // self.pane:
+                union.update(sketch)
+        return float(union.get_estimate())
+
+    def forget(self, before: int) -> None:
+        """Drop the panes that end at `before` or earlier."""
+        self._panes = {pane: sketch for pane, sketch in self._panes.items() if (pane + 1) * self.pane > before}
+
+    def _merge(self, other: Self) -> None:  # noqa: ARG002
+        raise InputError("other", "cannot be merged: the bytes of a union are not those of one HLL of both streams")
+
+    def __len__(self) -> int:
+        return len(self._panes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the panes, as DataSketches writes them."""
+        return sum(sketch.get_updatable_serialization_bytes() for sketch in self._panes.values())
+
+    def _state(self) -> dict[str, Array]:
+        blobs = [sketch.serialize_updatable() for sketch in self._panes.values()]
+        return {
+            "now": np.array([] if self._now is None else [self._now], np.int64),
+            "panes": np.array(list(self._panes), np.int64),
+            "offsets": np.cumsum([0, *map(len, blobs)], dtype=np.int64),
+            "sketches": np.frombuffer(b"".join(blobs), np.uint8),
+        }
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._now = next(iter(state["now"].tolist()), None)
+        blobs = state["sketches"].tobytes()
+        bounds = pairwise(state["offsets"].tolist())
+        try:
+            sketches = [hll_sketch.deserialize(blobs[start:stop]) for start, stop in bounds]
+        except (RuntimeError, ValueError, IndexError) as error:
+            raise SnapshotError(f"a pane's sketch is damaged: {error}") from error
+        self._panes = dict(zip(state["panes"].tolist(), sketches, strict=True))
+
+
+def _deviation(lg_k: int) -> float:
+    """The relative standard deviation of a union of HLLs, the larger of its two sides."""
+    return max(abs(hll_sketch.get_rel_err(upper, True, lg_k, 1)) for upper in (True, False))
