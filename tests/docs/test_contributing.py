@@ -35,6 +35,16 @@ def test_the_folders_and_tox_environments_it_names_are_there(contributing):
         assert f"[testenv:{name}]" in tox
 
 
+def test_tox_and_readme_know_every_plugin():
+    tox, readme = (ROOT / "tox.ini").read_text(), (ROOT / "README.md").read_text("utf-8")
+    for plugin in sorted((ROOT / "plugins").iterdir()):
+        name = f"plugins/{plugin.name}"
+        assert f"-e ./{name}\n" in tox
+        assert f"{name}/src" in tox
+        assert f"-p skyband_{plugin.name}" in tox
+        assert f"({name}/README.md)" in readme
+
+
 def test_the_rooms_it_names_are_there(contributing):
     text = contributing.text
     rooms = re.search(r"The rooms of .*?(?=A backend never)", text, re.DOTALL).group()

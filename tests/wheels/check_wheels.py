@@ -5,6 +5,7 @@ python tests/wheels/check_wheels.py FOLDER
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -17,6 +18,8 @@ PACKAGES = [ROOT / "core", *sorted((ROOT / "plugins").iterdir()), ROOT / "specs"
 
 def main(folder: Path) -> None:
     """Raise AssertionError or CalledProcessError at the first thing that is not as it should be."""
+    for name in ("dist", "demo"):
+        shutil.rmtree(folder / name, ignore_errors=True)
     wheels = build(folder / "dist")
     for wheel in wheels:
         check_content(wheel)
