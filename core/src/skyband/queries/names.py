@@ -1,4 +1,4 @@
-"""Objects of any type: the int64 a backend knows each by, and back."""
+"""Objects and ids of any type: the int64 a backend knows each by, and back."""
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,16 @@ def counted(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) and kind != pa.uint64()
 
 
+def nameable(kind: pa.DataType) -> bool:
+    """Whether values of this type can name something: plain ones."""
+    return not (pa.types.is_nested(kind) or pa.types.is_null(kind))
+
+
+def spelled_as(kind: pa.DataType) -> pa.DataType:
+    """The type in which answers give values of this type back: itself, without a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def identify(column: pa.Array) -> tuple[Int64, pa.Array | None]:
     """int64[n], an id for each value (0 for null), and the values themselves unless they are their own ids.
 
@@ -24,6 +34,12 @@ def identify(column: pa.Array) -> tuple[Int64, pa.Array | None]:
     if counted(column.type):
         return column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), None
     return hash_column(column).view(np.int64), frames.decoded(column)
+
+
+def spelled(rows: Rows, kind: pa.DataType) -> pa.Array:
+    """The values that name a frame's rows, from what `identify` gave: columns `code` and, where needed, `name`."""
+    values = rows["code"] if counted(kind) else rows["name"]
+    return (pa.array(values) if isinstance(values, np.ndarray) else values).cast(kind)
 
 
 class Names:
@@ -40,9 +56,7 @@ class Names:
     def update(self, times: Int64, rows: Rows) -> None:
         """Learn the names of rows at these times: columns `object` and, where needed, `name`."""
         if self._needed:
-            names = rows["name"]
-            names = pa.array(names) if isinstance(names, np.ndarray) else names
-            self._new.append(self._table(times, rows["object"], names.cast(self._kind)))
+            self._new.append(self._table(times, rows["object"], spelled(rows, self._kind)))
             self._rows += len(times)
             if self._rows > 2 * len(self._known) + _LEAST:
                 self._settle()
@@ -81,3 +95,35 @@ class Names:
 
     def _table(self, times: Int64, ids: Int64, names: pa.Array) -> pa.RecordBatch:
         return pa.RecordBatch.from_pydict({"last": pa.array(times), "id": pa.array(ids), "name": names})
+
+
+class Arrivals:
+    """The values that name the rows of a window, by arrival number. Memory follows the window."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._first = 0
+        self._held = self._table(np.empty(0, np.int64), pa.array([], kind))
+
+    def update(self, times: Int64, names: pa.Array) -> None:
+        """Take in the names of the next rows, which came at these times (ascending)."""
+        self._held = pa.concat_batches([self._held, self._table(times, names)])
+
+    def of(self, numbers: Int64) -> pa.Array:
+        """The names of these arrivals."""
+        return self._held.column("name").take(pa.array(numbers - self._first))
+
+    def forget(self, before: int) -> None:
+        """Names of rows before this time are not needed any more."""
+        gone = int(np.searchsorted(self._held.column("time").to_numpy(), before))
+        self._held, self._first = self._held.slice(gone), self._first + gone
+
+    def frame(self) -> pa.RecordBatch:
+        """All that is known, in one form however it came."""
+        return self._held
+
+    def load(self, frame: pa.RecordBatch, seen: int) -> None:
+        """Take over what `frame` gave when this many rows had come."""
+        self._held, self._first = frame, seen - len(frame)
+
+    def _table(self, times: Int64, names: pa.Array) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pydict({"time": pa.array(times), "name": names})

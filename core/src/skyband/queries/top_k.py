@@ -15,24 +15,17 @@ from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.hashing import hash_column
 from skyband.parameters import checked, integer, number
 from skyband.queries.encoding import at_field, moments
-from skyband.queries.lane import Lane, MomentLane, Rows
-from skyband.queries.names import Names, identify
+from skyband.queries.fed_lane import FedLane
+from skyband.queries.lane import Lane, Rows
+from skyband.queries.names import Names, identify, nameable, spelled_as
 from skyband.queries.query import Input, Query, column_name
 from skyband.registry import Binding
 from skyband.roles import ObjectRanker
 from skyband.roles.object_ranker import aggregate_parameter, repeats_parameter
 
 
-def _undictionaried(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _plain(kind: pa.DataType) -> bool:
-    return not (pa.types.is_nested(kind) or pa.types.is_null(kind))
-
-
 def _named(kind: pa.DataType) -> bool:
-    kind = _undictionaried(kind)
+    kind = spelled_as(kind)
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
 
 
@@ -100,14 +93,14 @@ class TopK(Query):
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            Input("object", self.object, "a plain value such as a string or a number", _plain),
+            Input("object", self.object, "a plain value such as a string or a number", nameable),
             Input("stream", self.stream, "a string or a whole number", _named),
             Input("value", self.value, "a number", _numeric),
         )
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         problems = super().check(schema)
-        kind = _undictionaried(schema.field(self.stream).type) if self.stream in schema.names else None
+        kind = spelled_as(schema.field(self.stream).type) if self.stream in schema.names else None
         if kind is not None and _named(kind):
             try:
                 pa.array(self.streams).cast(kind)
@@ -148,7 +141,7 @@ class TopK(Query):
         return found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kind = _undictionaried(schema.field(self.object).type)
+        kind = spelled_as(schema.field(self.object).type)
         rest = [pa.field("rank", pa.int64()), pa.field("object", kind), pa.field("score", pa.float64())]
         return [at_field(self, schema), *rest]
 
@@ -191,58 +184,34 @@ def group_starts(table: pa.Table, by: list[str]) -> Int64:
     return np.maximum.accumulate(np.where(changed, np.arange(len(table)), 0))
 
 
-_NO_ROWS = Rows(
-    np.empty(0, np.int64),
-    {"stream": np.empty(0, np.int32), "object": np.empty(0, np.int64), "value": np.empty(0)},
-)
+class _RankingLane(FedLane):
+    no_rows: ClassVar[Rows] = Rows(
+        np.empty(0, np.int64),
+        {"stream": np.empty(0, np.int32), "object": np.empty(0, np.int64), "value": np.empty(0)},
+    )
 
-
-class _RankingLane(MomentLane):
     def __init__(self, query: TopK, ranker: Binding, answers: pa.Schema) -> None:
-        super().__init__(query.every.length, query.window.length, query.rows)
         self._binding = ranker
         self._given = query.given("object-ranker")
         self._schema = answers
-        self._times: list[Int64] = []
-        self._rows_taken: list[Rows] = []
-        self._asked: list[int] = []
-        self._written: list[pa.RecordBatch] = []
         self._repeated = 0
-        self._begin()
+        super().__init__(query.every.length, query.window.length, query.rows)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         self._ranker = cast(ObjectRanker, self._binding.create(**self._given))
         self._names = Names(self._schema.field("object").type)
         self._counted = 0
 
-    def update(self, times: Int64, rows: Rows) -> None:
-        self._times.append(times)
-        self._rows_taken.append(rows)
-
-    def answer(self, at: int) -> None:
-        self._asked.append(at)
-
-    def collect(self) -> pa.RecordBatch | None:
-        self._feed()
-        written, self._written = self._written, []
-        return pa.concat_batches(written) if written else None
-
-    def _feed(self) -> None:
-        """Give the ranker all rows and moments at once, which is cheaper than moment by moment."""
-        times = np.concatenate([_NO_ROWS.times, *self._times])
-        rows = Rows.joined(self._rows_taken) if self._rows_taken else _NO_ROWS
-        asked = np.array(self._asked, np.int64)
-        self._times, self._rows_taken, self._asked = [], [], []
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
         marks = asked - (self._ranker.by == "time")
         found = self._ranker.answers(times, rows["stream"], rows["object"], rows["value"], marks)
         self._repeated += self._ranker.repeated - self._counted
         self._counted = self._ranker.repeated
         if len(times):
             self._names.update(times, rows)
-        if len(asked):
-            self._write(asked, *found)
+        return self._answers(asked, *found) if len(asked) else None
 
-    def _write(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> None:
+    def _answers(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> pa.RecordBatch:
         """Answers as rows, while the names they need are known."""
         sizes = np.diff(offsets)
         columns = [
@@ -252,11 +221,7 @@ class _RankingLane(MomentLane):
             pa.array(scores),
         ]
         self._names.forget(int(asked[-1]) - self._horizon)
-        self._written.append(pa.RecordBatch.from_arrays(columns, schema=self._schema))
-
-    def clear(self) -> None:
-        self._feed()
-        self._begin()
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def take_left_out(self) -> Mapping[str, int]:
         taken, self._repeated = self._repeated, 0

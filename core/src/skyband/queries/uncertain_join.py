@@ -8,23 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
 
+from skyband import frames
 from skyband.arrays import Array, Float64, Int64
-from skyband.errors import InputError
 from skyband.parameters import integer, number
 from skyband.queries.encoding import moments
-from skyband.queries.ids import Ids, codes_of, is_id
 from skyband.queries.lane import Rows
+from skyband.queries.names import Arrivals, identify, nameable, spelled, spelled_as
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.samples import Samples, encode_samples, sample_inputs, samples_of
+from skyband.queries.sides import SIDES, is_side, sides_of
+from skyband.queries.sides import WHAT as A_SIDE
 from skyband.queries.uncertain_sum import ArrivalLane, time_field
 from skyband.registry import Binding
 from skyband.roles import Matcher, Window
-
-SIDES = ("left", "right")
-
-
-def _is_side(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind)
 
 
 @define(eq=True)
@@ -61,8 +57,8 @@ class UncertainJoin(Query):
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            Input("side", self.side, "text, an integer or a boolean", _is_side),
-            Input("id", self.id, "text or an integer", is_id),
+            Input("side", self.side, A_SIDE, is_side),
+            Input("id", self.id, "a plain value such as a string or a number", nameable),
             *sample_inputs(self.values, self.probabilities),
         )
 
@@ -70,13 +66,14 @@ class UncertainJoin(Query):
         columns, null = encode_samples(batch.column(self.values), batch.column(self.probabilities))
         sides, ids = batch.column(self.side), batch.column(self.id)
         unnamed = pc.or_(sides.is_null(), ids.is_null()).to_numpy(zero_copy_only=False)
-        named = {"side": pa.array(_sides(sides)), "code": pa.array(codes_of(ids))}
-        if not pa.types.is_integer(ids.type):
-            named["id"] = ids
+        codes, names = identify(ids)
+        named = {"side": pa.array(sides_of(sides)), "code": pa.array(codes)}
+        if names is not None:
+            named["name"] = names
         return {**columns, **named}, {"null sample": null, "null id or side": unnamed}
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        ids = [pa.field(side, schema.field(self.id).type) for side in SIDES]
+        ids = [pa.field(side, spelled_as(schema.field(self.id).type)) for side in SIDES]
         return [time_field(self, schema), *ids, pa.field("probability", pa.float64())]
 
     def given(self, role: str) -> dict[str, Any]:
@@ -88,20 +85,6 @@ class UncertainJoin(Query):
         return _JoinLane(self, bindings, answers)
 
 
-def _sides(column: pa.Array) -> Array:
-    """int8[n]: 0 for left, 1 for right; null is 0. Raises InputError on anything else."""
-    if pa.types.is_string(column.type):
-        found = pc.index_in(column, value_set=pa.array(SIDES))
-        wrong = pc.and_(found.is_null(), column.is_valid())
-    else:
-        found = column.cast(pa.int64())
-        wrong = pc.and_(pc.or_(pc.less(found, 0), pc.greater(found, 1)), column.is_valid()).fill_null(False)
-    if pc.any(wrong).as_py():
-        row = pc.index(wrong, True).as_py()
-        raise InputError("side", f'must be "left" or "right", 0 or 1, false or true (got {column[row].as_py()!r})', row)
-    return found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int8)
-
-
 class _Side:
     """One side of a join: its window, its matcher, and what is needed of the tuples in them."""
 
@@ -110,11 +93,9 @@ class _Side:
         self.window = cast(Window, bindings["window"].create(**query.given("window")))
         self.matcher = cast(Matcher, bindings["matcher"].create(**query.given("matcher")))
         self.existence: Float64 = np.empty(0)
-        self.codes: Int64 = np.empty(0, np.int64)
-        self.named = not pa.types.is_integer(ids)
-        self.ids = Ids(ids)
+        self.ids = Arrivals(ids)
 
-    def append(self, samples: Samples, codes: Int64, ids: pa.Array | None) -> tuple[Int64, Int64]:
+    def append(self, samples: Samples, ids: pa.Array) -> tuple[Int64, Int64]:
         """Take in tuples: where the window starts and ends before each of them and after the last.
 
         What they push out is kept until `evict`, for probes that came before.
@@ -124,9 +105,9 @@ class _Side:
         starts = self.window.append(existence)
         self.matcher.append(samples.offsets, samples.values, samples.probabilities)
         self.existence = np.concatenate([self.existence, existence])
-        self.codes = np.concatenate([self.codes, codes])
-        self.ids.add(codes, np.arange(end, end + len(codes)), ids)
-        return np.concatenate([[start], starts]), np.arange(end, end + len(codes) + 1)
+        ends = np.arange(end, self.window.end + 1)
+        self.ids.update(ends[:-1], ids)
+        return np.concatenate([[start], starts]), ends
 
     def matches(self, samples: Samples, starts: Int64, ends: Int64, beta: float) -> tuple[Int64, Int64, Float64]:
         """The probe, the position and the probability of each match by eq. 26."""
@@ -143,23 +124,19 @@ class _Side:
         """Let go of what the window has let go of."""
         gone = self.window.start - self.matcher.start
         self.matcher.evict(self.window.start)
-        self.existence, self.codes = self.existence[gone:].copy(), self.codes[gone:].copy()
+        self.existence = self.existence[gone:].copy()
         self.ids.forget(self.window.start)
-
-    def names(self, positions: Int64) -> pa.Array:
-        """The ids of the tuples at these positions."""
-        return self.ids.values(self.codes[positions - self.matcher.start])
 
     def state(self) -> dict[str, Array]:
         snapshots = {role: getattr(self, role).snapshot() for role in ("window", "matcher")}
-        blobs = {role: np.frombuffer(blob, np.uint8) for role, blob in snapshots.items()}
-        return {**blobs, "existence": self.existence, "codes": self.codes, **self.ids.state()}
+        held = {**snapshots, "ids": frames.to_bytes(self.ids.frame())}
+        return {"existence": self.existence, **{name: np.frombuffer(blob, np.uint8) for name, blob in held.items()}}
 
     def load(self, arrays: Mapping[str, Array]) -> None:
         self.window = cast(Window, self._bindings["window"].restore(arrays["window"].tobytes()))
         self.matcher = cast(Matcher, self._bindings["matcher"].restore(arrays["matcher"].tobytes()))
-        self.existence, self.codes = arrays["existence"].copy(), arrays["codes"].copy()
-        self.ids.load(arrays)
+        self.existence = arrays["existence"].copy()
+        self.ids.load(frames.from_bytes(arrays["ids"]), self.window.end)
 
 
 class _JoinLane(ArrivalLane):
@@ -172,8 +149,9 @@ class _JoinLane(ArrivalLane):
         sides, samples = rows["side"], samples_of(rows)
         turns = [np.flatnonzero(sides == number) for number in (0, 1)]
         parts = [_part(samples, turn) for turn in turns]
+        ids = spelled(rows, self._schema.field("left").type)
         bounds = [
-            side.append(part, rows["code"][turn], rows["id"].take(pa.array(turn)) if side.named else None)
+            side.append(part, ids.take(pa.array(turn)))
             for side, part, turn in zip(self._sides, parts, turns, strict=True)
         ]
         found = [
@@ -193,7 +171,7 @@ class _JoinLane(ArrivalLane):
             return None
         order = np.lexsort((np.where(rows["side"][arrivals] == 0, right, left), arrivals))
         times = moments(rows.times[arrivals[order]], self._schema.field("time").type)
-        names = [side.names(places[order]) for side, places in zip(self._sides, (left, right), strict=True)]
+        names = [side.ids.of(places[order]) for side, places in zip(self._sides, (left, right), strict=True)]
         columns = [times, *names, pa.array(chances[order])]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 

@@ -1,0 +1,31 @@
+"""The column that says which of two streams a row is of."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.arrays import Int8
+from skyband.errors import InputError
+
+SIDES = ("left", "right")
+WHAT = "text, an integer or a boolean"
+
+
+def is_side(kind: pa.DataType) -> bool:
+    """Whether a column of this type can say it."""
+    return pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind)
+
+
+def sides_of(column: pa.Array) -> Int8:
+    """int8[n]: 0 for left, 1 for right; null is 0. Raises InputError on anything else."""
+    if pa.types.is_string(column.type):
+        found = pc.index_in(column, value_set=pa.array(SIDES))
+        wrong = pc.and_(found.is_null(), column.is_valid())
+    else:
+        found = column.cast(pa.int64())
+        wrong = pc.and_(pc.or_(pc.less(found, 0), pc.greater(found, 1)), column.is_valid()).fill_null(False)
+    if pc.any(wrong).as_py():
+        row = pc.index(wrong, True).as_py()
+        raise InputError("side", f'must be "left" or "right", 0 or 1, false or true (got {column[row].as_py()!r})', row)
+    sides: Int8 = found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int8)
+    return sides
