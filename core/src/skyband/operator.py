@@ -56,12 +56,18 @@ class Operator:
 
     watermark: int | None = field(default=None, init=False)
     """Microseconds since the epoch; None before the first row."""
+    _since: dict[str, int | None] = field(init=False)
+    """The query's parts, each with the watermark at which it joined the checkpoint; None where it began with it."""
     _groups: dict[int, _Group] = field(factory=dict, init=False)
     _waiting: list[pa.RecordBatch] = field(factory=list, init=False)
     _rows_in: int = field(default=0, init=False)
     _rows_late: int = field(default=0, init=False)
     _left_out: Counter[str] = field(factory=Counter, init=False)
     _seconds: float = field(default=0.0, init=False)
+
+    @_since.default
+    def _from_the_start(self) -> dict[str, int | None]:
+        return dict.fromkeys(self.query.parts)
 
     @property
     def result_schema(self) -> pa.Schema:
@@ -147,7 +153,11 @@ class Operator:
         return _Group(self._lane(), pa.RecordBatch.from_arrays(values, schema=pa.schema(fields)))
 
     def _lane(self) -> Lane:
-        return self.query.lane(self.bindings, pa.schema(self.query.answer_fields(self.schema)))
+        lane = self.query.lane(self.bindings, pa.schema(self.query.answer_fields(self.schema)))
+        joined = {part: watermark for part, watermark in self._since.items() if watermark is not None}
+        if joined:
+            lane.limit(joined)
+        return lane
 
     def _with_group(self, group: _Group, answers: pa.RecordBatch) -> pa.RecordBatch:
         repeat = pa.array(np.zeros(len(answers), np.int64))
@@ -165,14 +175,19 @@ class Operator:
             lanes.append([key, header])
             arrays[f"{number}.by"] = _bytes(self._groups[key].values) if self.query.by else np.empty(0, np.uint8)
             arrays.update({f"{number}.{name}": array for name, array in state.items()})
-        header = {"operator": fingerprint(self.query, self.bindings), "watermark": self.watermark, "lanes": lanes}
+        made_by = fingerprint(self.query, self.bindings)
+        header = {"operator": made_by, "watermark": self.watermark, "since": self._since, "lanes": lanes}
         return snapshot.encode({**header, "skyband": skyband.__version__}, arrays)
 
     def load(self, blob: bytes) -> None:
-        """Become the operator a snapshot was taken of. Raises SnapshotError where it is of another query or backend."""
+        """Become the operator a snapshot was taken of. Raises SnapshotError where it is of another query or backend.
+
+        Parts of the query that the snapshot's did not have join at its watermark.
+        """
         held = snapshot.decode(blob)
         same_operator(held.header.get("operator"), fingerprint(self.query, self.bindings))
         self.watermark = held.header["watermark"]
+        self._since = {part: held.header["since"].get(part, self.watermark) for part in self.query.parts}
         self._waiting = [frames.from_bytes(held.arrays["waiting"])] if "waiting" in held.arrays else []
         states: dict[str, dict[str, Any]] = {}
         for name, array in held.arrays.items():
@@ -223,7 +238,7 @@ def fingerprint(query: Query, bindings: Mapping[str, Binding]) -> dict[str, str]
         f"backends.{role}": json.dumps({"name": binding.info.name, **binding.parameters}, sort_keys=True, default=str)
         for role, binding in bindings.items()
     }
-    return {"query.kind": query.kind, **keys, **chosen}
+    return {"query.kind": query.kind, "windows": "rows" if query.rows else "time", **keys, **chosen}
 
 
 def same_operator(held: Any, wanted: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ import skyband
 from skyband import frames
 from skyband.arrays import UInt64
 from skyband.errors import PluginError
-from skyband.operator import Operator, fingerprint, same_operator
+from skyband.operator import Operator
 from skyband.queries.encoding import encode
 from skyband.queries.query import Query
 from skyband.registry import Binding, load_class
@@ -54,10 +54,9 @@ class Shipment:
             _same_plugin(binding)
         return Operator(self.query, self.bindings, self.schema)
 
-    def check_same(self, operator: Operator) -> None:
-        """Raise SnapshotError unless `operator` was made for this query and these backends."""
-        held = fingerprint(operator.query, operator.bindings)
-        same_operator(held, fingerprint(self.query, self.bindings))
+    def made(self, operator: Operator) -> bool:
+        """Whether `operator` runs just this: the query with its changeable keys, the backends, the source's schema."""
+        return (operator.query, operator.bindings, operator.schema) == (self.query, self.bindings, self.schema)
 
     def pack(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Source batches as packed frames, each batch cut by shard and sorted by time. Runs where the rows are."""

@@ -53,7 +53,8 @@ class _Shard(StatefulProcessor):  # type: ignore[misc]
 
     State: a head (the token, length and shard count of the last snapshot) and its bytes in chunks. An operator
     left in this worker by the micro-batch before is used again only where its random token is the one in the
-    state, so a task that failed after its operator moved on leaves nothing behind that could be trusted.
+    state, so a task that failed after its operator moved on leaves nothing behind that could be trusted; and only
+    where it runs the same query: a job that was changed and started again loads the state, which says what may change.
     """
 
     def __init__(self, shipment: Shipment) -> None:
@@ -97,8 +98,7 @@ class _Shard(StatefulProcessor):  # type: ignore[misc]
                 "change it back, or give the changed job a new checkpoint"
             )
         cached = _CACHE.pop(bytes(token), None)
-        if cached is not None:
-            self._shipment.check_same(cached[0])
+        if cached is not None and self._shipment.made(cached[0]):
             return cached
         count = -(-length // CHUNK)
         chunks = [bytes(self._chunks.getValue((number,))[0]) for number in range(count)]

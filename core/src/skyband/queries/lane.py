@@ -56,6 +56,12 @@ class Lane(ABC):
     def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
         """Take in the last rows and answer up to the first moment after `latest`, the last time of any group."""
 
+    def limit(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
+        """Answer these parts of the query only over windows that begin at `since` or later. Called on a fresh lane.
+
+        They joined the checkpoint then: rows before it may be forgotten, here or in another shard or group.
+        """
+
     @property
     @abstractmethod
     def next_at(self) -> int:

@@ -65,7 +65,7 @@ class Query(ABC):
     """Frame column whose hash spreads a query without `by` over shards; None where it must stay on one."""
 
     changeable: ClassVar[tuple[str, ...]] = ()
-    """Keys that may differ from those a checkpoint was made with; a lane that is loaded sees to it."""
+    """Keys that may differ from those a checkpoint was made with: `parts` says what they hold."""
 
     leaves_out: ClassVar[tuple[str, ...]] = ()
     """The reasons for which `encode_columns` may leave rows out; each is a metric."""
@@ -85,6 +85,11 @@ class Query(ABC):
     @abstractmethod
     def rows(self) -> bool:
         """Whether its windows are counted in rows."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What its `changeable` keys ask for, each by a name that says all of it: parts join and leave a checkpoint."""
+        return ()
 
     @property
     def order(self) -> tuple[str, ...]:

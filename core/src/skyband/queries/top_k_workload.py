@@ -39,8 +39,11 @@ class TopKWorkload(Query):
     of smaller hash, so that all engines agree. Rows whose object or score is null, or whose score is not a number,
     are left out and counted. An answer without objects has no rows.
 
-    The queries may change between runs on one checkpoint: those that stay go on, new ones answer as soon as their
-    window is full.
+    The queries may change between runs on one checkpoint: those that stay go on, and those that join answer over
+    windows that begin at the watermark reached by then, or later. Windows in time stay in time, those in rows in rows.
+
+    Where objects are not whole numbers, the name of every object of the longest window is kept, not only of those that
+    may still be answered: number them where there are millions.
     """
 
     kind: ClassVar[str] = "top-k-workload"
@@ -58,6 +61,10 @@ class TopKWorkload(Query):
     @property
     def rows(self) -> bool:
         return self.queries[0].window.rows
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(query.part for query in self.queries)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -113,7 +120,9 @@ class _WorkloadLane(Lane):
         lengths = self._given["queries"]
         self._slides = np.array([one.slide for one in lengths], np.int64)
         self._phases = np.array([one.phase for one in lengths], np.int64)
-        self._horizon = max(one.window for one in lengths)
+        self._windows = np.array([one.window for one in lengths], np.int64)
+        self._horizon = int(self._windows.max())
+        self._since: Int64 | None = None
         self._labels = pa.array([one.name for one in query.queries], pa.string())
         self._binding = ranker
         self._schema = answers
@@ -125,6 +134,10 @@ class _WorkloadLane(Lane):
         self._ranker = cast(WorkloadRanker, self._binding.create(**self._given))
         self._names = Names(self._schema.field("object").type)
         self._last: int | None = None
+
+    def limit(self, since: Mapping[str, int]) -> None:
+        if not self._query.rows:
+            self._since = np.array([since.get(part, np.iinfo(np.int64).min) for part in self._query.parts], np.int64)
 
     @property
     def next_at(self) -> int:
@@ -198,9 +211,17 @@ class _WorkloadLane(Lane):
             pa.array(found.scores),
         ]
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        due = self._due(found, ends)
+        self._answers.append(batch if due.all() else batch.filter(pa.array(np.repeat(due, sizes))))
+
+    def _due(self, found: Answers, ends: Int64 | None) -> Array:
+        """bool[a]: which of these answers are neither after the end nor over windows that may lack rows."""
+        due = np.ones(len(found), bool)
         if ends is not None:
-            batch = batch.filter(pa.array(np.repeat(found.at <= ends[found.query], sizes)))
-        self._answers.append(batch)
+            due &= found.at <= ends[found.query]
+        if self._since is not None:
+            due &= found.at - self._windows[found.query] >= self._since[found.query]
+        return due
 
     def _collect(self) -> pa.RecordBatch | None:
         if self._last is not None:

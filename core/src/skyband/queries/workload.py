@@ -28,6 +28,12 @@ class NamedQuery:
     phase: Duration = _NONE
 
     @property
+    def part(self) -> str:
+        """All of it but its name: equal for two that give the same answers."""
+        window, slide, phase = self.window.length, self.slide.length, self.phase.length
+        return f"top {self.k} of {window} every {slide} from {phase % slide}"
+
+    @property
     def lengths(self) -> TopKQuery:
         """The same without name and unit, as backends take it."""
         return TopKQuery(self.window.length, self.slide.length, self.k, self.phase.length)
