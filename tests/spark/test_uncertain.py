@@ -1,5 +1,8 @@
 """uncertain-sum and uncertain-join give the same rows on every engine; a filter of samples feeds a window."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -66,13 +69,12 @@ def test_stream_equals_local_before_its_watermark(stream, files, kind, by):
     assert rows_of(got, wanted[0].keys()) == rows_of(wanted, wanted[0].keys())
 
 
-def keep_samples(df, condition):
-    """Drop the samples whose value does not meet a condition: what was uncertain in value becomes so in existence."""
-    from pyspark.sql import functions as f
-
-    kept = f.filter(f.arrays_zip("values", "probabilities"), lambda sample: condition(sample["values"]))
-    names = ("values", "probabilities")
-    return df.withColumns({name: f.transform(kept, lambda sample, name=name: sample[name]) for name in names})
+def recipe(readings, query):
+    """What the block of PySpark in the plugin's README makes of `readings`."""
+    text = (Path(__file__).parents[2] / "plugins/uncertain/README.md").read_text()
+    names = {"readings": readings, "query": query}
+    exec(compile(re.search(r"```py\n(.*?)```", text, re.DOTALL)[1], "README.md", "exec"), names)
+    return names["warm"]
 
 
 def test_a_filter_of_samples_feeds_a_window(session, files):
@@ -83,8 +85,7 @@ def test_a_filter_of_samples_feeds_a_window(session, files):
         kept = [pair for pair in zip(row["values"], row["probabilities"], strict=True) if pair[0] > 0.0]
         positive.append({**row, "values": [v for v, _ in kept], "probabilities": [p for _, p in kept]})
     expected = local.apply(pa.Table.from_pylist(positive, schema=table.schema), query("uncertain-sum"))
-    filtered = session.read.parquet(files(table, 2)).transform(keep_samples, lambda value: value > 0.0)
-    got = spark.apply(filtered, query("uncertain-sum"))
+    got = recipe(session.read.parquet(files(table, 2)), query("uncertain-sum"))
     assert rows_of(got.collect(), expected.column_names) == rows_of(expected.to_pylist(), expected.column_names)
     plain = local.apply(table, query("uncertain-sum"))
     assert np.mean(expected["kept"]) > np.mean(plain["kept"])
