@@ -109,6 +109,12 @@ class Cases:
 
 
 class BrokenCases:
+    brings = ()
+
+    @hookimpl
+    def skyband_backends(self):
+        return self.brings
+
     @hookimpl
     def skyband_cases(self, role, name):
         return 7
@@ -126,9 +132,17 @@ def test_plugins_add_cases(monkeypatch, toy_info, toy):
 
 
 def test_a_plugin_whose_cases_are_none_is_named(monkeypatch, toy_info):
-    install(monkeypatch, BrokenCases())
+    hooks = BrokenCases()
+    hooks.brings = [toy_info]
+    install(monkeypatch, hooks)
     with pytest.raises(PluginError, match="skyband-toy: skyband_cases failed: TypeError"):
         runner._plugin_cases(toy_info)
+
+
+def test_a_plugin_whose_cases_are_none_harms_no_other(monkeypatch, toy_info):
+    install(monkeypatch, BrokenCases())
+    with pytest.warns(UserWarning, match="skyband-toy: skyband_cases failed: TypeError.*parameter sets are left out"):
+        assert runner._plugin_cases(toy_info) == []
 
 
 def test_verify_names_the_closest_backend():

@@ -39,10 +39,10 @@ def discover() -> tuple[Plugin, ...]:
     """Every installed plugin, by distribution name; `SKYBAND_PLUGINS=a,b` restricts it to those and core."""
     wanted = _restriction()
     found = [
-        _load(distribution, entry)
-        for distribution in _installed()
-        for entry in distribution.entry_points
-        if entry.group == GROUP and _is_wanted(_canonical(distribution.name), wanted)
+        plugin
+        for name, distribution in _installed()
+        if _is_wanted(name, wanted)
+        for plugin in _plugins_of(name, distribution)
     ]
     return tuple(sorted(found, key=lambda plugin: (plugin.distribution, plugin.entry_point)))
 
@@ -58,28 +58,43 @@ def read_hooks(plugin: Plugin, module: Any) -> Plugin:
             return evolve(plugin, problem=f"{plugin.module} implements no hook: mark them with skyband.hookimpl")
         backends = _entries(manager.hook.skyband_backends, BackendInfo, lambda info: info.key)
         queries = _entries(manager.hook.skyband_queries, QueryInfo, lambda info: info.kind)
-    except Exception as error:  # whatever a plugin raises is its own affair, and ours to report
+    except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
         return evolve(plugin, problem=cause(error))
     return evolve(plugin, backends=backends, queries=queries, manager=manager)
 
 
 def cause(error: BaseException) -> str:
     """An exception in one line."""
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # an error of a plugin's own making may not even be able to say what it is
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _installed() -> Iterator[Distribution]:
+def _installed() -> Iterator[tuple[str, Distribution]]:
     seen = set()
     for distribution in distributions():
-        name = distribution.metadata["Name"] if distribution.metadata else None
-        if name and _canonical(name) not in seen:
-            seen.add(_canonical(name))
-            yield distribution
+        try:
+            name = _canonical(distribution.metadata["Name"])
+        except Exception:  # what cannot be named is no distribution: half removed, or damaged
+            continue
+        if name and name not in seen:
+            seen.add(name)
+            yield name, distribution
 
 
-def _load(distribution: Distribution, entry: EntryPoint) -> Plugin:
-    plugin = Plugin(_canonical(distribution.name), distribution.version, entry.name, entry.value)
+def _plugins_of(name: str, distribution: Distribution) -> list[Plugin]:
+    said: Any = distribution.metadata
+    version = said.get("Version") or "unknown"
+    try:
+        entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
+    except Exception as error:  # the file is text that anyone may have written
+        return [Plugin(name, version, "", "", problem=f"its entry points cannot be read: {cause(error)}")]
+    return [_load(Plugin(name, version, entry.name, entry.value), entry) for entry in entries]
+
+
+def _load(plugin: Plugin, entry: EntryPoint) -> Plugin:
     try:
         module = entry.load()
     except (Exception, SystemExit) as error:

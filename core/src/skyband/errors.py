@@ -64,7 +64,8 @@ class EngineError(SkybandError, RuntimeError):
 def suggest(word: str, known: Iterable[str]) -> str:
     """The end of an error message about an unknown `word`: the closest of `known`, or all of them."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(word), names, n=1)
+    folded = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(str(word).casefold(), folded, n=1)
     if close:
-        return f"did you mean {close[0]!r}?"
+        return f"did you mean {folded[close[0]]!r}?"
     return f"known: {', '.join(names)}" if names else "none is known"

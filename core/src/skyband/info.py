@@ -1,7 +1,7 @@
 """What a plugin says of each backend and query it brings, without importing them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -57,12 +57,20 @@ class QueryInfo:
     summary: str
     api: int = API
 
+    def __attrs_post_init__(self) -> None:
+        problems = [*_name_problems(self, names=("kind",), texts=("summary",)), *_api_problems(self)]
+        if problems:
+            raise ConfigError(*problems)
 
-def _name_problems(info: BackendInfo) -> list[Problem]:
-    problems = [_not_text(name, getattr(info, name)) for name in ("summary", "reference")]
+
+def _name_problems(
+    info: BackendInfo | QueryInfo,
+    names: Sequence[str] = ("role", "name"),
+    texts: Sequence[str] = ("summary", "reference"),
+) -> list[Problem]:
+    problems = [_not_text(name, getattr(info, name)) for name in texts]
     for name, pattern, what in (
-        ("role", _NAME, "lower-case words joined by hyphens"),
-        ("name", _NAME, "lower-case words joined by hyphens"),
+        *((name, _NAME, "lower-case words joined by hyphens") for name in names),
         ("factory", _FACTORY, 'written "package.module:Class"'),
     ):
         value = getattr(info, name)
@@ -71,17 +79,21 @@ def _name_problems(info: BackendInfo) -> list[Problem]:
     return [problem for problem in problems if problem]
 
 
+def _api_problems(info: BackendInfo | QueryInfo) -> list[Problem]:
+    api: Any = info.api
+    return [] if isinstance(api, int) else [Problem("api", f"must be a whole number (got {api!r})")]
+
+
 def _promise_problems(info: BackendInfo) -> list[Problem]:
-    problems = []
+    problems = _api_problems(info)
     if info.guarantee not in GUARANTEES:
         problems.append(Problem("guarantee", f"unknown {info.guarantee!r}; {suggest(info.guarantee, GUARANTEES)}"))
-    api: Any = info.api
-    if not isinstance(api, int):
-        problems.append(Problem("api", f"must be a whole number (got {api!r})"))
     lacks: Any = info.lacks
     if not isinstance(lacks, Mapping):
         return [*problems, Problem("lacks", f"must map capabilities to reasons (got {lacks!r})")]
-    for capability in lacks:
+    for capability, reason in lacks.items():
+        if not isinstance(reason, str) or not reason:
+            problems.append(Problem("lacks", f"{capability} needs a reason (got {reason!r})"))
         if capability not in CAPABILITIES:
             message = f"unknown capability {capability!r}; {suggest(capability, CAPABILITIES)}"
             problems.append(Problem("lacks", message))

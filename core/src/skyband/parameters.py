@@ -126,7 +126,7 @@ def _parameter(field: "attrs.Attribute[Any]") -> Parameter:
     spec: _Spec | None = field.metadata.get(_KEY)
     default: Any = field.default
     if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-        default = default.factory()
+        default = "computed" if default.takes_self else default.factory()
     if spec is None:
         kind = getattr(field.type, "__name__", str(field.type))
         return Parameter(field.name, kind, default, repr(field.validator) if field.validator else "", "")

@@ -5,6 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import attrs
 from attrs import evolve, field, frozen
 
 from skyband import snapshot
@@ -180,6 +181,13 @@ def load_class(info: BackendInfo) -> type[Backend]:
         raise PluginError(f"{info.key}: {info.factory} is not a subclass of {interface.__name__}")
     if getattr(cls, "name", None) != info.name:
         raise PluginError(f"{info.key}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree")
+    missing = sorted(getattr(cls, "__abstractmethods__", ()))
+    if missing:
+        raise PluginError(f"{info.key}: {info.factory} has no {', '.join(missing)}")
+    undone = [field for field, value in vars(cls).items() if isinstance(value, type(attrs.field()))]
+    if undone:
+        lost = f"so that its field {undone[0]} would be no parameter"
+        raise PluginError(f"{info.key}: {info.factory} is not made by attrs.define, {lost}")
     return cls
 
 
@@ -195,8 +203,11 @@ def _revive(cls: type[Backend], held: snapshot.Snapshot) -> Backend:
     try:
         backend = build(cls, held.header["parameters"])
         backend._load(held.arrays)
-    except (KeyError, ConfigError) as error:
-        raise SnapshotError(f"of {_key(held)} does not fit the installed version: {error}") from error
+    except SnapshotError:
+        raise
+    except Exception as error:  # what a backend makes of a state that another version wrote is anyone's guess
+        said = error if isinstance(error, ConfigError) else cause(error)
+        raise SnapshotError(f"of {_key(held)} does not fit the installed version: {said}") from error
     return backend
 
 
@@ -206,7 +217,10 @@ def _key(held: snapshot.Snapshot) -> str:
 
 def _problem(info: BackendInfo, claimed_by: list[Plugin]) -> str | None:
     if len(claimed_by) > 1:
-        names = " and ".join(plugin.distribution for plugin in claimed_by)
+        distributions = dict.fromkeys(plugin.distribution for plugin in claimed_by)
+        if len(distributions) == 1:
+            return f"claimed by two entry points of {claimed_by[0].distribution}: upgrade or remove it"
+        names = " and ".join(distributions)
         return f'claimed by {names}: choose one with distribution = "{claimed_by[0].distribution}"'
     return _unusable(info)
 

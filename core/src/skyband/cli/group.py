@@ -88,11 +88,14 @@ class Commands(click.Group):
             theirs = click.Group()
             try:
                 plugin.manager.hook.skyband_commands(group=theirs)
-            except Exception as error:  # whatever a plugin raises is its own affair, and ours to report
+            except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
                 click.echo(f"warning: {plugin.distribution} could not add its commands: {cause(error)}", err=True)
                 continue
-            for name, command in theirs.commands.items():
-                if name in COMMANDS or name in commands:
+            added: Any = theirs.commands
+            for name, command in added.items():
+                if not isinstance(command, click.Command):
+                    click.echo(f"warning: {plugin.distribution} adds {name!r}, which is no command; left out", err=True)
+                elif name in COMMANDS or name in commands:
                     click.echo(f"warning: {plugin.distribution} adds {name!r}, which is taken; left out", err=True)
                 else:
                     commands[name] = command
