@@ -45,12 +45,14 @@ class Sketch(Backend):
         seen: UInt64 = column("keys", keys, np.uint64, len(moments))
         if not len(moments):
             return
-        if moments.min() == NEVER:
+        from skyband.extent import extent  # on use, because it loads numba
+
+        first, last = extent(moments)
+        if first == NEVER:
             raise InputError("times", f"{NEVER} is kept for never", int(moments.argmin()))
         if self.ordered:
             never_back("times", moments, self._now)
         self._update(moments, seen)
-        last = int(moments[-1] if self.ordered else moments.max())
         self._now = last if self._now is None else max(self._now, last)
 
     @abstractmethod
