@@ -68,6 +68,7 @@ def test_what_it_knows_does_not_depend_on_batches_or_questions(rows, cut):
     for start in range(0, len(rows), cut):
         asked.add(*columns(rows[start : start + cut]))
         asked.knows(0)
+    assert entries(asked) == entries(whole)
     reloaded = Recent(SIZE)
     reloaded.load(*whole.entries(), overflowed=whole.overflowed)
     for since in range(-31, 32):

@@ -19,6 +19,7 @@ _FEWEST_SLOTS = 64
 BLOCK = 512
 """Rows that are passed over together when all are below the bar."""
 _NO_BAR = (NEVER, 0)
+_LATEST, _LARGEST = np.int64(2**63 - 1), np.uint64(2**64 - 1)
 
 
 @define(eq=False)
@@ -87,7 +88,8 @@ class Recent:
 
     def merge(self, other: "Recent") -> None:
         """Become the list of both streams."""
-        self.load(*other._filled(), overflowed=other.overflowed)
+        # As they lie, free slots and all: NEVER enters nothing, and sorting them out would cost more.
+        self.load(other._times, other._keys, overflowed=other.overflowed)
 
     def load(self, times: Int64, keys: UInt64, overflowed: bool) -> None:
         """Take in all entries of a list of the same size, in any order."""
@@ -96,7 +98,9 @@ class Recent:
 
     def _enter(self, times: Int64, keys: UInt64, highs: Int64, backward: bool, row: int) -> int:
         time, key = np.int64(self._bar[0]), np.uint64(self._bar[1])
-        row, self._count = enter(self._times, self._keys, self._count, time, key, times, keys, highs, backward, row)
+        row, self._count = enter(
+            self._times, self._keys, self._count, self.size, time, key, times, keys, highs, backward, row
+        )
         return row
 
     def _settle(self) -> None:
@@ -114,30 +118,33 @@ class Recent:
     def _widen(self, slots: int) -> None:
         times, keys = self._filled()
         self._allocate(1 << (slots - 1).bit_length())
-        self._refill(times, keys)
+        # Without the bar, which would keep out the entry that sets it.
+        time, key = np.int64(_NO_BAR[0]), np.uint64(_NO_BAR[1])
+        highs = block_highs(times)
+        _, self._count = enter(self._times, self._keys, 0, len(times) + 1, time, key, times, keys, highs, False, 0)
 
     def _prune(self) -> None:
         """Keep the best `size` of at least as many; the worst of them is the bar. O(slots)."""
-        times, keys = self._filled()
-        time = np.partition(times, len(times) - self.size)[len(times) - self.size]
-        better, tied = times > time, times == time
-        key = np.sort(keys[tied])[self.size - np.count_nonzero(better) - 1]
-        kept = better | (tied & (keys <= key))
-        self._bar = int(time), int(key)
-        self._refill(times[kept], keys[kept])
+        self._bar = keep_best(self._times, self._keys, self._count, self.size)
+        self._count = self.size
 
     def _filled(self) -> tuple[Int64, UInt64]:
-        filled = self._times != NEVER
-        return self._times[filled], self._keys[filled]
-
-    def _refill(self, times: Int64, keys: UInt64) -> None:
-        self._times.fill(NEVER)
-        time, key = np.int64(_NO_BAR[0]), np.uint64(_NO_BAR[1])
-        _, self._count = enter(self._times, self._keys, 0, time, key, times, keys, block_highs(times), False, 0)
+        times, keys = filled(self._times, self._keys, self._count)
+        return times, keys
 
     def _allocate(self, slots: int) -> None:
         self._times = np.full(slots, NEVER, np.int64)
         self._keys = np.zeros(slots, np.uint64)
+
+
+@njit(inline="always")
+def _slot_of(held_times: Any, held_keys: Any, key: Any) -> Any:
+    """Where a key is, or is to go. At most half of the slots, a power of two, are filled; free ones hold NEVER."""
+    mask = np.uint64(len(held_keys) - 1)
+    slot = mix(key) & mask
+    while held_times[slot] != NEVER and held_keys[slot] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
 
 
 @njit(cache=True)
@@ -145,6 +152,7 @@ def enter(
     held_times: Any,
     held_keys: Any,
     count: int,
+    size: int,
     bar_time: np.int64,
     bar_key: np.uint64,
     times: Any,
@@ -153,12 +161,13 @@ def enter(
     backward: bool,
     start: int,
 ) -> tuple[int, int]:
-    """Enter the rows from `start`, counted from the end if `backward`; returns the row that has no room, and the count.
+    """Enter the rows from `start`, counted from the end if `backward`; returns the row without room, and the count.
 
-    held_times: int64[power of two], NEVER where a slot is free; at most half of the slots are filled.
+    The bar is raised on the way, for this walk alone, to the lowest time of more new entries than are kept: an
+    ordered batch walked backward enters little more than `size` keys.
     """
-    mask = np.uint64(len(held_keys) - 1)
     rows = len(times)
+    entered, lowest = 0, _LATEST
     row = start
     while row < rows:
         at = rows - 1 - row if backward else row
@@ -169,9 +178,7 @@ def enter(
         time, key = times[at], keys[at]
         if time < bar_time:
             continue
-        slot = mix(key) & mask
-        while held_times[slot] != NEVER and held_keys[slot] != key:
-            slot = (slot + np.uint64(1)) & mask
+        slot = _slot_of(held_times, held_keys, key)
         if held_times[slot] != NEVER:
             held_times[slot] = max(held_times[slot], time)
         elif time > bar_time or key < bar_key:
@@ -179,7 +186,39 @@ def enter(
                 return row - 1, count
             held_times[slot], held_keys[slot] = time, key
             count += 1
+            entered += 1
+            lowest = min(lowest, time)
+            if entered > size:  # more than are kept: `overflowed` must tell that there were
+                if lowest > bar_time:
+                    bar_time, bar_key = lowest, _LARGEST
+                entered, lowest = 0, _LATEST
     return rows, count
+
+
+@njit(cache=True)
+def keep_best(held_times: Any, held_keys: Any, count: int, size: int) -> tuple[int, int]:
+    """Free all but the best `size` of the `count` entries; returns the time and the key of the worst of those."""
+    times, keys = filled(held_times, held_keys, count)
+    time = np.partition(times, count - size)[count - size]
+    key = np.sort(keys[times == time])[size - 1 - np.count_nonzero(times > time)]
+    held_times[:] = NEVER
+    for entry in range(count):
+        if times[entry] > time or (times[entry] == time and keys[entry] <= key):
+            slot = _slot_of(held_times, held_keys, keys[entry])
+            held_times[slot], held_keys[slot] = times[entry], keys[entry]
+    return time, key
+
+
+@njit(cache=True)
+def filled(held_times: Any, held_keys: Any, count: int) -> tuple[Any, Any]:
+    """The times and keys of the `count` entries, in the order of their slots."""
+    times, keys = np.empty(count, np.int64), np.empty(count, np.uint64)
+    entry = 0
+    for slot in range(len(held_times)):
+        if held_times[slot] != NEVER:
+            times[entry], keys[entry] = held_times[slot], held_keys[slot]
+            entry += 1
+    return times, keys
 
 
 @njit(cache=True)

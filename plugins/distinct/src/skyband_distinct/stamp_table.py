@@ -8,6 +8,7 @@ from skyband.arrays import Array, Int64
 from skyband.roles.sketch import NEVER
 
 from skyband_distinct.likelihood import LEVELS
+from skyband_distinct.table_kernels import raise_to
 
 
 @define(eq=False)
@@ -37,7 +38,7 @@ class StampTable:
         levels = len(other.stamps)
         if levels > len(self.stamps):
             self._grow(levels)
-        np.maximum(self.stamps[:levels], other.stamps, out=self.stamps[:levels])
+        raise_to(self.stamps, other.stamps)
 
     def state(self, now: int) -> dict[str, Array]:
         """The filled cells as bits, and how far back from `now` each stamp is, in as many bytes as the oldest needs.

@@ -35,22 +35,23 @@ def stamp_one(stamps: Any, times: Any, keys: Any, salt: np.uint64, highs: Any, s
     """Each key stamps one cell. O(1) a row. On the way, writes the latest time of each BLOCK of rows into `highs`."""
     arrays = np.uint64(stamps.shape[1]) & _LOW
     flat = stamps.reshape(-1)
-    cells = np.empty(BLOCK, np.int64)
+    # Unsigned, because numba would look at the sign of every index.
+    cells, room = np.empty(BLOCK, np.uint64), np.uint64(len(flat))
     for first in range(start, len(keys), BLOCK):
-        rows = min(BLOCK, len(keys) - first)
-        highest = 0
+        block_times, block_keys = times[first : first + BLOCK], keys[first : first + BLOCK]
+        highest = _0
         # This loop becomes vector code, with the factors known to be below 2^32 in half the time.
-        for row in range(rows):
-            word = mix(keys[first + row] ^ salt)
+        for row in range(len(block_keys)):
+            word = mix(block_keys[row] ^ salt)
             level = _trailing_zeros((word & _LOW) | _LAST_LEVEL) & np.uint64(LEVELS - 1)
-            cells[row] = np.int64(level * arrays + (((word >> _32) * arrays) >> _32))
+            cells[row] = level * arrays + (((word >> _32) * arrays) >> _32)
             highest = max(highest, cells[row])
-        if highest >= len(flat):
+        if highest >= room:
             return first
-        high = times[first]
-        for row in range(rows):
-            high = max(high, times[first + row])
-            flat[cells[row]] = max(flat[cells[row]], times[first + row])
+        high = block_times[0]
+        for row in range(len(block_times)):
+            high = max(high, block_times[row])
+            flat[cells[row]] = max(flat[cells[row]], block_times[row])
         highs[first // BLOCK] = high
     return len(keys)
 
@@ -60,18 +61,18 @@ def stamp_strata(stamps: Any, times: Any, keys: Any, salt: np.uint64, firsts: An
     """Each key stamps one cell in each stratum of arrays [firsts[i], firsts[i] + widths[i]). O(strata) a row."""
     arrays = np.uint64(stamps.shape[1]) & _LOW
     flat = stamps.reshape(-1)
-    cells = np.empty(len(firsts), np.int64)
+    cells, room = np.empty(len(firsts), np.uint64), np.uint64(len(flat))
     for row in range(start, len(keys)):
         seed, time = mix(keys[row] ^ salt), times[row]
-        highest = 0
-        # Vector code, as in stamp_one.
+        highest = _0
+        # Vector code and unsigned cells, as in stamp_one.
         for stratum in range(len(firsts)):
             word = mix(seed + np.uint64(stratum + 1) * GAMMA)
             level = _trailing_zeros((word & _LOW) | _LAST_LEVEL) & np.uint64(LEVELS - 1)
             array = firsts[stratum] + (((word >> _32) * (widths[stratum] & _LOW)) >> _32)
-            cells[stratum] = np.int64(level * arrays + array)
+            cells[stratum] = level * arrays + array
             highest = max(highest, cells[stratum])
-        if highest >= len(flat):
+        if highest >= room:
             return row
         for stratum in range(len(firsts)):
             if flat[cells[stratum]] < time:
@@ -119,6 +120,15 @@ def stamp_all(stamps: Any, times: Any, keys: Any, salt: np.uint64, done: Any, st
             if left == _0:
                 break
     return len(keys)
+
+
+@njit(cache=True)
+def raise_to(stamps: Any, others: Any) -> None:
+    """Raise the stamps to those of a table with the same levels or fewer. O(cells), as fast as they can be read."""
+    for level in range(others.shape[0]):
+        row, other = stamps[level], others[level]
+        for array in range(len(row)):
+            row[array] = max(row[array], other[array])
 
 
 @njit(cache=True)
