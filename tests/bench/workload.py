@@ -1,15 +1,21 @@
-"""Measures the workload rankers as the thesis does (figures 9.1–9.12): `python tests/bench/workload.py [--quick]`.
+"""Measures the workload rankers as the thesis does (figures 9.1–9.12).
+
+    python tests/bench/workload.py [--quick] [--only 9.9] [--pictures DIR]
 
 Thread CPU nanoseconds an object (answers read out included), objects retained and megabytes of state, one run, so that
 the ratios hold on a noisy machine too. Windows are in rows, scores uniform. The granularity says in which steps windows
-and slides were drawn, which the thesis leaves open and which decides how many views there are.
+and slides were drawn, which the thesis leaves open and which decides how many views there are. `--pictures` draws each
+figure of the thesis, a panel for each granularity, with the default beside the thesis's three.
 
 `mintopk` answers every query alone, so for many queries it is measured on SAMPLE of them and multiplied (marked ~).
 """
 
 import argparse
+import sys
 import time
-from typing import NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import skyband
@@ -23,16 +29,32 @@ BATCH = 16_384
 SAMPLE = 40
 SHRINK = 16
 BACKENDS = ("mintopk", "mtopband", "mtoplist", "paneband")
-FIGURES = (
-    ("9.1, 9.2", "k", 1, (10, 100, 1000)),
-    ("9.3, 9.4", "slide", 100_000, (10, 100, 1000)),
-    ("9.5, 9.6", "win", 100_000, (10, 100, 1000)),
-    ("9.7, 9.8", "win, slide", 10_000, (10, 100, 1000)),
-    ("9.9, 9.10", "all", 10_000, (10, 100, 1000)),
-    ("9.9, 9.10", "all", 1_000, (1000,)),
-    ("9.9, 9.10", "all", 1, (10, 100, 1000)),
-    ("9.11, 9.12", "all", 1, (1, 2, 5)),
+MANY, FEW = (10, 100, 1000), (1, 2, 5)
+
+
+class Experiment(NamedTuple):
+    """One experiment of the thesis's chapter 9: its figures of time and of memory, and what it varies."""
+
+    time_figure: str
+    memory_figure: str | None
+    varied: str
+    steps: int
+    sizes: tuple[int, ...]
+
+
+EXPERIMENTS = (
+    Experiment("9.1", "9.2", "k", 1, MANY),
+    Experiment("9.3", "9.4", "slide", 100_000, MANY),
+    Experiment("9.5", None, "win", 100_000, MANY),
+    Experiment("9.7", "9.8", "win, slide", 10_000, MANY),
+    Experiment("9.9", "9.10", "all", 10_000, MANY),
+    Experiment("9.9", "9.10", "all", 1_000, MANY),
+    Experiment("9.9", "9.10", "all", 1, MANY),
+    Experiment("9.11", "9.12", "all", 1, FEW),
 )
+ZOOMED = ("9.6", "9.5", ("mtopband", "mtoplist"))
+"""Figure 9.6 is 9.5 once more, without the baseline."""
+
 SLOW_VIEWS = 5_000
 """With more views than this, backends that look at every view are measured on the last sixteenth of the stream."""
 
@@ -46,27 +68,43 @@ class Measured(NamedTuple):
     exact: bool
 
 
+class Row(NamedTuple):
+    """Every backend on one workload."""
+
+    experiment: Experiment
+    queries: int
+    views: int
+    found: dict[str, Measured]
+
+
 def main() -> None:
-    """Print every table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print every table, and draw it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="everything a sixteenth as large")
     parser.add_argument("--only", help="one figure, such as 9.9")
-    arguments = parser.parse_args()
-    shrink = SHRINK if arguments.quick else 1
+    parser.add_argument("--pictures", type=Path, help="a folder to draw the figures in")
+    given = parser.parse_args()
+    shrink = SHRINK if given.quick else 1
+    wanted = [one for one in EXPERIMENTS if given.only in (None, one.time_figure, one.memory_figure)]
     warm_up()
-    print("figure     varied      steps  queries  views | " + " | ".join(f"{name:^24}" for name in BACKENDS))  # noqa: T201
-    print(" " * 44 + "| " + " | ".join(f"{'ns':>9} {'held':>7} {'MB':>6}" for _ in BACKENDS) + " | vs mintopk")  # noqa: T201
-    for figure, varied, granularity, sizes in FIGURES:
-        if arguments.only is None or arguments.only in figure.split(", "):
-            for queries in sizes:
-                row(figure, varied, granularity, queries, shrink)
+    say("figures    varied      steps  queries  views | " + " | ".join(f"{name:^24}" for name in BACKENDS))
+    say(" " * 45 + "| " + " | ".join(f"{'ns':>9} {'held':>7} {'MB':>6}" for _ in BACKENDS) + " | vs mintopk")
+    rows = [row(experiment, queries, shrink) for experiment in wanted for queries in experiment.sizes]
+    if given.pictures:
+        draw(rows, given.pictures)
 
 
-def row(figure: str, varied: str, granularity: int, queries: int, shrink: int) -> None:
-    """One line of the table: every backend on one workload, and how much faster the default is than the baseline."""
+def say(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def row(experiment: Experiment, queries: int, shrink: int) -> Row:
+    """Measure, and print as a line: every backend, and how much faster the default is than the baseline."""
     workload = [
         TopKQuery(max(1, query.window // shrink), max(1, query.slide // shrink), max(1, query.k // shrink))
-        for query in thesis_workload(varied, queries, granularity)
+        for query in thesis_workload(experiment.varied, max(experiment.sizes), experiment.steps)[:queries]
     ]
     objects = OBJECTS // shrink
     views = len(Scheduler(analyse(workload)).plan(objects, objects).start)
@@ -76,8 +114,10 @@ def row(figure: str, varied: str, granularity: int, queries: int, shrink: int) -
         for one in found.values()
     ]
     ratio = found["mintopk"].nanoseconds / found["paneband"].nanoseconds
-    head = f"{figure:<10} {varied:<10} {granularity:>6} {queries:>8} {views:>6} | "
-    print(head + " | ".join(cells) + f" | {ratio:.1f}", flush=True)  # noqa: T201
+    figures = ", ".join(filter(None, (experiment.time_figure, experiment.memory_figure)))
+    head = f"{figures:<10} {experiment.varied:<10} {experiment.steps:>6} {queries:>8} {views:>6} | "
+    say(head + " | ".join(cells) + f" | {ratio:.1f}")
+    return Row(experiment, queries, views, found)
 
 
 def measure(name: str, workload: list[TopKQuery], objects: int, views: int) -> Measured:
@@ -112,6 +152,48 @@ def caught_up(name: str, workload: list[TopKQuery], numbers: np.ndarray, scores:
     ranker = skyband.create("workload-ranker", name, queries=workload, by="rows")
     ranker._load(state)
     return ranker
+
+
+def draw(rows: Sequence[Row], folder: Path) -> None:
+    """Every figure of the thesis that `rows` hold, one file each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    zoom, of, zoomed = ZOOMED
+    for name in dict.fromkeys(one.experiment.time_figure for one in rows):
+        mine = [one for one in rows if one.experiment.time_figure == name]
+        picture(folder, name, "ns of CPU an object", mine, BACKENDS, "nanoseconds")
+        if name == of:
+            picture(folder, zoom, "ns of CPU an object", mine, zoomed, "nanoseconds")
+        if mine[0].experiment.memory_figure:
+            picture(folder, mine[0].experiment.memory_figure, "megabytes of state", mine, BACKENDS, "megabytes")
+
+
+def picture(
+    folder: Path, name: str, measure: str, rows: Sequence[Row], backends: Sequence[str], attribute: str
+) -> None:
+    """One figure: a panel for each granularity, queries along, a line for each backend, both scales logarithmic."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    panels = list(dict.fromkeys(one.experiment for one in rows))
+    figure, axes = pyplot.subplots(
+        1, len(panels), figsize=(5 * len(panels), 4), sharey=True, squeeze=False, layout="constrained"
+    )
+    for experiment, panel in zip(panels, axes[0], strict=True):
+        mine = [one for one in rows if one.experiment == experiment]
+        for backend in backends:
+            values: list[Any] = [getattr(one.found[backend], attribute) for one in mine]
+            place = BACKENDS.index(backend)
+            panel.plot(range(len(mine)), values, f"C{place}{'osD^'[place]}", linestyle="-", label=backend)
+        panel.set_xticks(range(len(mine)), [f"{one.queries:,}\n{one.views:,} views" for one in mine])
+        steps = "" if experiment.varied == "k" else f" in steps of {experiment.steps:,}"
+        panel.set(title=f"{experiment.varied}{steps}", xlabel="queries, and views at one time", yscale="log")
+    axes[0][0].set_ylabel(measure)
+    axes[0][0].legend(fontsize="small")
+    figure.suptitle(f"Figure {name}: what varies, and how finely")
+    figure.savefig(folder / f"figure-{name}.png", dpi=110)
+    pyplot.close(figure)
 
 
 def warm_up() -> None:
