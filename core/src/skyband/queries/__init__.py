@@ -29,6 +29,11 @@ def skyband_queries() -> list[QueryInfo]:
             "the best objects of each window, by values that arrive in separate streams",
         ),
         QueryInfo(
+            "top-k-pairs",
+            "skyband.queries.top_k_pairs:TopKPairs",
+            "the most similar pairs of sets in each window, within one stream or across two",
+        ),
+        QueryInfo(
             "top-k-workload",
             "skyband.queries.top_k_workload:TopKWorkload",
             "many top-k queries over one stream, each with a window, slide and k of its own",

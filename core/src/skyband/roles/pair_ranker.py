@@ -23,6 +23,17 @@ def _check_similarity(value: Any) -> str | None:
     return f"must be one of {', '.join(SIMILARITIES)}, or a function (got {value!r}); {suggest(value, SIMILARITIES)}"
 
 
+def similarity_parameter() -> Any:
+    """The field `similarity`, for rankers and for queries that pass it on."""
+    return checked(
+        "jaccard",
+        type="str | function",
+        check=_check_similarity,
+        bounds="one of " + ", ".join(SIMILARITIES) + ", or a well-behaved function of (overlap, size, size)",
+        help="how alike two sets are",
+    )
+
+
 @define(eq=False)
 class PairRanker(Clocked):
     """Keeps the k most similar pairs of the sets in the window. Sets are numbered from 0 in order of arrival.
@@ -35,13 +46,7 @@ class PairRanker(Clocked):
 
     k: int = integer(at_least=1, help="pairs in an answer")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
-    similarity: str | Callable[[int, int, int], float] = checked(
-        "jaccard",
-        type="str | function",
-        check=_check_similarity,
-        bounds="one of " + ", ".join(SIMILARITIES) + ", or a well-behaved function of (overlap, size, size)",
-        help="how alike two sets are",
-    )
+    similarity: str | Callable[[int, int, int], float] = similarity_parameter()
     sides: int = integer(1, at_least=1, at_most=2, help="1: pairs within one stream; 2: pairs across two only")
 
     _seen: int = field(default=0, init=False)

@@ -1,0 +1,173 @@
+"""top-k-pairs: the most similar pairs of sets in each window."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+from attrs import define
+
+from skyband import frames
+from skyband.arrays import Array, Int64
+from skyband.durations import Duration, duration
+from skyband.errors import ConfigError, Problem
+from skyband.parameters import checked, integer
+from skyband.queries.encoding import at_field, moments
+from skyband.queries.fed_lane import FedLane
+from skyband.queries.lane import Lane, Rows
+from skyband.queries.names import Arrivals, identify, nameable, spelled, spelled_as
+from skyband.queries.query import Input, Query, column_name, is_name
+from skyband.queries.sides import SIDES, is_side, sides_of
+from skyband.queries.sides import WHAT as A_SIDE
+from skyband.queries.tokens import WHAT as TOKENS
+from skyband.queries.tokens import encode_tokens, is_tokens, sets_of
+from skyband.registry import Binding
+from skyband.roles import PairRanker
+from skyband.roles.pair_ranker import similarity_parameter
+
+
+@define(eq=True)
+class TopKPairs(Query):
+    """Ranks the pairs of a window's sets by how alike they are: within one stream, or across two with `side`.
+
+    Each row is a set of its own: two of one id can be a pair. Result columns: at, rank (from 1), left and right, the
+    two ids, similarity. Within one stream left came before right; across two, left is of the left stream. Of equally
+    similar pairs the one whose left came first ranks first, then the one whose right did. Rows of one time come in
+    the order of their ids (numbers ascending, others by hash), then of a hash of their tokens, so that all engines
+    agree.
+
+    Pairs share at least one token. Repeated tokens count once, and a null in a list is no token. Rows without id,
+    list, token or side are left out and counted; they do not count as rows of a window.
+    """
+
+    kind: ClassVar[str] = "top-k-pairs"
+    roles: ClassVar[tuple[str, ...]] = ("pair-ranker",)
+    leaves_out: ClassVar[tuple[str, ...]] = ("null id", "null tokens", "no tokens", "null side")
+
+    id: str = column_name(help="the column that names a set in the answers")
+    tokens: str = column_name(help="the column of sets: lists of words or of whole numbers")
+    k: int = integer(at_least=1, help="pairs in an answer")
+    window: Duration = duration(help="length of the window")
+    every: Duration = duration(help="how often to answer, aligned to the epoch (or to the first row)")
+    similarity: str | Callable[[int, int, int], float] = similarity_parameter()
+    side: str | None = checked(
+        None,
+        type="column",
+        check=lambda given: None if given is None else is_name(given),
+        help='join two streams: the column that says "left" or "right", 0 or 1, false or true',
+    )
+
+    def __attrs_post_init__(self) -> None:
+        problems = []
+        if self.every.rows != self.rows:
+            unit = "rows" if self.rows else "time"
+            problems.append(Problem("every", f"must be in {unit}, as the window is (got {self.every})"))
+        if self._length < 1:
+            problems.append(Problem("window", f"must be at least 2 microseconds (got {self.window})"))
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def rows(self) -> bool:
+        return self.window.rows
+
+    @property
+    def _length(self) -> int:
+        # In time, windows are half open and a ranker's are closed: it is asked one microsecond before the moment.
+        return self.window.length if self.rows else self.window.length - 1
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return ("code", "tie") if self.side is None else ("code", "side", "tie")
+
+    def inputs(self) -> tuple[Input, ...]:
+        joined = () if self.side is None else (Input("side", self.side, A_SIDE, is_side),)
+        return (
+            Input("id", self.id, "a plain value such as a string or a number", nameable),
+            Input("tokens", self.tokens, TOKENS, is_tokens),
+            *joined,
+        )
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        ids = batch.column(self.id)
+        codes, names = identify(ids)
+        columns, masks = encode_tokens(batch.column(self.tokens))
+        columns["code"] = pa.array(codes)
+        masks["null id"] = ids.is_null().to_numpy(zero_copy_only=False)
+        if names is not None:
+            columns["name"] = names
+        if self.side is not None:
+            sides = batch.column(self.side)
+            columns["side"] = pa.array(sides_of(sides))
+            masks["null side"] = sides.is_null().to_numpy(zero_copy_only=False)
+        return columns, {reason: masks[reason] for reason in self.leaves_out if reason in masks}
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        kind = spelled_as(schema.field(self.id).type)
+        pair = [pa.field(side, kind) for side in SIDES]
+        return [at_field(self, schema), pa.field("rank", pa.int64()), *pair, pa.field("similarity", pa.float64())]
+
+    def given(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        return {
+            "k": self.k,
+            "window": self._length,
+            "similarity": self.similarity,
+            "sides": 1 if self.side is None else 2,
+            "by": "rows" if self.rows else "time",
+        }
+
+    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
+        return _PairLane(self, bindings["pair-ranker"], answers)
+
+
+class _PairLane(FedLane):
+    no_rows: ClassVar[Rows] = Rows(
+        np.empty(0, np.int64),
+        {"tokens": pa.array([], pa.large_list(pa.int64())), "side": np.empty(0, np.int8)},
+    )
+
+    def __init__(self, query: TopKPairs, ranker: Binding, answers: pa.Schema) -> None:
+        self._binding = ranker
+        self._given = query.given("pair-ranker")
+        self._schema = answers
+        self._kind = answers.field("left").type
+        super().__init__(query.every.length, query.window.length, query.rows)
+
+    def begin(self) -> None:
+        self._ranker = cast(PairRanker, self._binding.create(**self._given))
+        self._ids = Arrivals(self._kind)
+
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
+        sides = rows["side"] if self._ranker.sides == 2 else None
+        marks = asked - (self._ranker.by == "time")
+        found = self._ranker.answers(times, *sets_of(rows["tokens"]), marks, sides)
+        if len(times):
+            self._ids.update(times, spelled(rows, self._kind))
+        answers = self._answers(asked, *found)
+        # The next moment is after the last one and after the last row.
+        self._ids.forget(max([*asked[-1:].tolist(), *times[-1:].tolist()]) + 1 - self._horizon)
+        return answers
+
+    def _answers(self, asked: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> pa.RecordBatch:
+        sizes = np.diff(cuts)
+        columns = [
+            moments(np.repeat(asked, sizes), self._schema.field("at").type),
+            pa.array(np.arange(1, len(left) + 1) - np.repeat(cuts[:-1], sizes), pa.int64()),
+            self._ids.of(left),
+            self._ids.of(right),
+            pa.array(similarity),
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    @property
+    def retained(self) -> int:
+        return len(self._ranker)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        held = {"ranker": self._ranker.snapshot(), "ids": frames.to_bytes(self._ids.frame())}
+        return {"clock": self.clock()}, {name: np.frombuffer(blob, np.uint8) for name, blob in held.items()}
+
+    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self.set_clock(header["clock"])
+        self._ranker = cast(PairRanker, self._binding.restore(arrays["ranker"].tobytes()))
+        self._ids.load(frames.from_bytes(arrays["ids"]), self._ranker.seen)
