@@ -12,6 +12,7 @@ from skyband.errors import ConfigError, Problem, suggest
 from skyband.parameters import checked
 from skyband.queries.lane import Lane
 from skyband.registry import Binding
+from skyband.roles import Backend
 
 
 @frozen
@@ -68,7 +69,7 @@ class Query(ABC):
     """Keys that may differ from those a checkpoint was made with: `parts` says what they hold."""
 
     leaves_out: ClassVar[tuple[str, ...]] = ()
-    """The reasons for which `encode_columns` may leave rows out; each is a metric."""
+    """The reasons for which `encode_columns` or a lane may leave rows out; each is a metric."""
 
     time: str = column_name(
         help="when a row happened: a timestamp or date; any ascending integer where windows are rows"
@@ -111,6 +112,10 @@ class Query(ABC):
     @abstractmethod
     def given(self, role: str) -> dict[str, Any]:
         """The parameters this query gives to the backend of a role, such as k and window."""
+
+    def beyond(self, backend: Backend) -> list[Problem]:  # noqa: ARG002 - most backends can answer every query
+        """What this query asks of a backend that it cannot answer."""
+        return []
 
     @abstractmethod
     def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
