@@ -28,6 +28,7 @@ from skyband.roles import ObjectRanker
 from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance, join_sizes
 from skyband_incomplete.instances import NEVER, InstanceRanker
+from skyband_incomplete.storage import HEAD, OBJECT, TAIL
 from skyband_specs.streams.object_ranker import ObjectStream, paper
 
 WINDOW, EVALUATIONS = 1000, 50
@@ -148,10 +149,10 @@ class KeepAll(InstanceRanker):
     def top(self) -> Any:
         """By numpy: the values of each object and stream, the scores by stream order, then a partition."""
         kernels.expire(self._first(self._now or 0), self._cursor, self._reports, self._slots)
-        valid = slice(int(self._cursor[kernels.HEAD]), int(self._cursor[kernels.TAIL]))
+        valid = slice(int(self._cursor[HEAD]), int(self._cursor[TAIL]))
         scores = self._scores(self._reports.slot[valid], self._reports.stream[valid], self._reports.value[valid])
         best = np.argpartition(-scores, min(self.k, len(scores) - 1))[: self.k]
-        names = self._slots.facts[best, kernels.OBJECT]
+        names = self._slots.facts[best, OBJECT]
         order = np.lexsort((names, -scores[best]))
         return names[order], scores[best][order]
 

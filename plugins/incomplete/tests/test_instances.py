@@ -7,7 +7,7 @@ import pytest
 import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skyband_incomplete import kernels
+from skyband_incomplete.storage import HEAD, OBJECT, TAIL
 from skyband_specs.oracles.object_ranker import ObjectOracle, Report
 from skyband_specs.streams.object_ranker import ObjectStream, bursts, paper
 
@@ -34,10 +34,10 @@ def feed(ranker, stream, start, stop):
 def held(ranker):
     """(object, time, current, best) of every live instance, from the arrays of the kernels."""
     len(ranker)
-    span = range(int(ranker._cursor[kernels.HEAD]), int(ranker._cursor[kernels.TAIL]))
+    span = range(int(ranker._cursor[HEAD]), int(ranker._cursor[TAIL]))
     reports, facts = ranker._reports, ranker._slots.facts
     return {
-        (int(facts[reports.slot[at], kernels.OBJECT]), int(reports.time[at])): (reports.current[at], reports.best[at])
+        (int(facts[reports.slot[at], OBJECT]), int(reports.time[at])): (reports.current[at], reports.best[at])
         for at in span
     }
 

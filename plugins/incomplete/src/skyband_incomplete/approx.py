@@ -11,7 +11,7 @@ from skyband.parameters import checked, integer, number
 from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance
 from skyband_incomplete.instances import ALWAYS, NEVER, InstanceRanker
-from skyband_incomplete.kernels import Rows
+from skyband_incomplete.storage import INSTANCES, Rows
 
 
 def _check_sketch(value: Any) -> str | None:
@@ -63,7 +63,7 @@ class AppearanceCorrelation(InstanceRanker):
 
     def __len__(self) -> int:
         self._sweep_all(self._start, NEVER)
-        return int(self._cursor[kernels.INSTANCES])
+        return int(self._cursor[INSTANCES])
 
     @property
     def _start(self) -> int:

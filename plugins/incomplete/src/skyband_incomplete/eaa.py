@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from attrs import define
 
-from skyband_incomplete import kernels
 from skyband_incomplete.instances import ALWAYS, InstanceRanker
+from skyband_incomplete.storage import INSTANCES
 
 
 @define(eq=False)
@@ -31,7 +31,7 @@ class EarlyAggregation(InstanceRanker):
 
     def __len__(self) -> int:
         self._relieve(-(2**63) if self._now is None else self._first(self._now))
-        return int(self._cursor[kernels.INSTANCES])
+        return int(self._cursor[INSTANCES])
 
     @property
     def _thrift(self) -> float:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from skyband import BackendInfo, hookimpl
 
-_NO_MERGE = {
+_PAPER = "Haghani, Michel, Aberer, Evaluating top-k queries over incomplete data streams, CIKM 2009"
+_LACKS = {
     "merge": "an object split over two rankers has two partial scores; split by object and join the answers instead",
     "out-of-order": "an instance's interval only shrinks while time moves on",
 }
@@ -20,8 +21,8 @@ def skyband_backends() -> Iterable[BackendInfo]:
             factory="skyband_incomplete.eaa:EarlyAggregation",
             summary="early aggregation: keeps the instances that fewer than k others dominate for good",
             guarantee="exact",
-            reference="Top-k over incomplete streams, section 3.2 (EAA)",
-            lacks=_NO_MERGE,
+            reference=f"{_PAPER}, section 3.2 (EAA)",
+            lacks=_LACKS,
         ),
         BackendInfo(
             role="object-ranker",
@@ -29,8 +30,8 @@ def skyband_backends() -> Iterable[BackendInfo]:
             factory="skyband_incomplete.sla:SortedLists",
             summary="keeps every valid report in a sorted list a stream; threshold algorithm and a kmax view",
             guarantee="exact",
-            reference="Top-k over incomplete streams, section 3.1 (SLA)",
-            lacks=_NO_MERGE,
+            reference=f"{_PAPER}, section 3.1 (SLA)",
+            lacks=_LACKS,
         ),
         BackendInfo(
             role="object-ranker",
@@ -38,7 +39,7 @@ def skyband_backends() -> Iterable[BackendInfo]:
             factory="skyband_incomplete.approx:AppearanceCorrelation",
             summary="early aggregation that expects missing values only as often as the streams share objects",
             guarantee="heuristic",
-            reference="Top-k over incomplete streams, section 4",
-            lacks=_NO_MERGE,
+            reference=f"{_PAPER}, section 4",
+            lacks=_LACKS,
         ),
     )

@@ -1,0 +1,22 @@
+"""The compiled half of early aggregation. It works on the arrays of `skyband_incomplete.storage`."""
+
+from skyband_incomplete.kernels.heap import drain
+from skyband_incomplete.kernels.insertion import insert, touch_all
+from skyband_incomplete.kernels.intervals import vectors
+from skyband_incomplete.kernels.sweep import compact, expire, rank, replay, sweep
+from skyband_incomplete.kernels.upkeep import enroll, forget, gather_slots
+
+__all__ = [
+    "compact",
+    "drain",
+    "enroll",
+    "expire",
+    "forget",
+    "gather_slots",
+    "insert",
+    "rank",
+    "replay",
+    "sweep",
+    "touch_all",
+    "vectors",
+]

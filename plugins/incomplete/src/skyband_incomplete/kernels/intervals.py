@@ -1,0 +1,115 @@
+"""The interval of every instance: `current`, its score now, and `best`, the score it can reach during its life.
+
+An instance of an object stands for what is left of it once its older reports have expired: one for each moment at
+which it reported. Sums run from the newest report to the oldest and from the first stream to the last, always afresh,
+so that a score does not depend on the path that led to it.
+"""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+
+import numpy as np
+from numba import njit
+
+from skyband_incomplete.storage import CHANGED, HEAD, IS_CHANGED, MIN, NEWEST, SUM
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _reach(total, fresh, reported, chance, once, most, upper, slack):
+    """The most that an instance can come to have in a stream, of which it has `total` from `fresh` reports."""
+    if fresh == most or (once and reported):
+        return total
+    room = (most - fresh) * upper
+    return (total + (room if reported else room * chance)) * slack
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _bounds(counts, fresh, rule, known, reachable):
+    """From the values an instance has, float64[streams], those it can come to have."""
+    seen = np.int64(0)
+    chance = 1.0
+    chances = rule.chances
+    if len(chances):
+        for stream in range(len(known)):
+            seen |= np.int64(counts[stream] > 0) << stream
+        seen &= len(chances) - 1
+    for stream in range(len(known)):
+        if len(chances):
+            chance = chances[seen, stream]
+        reported = counts[stream] > 0
+        reachable[stream] = _reach(
+            known[stream], fresh[stream], reported, chance, rule.once, rule.most, rule.upper, rule.slack
+        )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _gather(last, first, reports, known, fresh):
+    """Add an object's reports of one moment, the newest at `last`. Returns where its report before them is."""
+    at = last
+    while at >= first and reports.time[at] == reports.time[last]:
+        known[reports.stream[at]] += reports.value[at]
+        fresh[reports.stream[at]] += 1
+        at = reports.previous[at]
+    return at
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _score(values, kind, weights, divisor):
+    if kind == SUM:
+        score = 0.0
+        for stream in range(len(weights)):
+            score += weights[stream] * values[stream]
+        return score / divisor
+    score = values[0]
+    for stream in range(1, len(weights)):
+        score = min(score, values[stream]) if kind == MIN else max(score, values[stream])
+    return score
+
+
+@njit(cache=True, nogil=True)
+def intervals(rule, cursor, reports, slots):
+    """The intervals of the objects that changed; those of others stay. O(their reports · streams)."""
+    known, reachable = np.empty(len(rule.weights)), np.empty(len(rule.weights))
+    fresh = np.empty(len(rule.weights), np.int64)
+    first = cursor[HEAD]
+    for turn in range(cursor[CHANGED]):
+        slot = slots.changed[turn]
+        slots.facts[slot, IS_CHANGED] = 0
+        known[:] = 0.0
+        fresh[:] = 0
+        at = slots.facts[slot, NEWEST]
+        while at >= first:
+            before = _gather(at, first, reports, known, fresh)
+            _bounds(slots.counts[slot], fresh, rule, known, reachable)
+            current = _score(known, rule.kind, rule.weights, rule.divisor)
+            best = _score(reachable, rule.kind, rule.weights, rule.divisor)
+            while at != before:
+                reports.current[at], reports.best[at] = current, best
+                at = reports.previous[at]
+    cursor[CHANGED] = 0
+
+
+@njit(cache=True, nogil=True)
+def vectors(rule, cursor, reports, slots, which, known, reachable):
+    """The values behind `intervals` for a score that is not compiled: float64[n, streams] each.
+
+    Row i of them belongs to report which[i]. Returns n.
+    """
+    fresh = np.empty(len(rule.weights), np.int64)
+    first = cursor[HEAD]
+    found = 0
+    for turn in range(cursor[CHANGED]):
+        slot = slots.changed[turn]
+        slots.facts[slot, IS_CHANGED] = 0
+        fresh[:] = 0
+        total = np.zeros(len(rule.weights))
+        at = slots.facts[slot, NEWEST]
+        while at >= first:
+            before = _gather(at, first, reports, total, fresh)
+            while at != before:
+                known[found] = total
+                _bounds(slots.counts[slot], fresh, rule, total, reachable[found])
+                which[found] = at
+                found += 1
+                at = reports.previous[at]
+    cursor[CHANGED] = 0
+    return found

@@ -1,0 +1,98 @@
+"""From the newest report to the oldest: which instances live on, the top k, and letting go of what is doomed.
+
+An instance is doomed once k other objects have a later instance with a current above its best.
+"""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+
+import numpy as np
+from numba import njit
+
+from skyband_incomplete.kernels.heap import drain, offer
+from skyband_incomplete.kernels.insertion import insert
+from skyband_incomplete.kernels.intervals import intervals
+from skyband_incomplete.storage import HEAD, INSTANCES, NEWEST, TAIL
+
+
+@njit(cache=True, nogil=True)
+def rank(rule, cursor, reports, slots, heap):
+    """One pass from the newest report to the oldest: which instances live on, and the top k. O(reports · log k).
+
+    The k-th best current among later moments dooms every instance whose best is below it. An object's own later
+    instances never count against it, for their current is at most its best. Returns how many reports are doomed.
+    """
+    heap.size[0] = 0
+    first, last, k = cursor[HEAD], cursor[TAIL] - 1, rule.k
+    time, _, slot_of, _, previous, current, best, alive = reports
+    doomed, instances = 0, 0
+    floor = lowest = -np.inf
+    for at in range(last, first - 1, -1):
+        if at == last or time[at] != time[at + 1]:
+            floor = lowest
+        alive[at] = best[at] >= floor
+        doomed += not alive[at]
+        # An instance is counted at the oldest of its reports.
+        instances += alive[at] and (previous[at] < first or time[previous[at]] != time[at])
+        # Below the lowest of k, an object is not among them: its score there would be at most this one.
+        if current[at] >= lowest:
+            offer(slot_of[at], current[at], k, heap, slots)
+            if heap.size[0] == k:
+                lowest = heap.score[0]
+    cursor[INSTANCES] = instances
+    return doomed
+
+
+@njit(cache=True, nogil=True)
+def compact(cursor, reports, slots):
+    """Let go of the reports older than the oldest live instance of their object, and of the expired. O(reports)."""
+    end = 0
+    for at in range(cursor[HEAD], cursor[TAIL]):
+        slot = reports.slot[at]
+        # Where the newest report has moved to is below `at`; where it was, it is not.
+        newest = slots.facts[slot, NEWEST]
+        before = newest if newest < at else -1
+        if before < 0 and not reports.alive[at]:
+            if newest == at:
+                slots.facts[slot, NEWEST] = -1
+            continue
+        slots.facts[slot, NEWEST] = end
+        reports.previous[end] = before
+        reports.time[end], reports.stream[end] = reports.time[at], reports.stream[at]
+        reports.slot[end], reports.value[end] = slot, reports.value[at]
+        reports.current[end], reports.best[end] = reports.current[at], reports.best[at]
+        end += 1
+    cursor[HEAD], cursor[TAIL] = 0, end
+
+
+@njit(cache=True, nogil=True)
+def expire(first, cursor, reports, slots):
+    """Pass over the reports before the time `first`."""
+    head = cursor[HEAD]
+    while head < cursor[TAIL] and reports.time[head] < first:
+        if slots.facts[reports.slot[head], NEWEST] == head:
+            slots.facts[reports.slot[head], NEWEST] = -1
+        head += 1
+    cursor[HEAD] = head
+
+
+@njit(cache=True, nogil=True)
+def sweep(first, thrift, rule, cursor, reports, slots, heap):
+    """A whole sweep over the reports since `first`. `thrift`: let go once this part of them, or all, is doomed."""
+    expire(first, cursor, reports, slots)
+    intervals(rule, cursor, reports, slots)
+    doomed = rank(rule, cursor, reports, slots, heap)
+    if doomed >= thrift * (cursor[TAIL] - cursor[HEAD]):
+        compact(cursor, reports, slots)
+
+
+@njit(cache=True, nogil=True)
+def replay(rows, stops, firsts, thrift, rule, cursor, reports, slots, log, heap, offsets, objects, scores):
+    """Take in rows, sweeping after stops[i] of them over the reports since firsts[i]; answer i goes to offsets[i:]."""
+    start = np.int64(0)  # a literal would have `insert` compiled twice
+    for turn in range(len(firsts)):
+        insert(rows, start, stops[turn], rule, cursor, reports, slots, log)
+        start = stops[turn]
+        sweep(firsts[turn], thrift, rule, cursor, reports, slots, heap)
+        begin = offsets[turn]
+        offsets[turn + 1] = begin + drain(heap, slots, objects[begin:], scores[begin:])
+    insert(rows, start, len(rows.time), rule, cursor, reports, slots, log)
