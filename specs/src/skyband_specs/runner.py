@@ -133,7 +133,7 @@ def _failure(check: Check, cases: Iterable[Case]) -> Result | None:
             return Result(check.name, check.group, FAILED, f"{case}: {found.reason}", found.snippet)
         except AssertionError as error:
             return Result(check.name, check.group, FAILED, f"{case}: {error}")
-        except Exception as error:  # whatever a backend raises is a failure to report, not to die of
+        except (Exception, SystemExit) as error:  # whatever a backend raises is a failure to report, not to die of
             return Result(check.name, check.group, FAILED, f"{case}: {cause(error)}")
     return None
 

@@ -70,7 +70,7 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # no command of ours exits so: a backend or a plugin did
             if ctx.meta.get(_DEBUG) or isinstance(error, BrokenPipeError):
                 raise
             raise _failure(error) from error
@@ -105,7 +105,7 @@ class Commands(click.Group):
 _DEBUG = "skyband.debug"
 
 
-def _failure(error: Exception) -> click.ClickException:
+def _failure(error: BaseException) -> click.ClickException:
     from skyband.job.reading import JobError
 
     if isinstance(error, JobError):
