@@ -20,6 +20,11 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
+def capabilities_of(role: str) -> tuple[str, ...]:
+    """The capabilities that mean something for a role: `any-since` does for sketches only."""
+    return tuple(name for name in CAPABILITIES if name != "any-since" or role == "sketch")
+
+
 @frozen
 class BackendInfo:
     """One backend: `role/name`, where its class is, what it promises and what it lacks.

@@ -39,7 +39,7 @@ def _first_paragraph(cls: type) -> str:
 
 def _shown(binding: Any, described: str, parameters: Any) -> None:
     from skyband import report
-    from skyband.info import CAPABILITIES
+    from skyband.info import capabilities_of
     from skyband.roles import ROLES
 
     info = binding.info
@@ -47,7 +47,7 @@ def _shown(binding: Any, described: str, parameters: Any) -> None:
     click.echo(f"{info.key}: {info.summary}")
     if described and described.rstrip(".").lower() != info.summary.rstrip(".").lower():
         click.echo(f"\n{click.wrap_text(described, report.width())}")
-    has = [name for name in CAPABILITIES if name not in info.lacks]
+    has = [name for name in capabilities_of(info.role) if name not in info.lacks]
     facts = [
         ("answers", role.summary + (" (the role's default)" if role.default == info.name else "")),
         ("guarantee", info.guarantee),
