@@ -8,7 +8,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as sql
-
 from skyband import spark
 from skyband.engines import local
 from skyband.queries import make_query
