@@ -1,0 +1,11 @@
+"""How all tests are shared out where several run at once."""
+
+import pytest
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that start Spark go to one process, so that there is one session."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            if item.get_closest_marker("spark"):
+                item.add_marker(pytest.mark.xdist_group("spark"))
