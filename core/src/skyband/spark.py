@@ -23,16 +23,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+GROUPED_SHARDS = 8
+"""Shards of a query with `by` unless said otherwise: fixed, because a stream's checkpoint is bound to it."""
+
 SETTINGS: dict[str, str] = {
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.shuffle.partitions": str(GROUPED_SHARDS),
 }
-"""What a session needs for streaming (the first), and what makes it faster or plainer (the others)."""
+"""What a session needs for streaming (the first), and what makes it faster or plainer (the others).
 
-GROUPED_SHARDS = 8
-"""Shards of a query with `by` unless said otherwise: fixed, because a stream's checkpoint is bound to it."""
+Each shuffle partition commits its state in every micro-batch, so Spark's 200 would cost seconds; timestamps in Spark's
+own INT96 would be read elsewhere as nanoseconds without a zone.
+"""
 
 
 def session(name: str = "skyband", **settings: Any) -> "SparkSession":

@@ -16,10 +16,7 @@ from skyband.job.model import Job
 from skyband.job.progress import Progress
 
 _OURS = re.compile(r"skyband\.errors\.\w+: (.+?)(?=\n\s*\n|\n\s*(?:at |\tat |During handling|Traceback)|\Z)", re.DOTALL)
-_DEFAULTS = {
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # others read Spark's own INT96 as nanoseconds
-}
+_DEFAULTS = {"spark.ui.showConsoleProgress": "false"}
 
 
 def require_spark() -> Any:
