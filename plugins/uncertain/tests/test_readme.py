@@ -1,11 +1,14 @@
-"""The example of the README prints what it says."""
+"""The examples of the README print what they say."""
 
 import re
 from pathlib import Path
 
+import pytest
 
-def test_example_prints_what_it_says(capsys):
-    text = (Path(__file__).parents[1] / "README.md").read_text()
-    code, printed = re.search(r"```python\n(.*?)```\n```text\n(.*?)```", text, re.DOTALL).groups()
+README = (Path(__file__).parents[1] / "README.md").read_text()
+
+
+@pytest.mark.parametrize(("code", "printed"), re.findall(r"```python\n(.*?)```\n```text\n(.*?)```", README, re.DOTALL))
+def test_example_prints_what_it_says(code, printed, capsys):
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out == printed
