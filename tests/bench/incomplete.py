@@ -2,6 +2,7 @@
 
     python tests/bench/incomplete.py tables [--seeds 5] [--sketch exact] [--check]
     python tests/bench/incomplete.py speed [--large]
+    python tests/bench/incomplete.py spark [--rows 1000000] [--window 100] [--slide 10] [--rounds 3]
 
 Tables. The paper's figures are averages over a cold start: 50 evaluations on the way to the first W rows (its columns
 saturate at W/2; in steady state, given beside, at W). What its generator leaves open is as it fits best: see
@@ -12,7 +13,11 @@ out where the chance is taken as the size of the join over W, a third of what it
 Speed. Keep-all takes rows in as eaa does, keeps every valid one, and scores all anew for each answer (numpy's bincount
 and argpartition); sum-all is the same for sums alone. `answers` is one call a batch, whatever the
 answers in it; `update and top` is two calls an answer.
+
+Spark. See `spark_top_k.py`.
 """
+
+# ruff: noqa: T201
 
 import argparse
 import sys
@@ -242,12 +247,24 @@ def clocked(call: Callable[[], Any]) -> tuple[float, Any]:
 def main() -> int:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("tables", "speed"))
+    parser.add_argument("what", choices=("tables", "speed", "spark"))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--sketch", default="exact")
     parser.add_argument("--check", action="store_true", help="exit 1 where a figure is outside its band")
     parser.add_argument("--large", action="store_true", help="also W = 1,000,000")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--files", type=int, default=8)
+    parser.add_argument("--seconds", type=int, default=1000, help="the time the rows span")
+    parser.add_argument("--window", type=int, default=100, help="seconds")
+    parser.add_argument("--slide", type=int, default=10, help="seconds")
+    parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
+    if given.what == "spark":
+        import spark_top_k
+
+        plan = (given.rows, given.files, given.seconds, given.window, given.slide, given.rounds)
+        spark_top_k.compare(spark_top_k.Plan(*plan))
+        return 0
     if given.what == "speed":
         speed(given.large)
         return 0
