@@ -38,7 +38,9 @@ class PcsaMl(StampSketch):
     name: ClassVar[str] = "pcsa-ml"
 
     epsilon: float = number(0.02, at_least=0.001, below=1, help="relative error that delta of the answers may exceed")
-    delta: float = number(0.05, above=0, below=1, help="share of the answers that may be off by more than epsilon")
+    delta: float = number(
+        0.05, at_least=1e-9, below=1, help="share of the answers that may be off by more than epsilon"
+    )
     seed: int = integer(0, at_least=0, at_most=2**63 - 1, help="sketches merge only if their seeds agree")
 
     _salt: Any = field(init=False)

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Int64, UInt64
 from skyband.roles import Sketch
+from skyband.roles.sketch import NEVER
 
 from skyband_distinct.recent import Recent
 from skyband_distinct.stamp_table import StampTable
@@ -41,18 +42,16 @@ class StampSketch(Sketch):
 
     def estimate(self, since: int) -> float:
         """Distinct keys with time >= `since`; 0 where there are none, exact as far as the recent keys reach."""
-        if self._now is None or since > self._now:
-            return 0.0
         if self._recent.knows(since):
             return float(self._recent.count(since))
-        return max(float(self._recent.size), round(self._read(max(since, -(2**63) + 1)), 3))
+        return max(float(self._recent.size), round(self._read(max(since, NEVER + 1)), 3))
 
     def bounds(self, since: int) -> tuple[float, float]:
         """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
-        low, high = super().bounds(since)
-        if self._now is None or since > self._now or self._recent.knows(since):
+        if self._recent.knows(since):
             count = self.estimate(since)
             return count, count
+        low, high = super().bounds(since)
         return max(low, float(self._recent.size)), high
 
     def _update(self, times: Int64, keys: UInt64) -> None:
