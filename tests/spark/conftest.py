@@ -3,13 +3,13 @@
 import os
 import time
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from skyband import spark
 from skyband.engines import local
+from skyband.queries.encoding import microseconds
 
 
 @pytest.fixture(scope="session")
@@ -100,7 +100,7 @@ def rows_of(rows, names) -> list[tuple[str, ...]]:
 
 def up_to_watermark(expected: pa.Table, table: pa.Table, query) -> pa.Table:
     """The answers at moments up to the watermark, or those to rows before it, that a stream of `table` gives."""
-    watermark = np.asarray(table[query.time].cast(pa.int64())).max() - query.delay.length
+    watermark = microseconds(query.time, table[query.time].combine_chunks()).max() - query.delay.length
     if "at" not in expected.column_names:
         return expected.filter(pc.less(expected["time"].cast(pa.int64()), watermark))
     return expected.filter(pc.less_equal(expected["at"].cast(pa.int64()), watermark))

@@ -88,12 +88,29 @@ def test_largest_trades_of_many_windows_equal_spark_sql(session, agree):
         assert {(at.replace(tzinfo=None), rank, number) for at, rank, number in found} == wanted
 
 
-def test_similar_questions_titles_and_baskets(agree):
+PAIRS = {"id": "id", "tokens": "tokens", "k": 10}
+
+
+def test_similar_questions(agree):
     tags = data("tags_ask_ubuntu.parquet").slice(0, 3_000)
-    asked = pc.cast(pc.cast(tags["t_ms"], pa.int64()), pa.timestamp("ms", "UTC"))
+    asked = pc.cast(tags["t_ms"], pa.timestamp("ms", "UTC"))
     table = pa.table({"ts": asked, "id": tags["post_id"], "tokens": tags["tags"]})
-    keys = {"id": "id", "tokens": "tokens", "k": 10}
-    assert len(agree(table, query("top-k-pairs", **keys, similarity="jaccard", window="1 day", every="1 hour"), 3))
+    assert len(agree(table, query("top-k-pairs", **PAIRS, window="1 day", every="6 hours"), 3))
+
+
+def test_similar_records(agree):
+    records = data("dblp_mdate.parquet")
+    text = pc.binary_join_element_wise(pc.binary_join(records["authors"], " "), records["title"], " ")
+    words = pc.split_pattern_regex(pc.utf8_lower(text), r"[^\p{L}\p{N}]+")
+    table = pa.table({"ts": records["mdate"], "id": records["key"], "tokens": words})
+    assert len(agree(table, query("top-k-pairs", **PAIRS, similarity="dice", window="90 days", every="7 days"), 3))
+
+
+def test_similar_baskets_by_sequence(agree):
+    retail = data("fimi_retail.parquet").slice(0, 10_000)
+    table = pa.table({"ts": retail["seq"], "id": retail["seq"], "tokens": retail["items"]})
+    windows = {"window": "2000 rows", "every": "500 rows"}
+    assert len(agree(table, query("top-k-pairs", **PAIRS, similarity="cosine", **windows), 3)) == 10 * 20
 
 
 @pytest.fixture
