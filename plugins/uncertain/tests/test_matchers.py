@@ -28,7 +28,7 @@ def all_agree(held, probes, **parameters):
 @pytest.mark.parametrize("beta", [None, 0.0, 0.3, 0.5])
 @pytest.mark.parametrize("samples", [1, 10, 41])
 def test_streams_of_the_paper(noise, beta, samples):
-    wave = np.sin(np.arange(150) * 0.1)
+    wave = np.sin(np.arange(100) * 0.1)
     held, probes = (perturbed(wave, seed, samples=samples, noise=noise) for seed in (1, 2))
     found = all_agree(held, probes, epsilon=0.6, beta=beta)
     assert len(found[0]) > 0

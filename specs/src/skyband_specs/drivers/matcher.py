@@ -51,7 +51,12 @@ class MatcherDriver(Driver):
 
     def answers(self, backend: Any, stream: MatcherStream, stop: int) -> list[Any]:
         """Bounds, then the matches of some of the stream's tuples, those to come among them."""
-        found = [_plain(backend.match(stream.values[row], stream.probabilities[row])) for row in probes(stream)]
+        rows = probes(stream)
+        chosen = stream.take(np.array(rows, np.int64))
+        columns = backend.match_all(*chosen.flat(0, len(chosen)))
+        found: list[list[tuple[int, float]]] = [[] for _ in rows]
+        for probe, position, chance in zip(*(column.tolist() for column in columns), strict=True):
+            found[probe].append((position, chance))
         return [backend.start, backend.end, found]
 
     def expected(self, case: Case, stream: MatcherStream, stop: int) -> list[Any]:
@@ -104,7 +109,3 @@ def probes(stream: MatcherStream) -> list[int]:
 def samples(stream: MatcherStream, row: int) -> list[tuple[float, float]]:
     """A row as (value, probability) pairs."""
     return list(zip(stream.values[row].tolist(), stream.probabilities[row].tolist(), strict=True))
-
-
-def _plain(found: Any) -> list[tuple[int, float]]:
-    return list(zip(found[0].tolist(), found[1].tolist(), strict=True))

@@ -12,6 +12,11 @@ WORLDS = 8
 
 def fewer_than(size: int, probabilities: Sequence[float]) -> Fraction:
     """P(fewer than `size` of these tuples exist)."""
+    return _fewer_than(size, tuple(probabilities))
+
+
+@lru_cache(maxsize=4096)
+def _fewer_than(size: int, probabilities: tuple[float, ...]) -> Fraction:
     chances = [Fraction(probability) for probability in probabilities]
     if len(chances) <= WORLDS:
         return sum((chance for count, chance in worlds(chances) if count < size), Fraction(0))

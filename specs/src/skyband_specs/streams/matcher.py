@@ -1,6 +1,7 @@
 """Streams of uncertain tuples for matchers: boundary decimals to be right on, the paper's to be fast on."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -42,6 +43,11 @@ def tiny() -> Iterator[MatcherStream]:
 
 def mixed(seed: int, rows: int = ROWS) -> MatcherStream:
     """Tuples of one to nine samples, in no order: on a decimal grid, clustered, spread wide, repeated, improbable."""
+    return _mixed(seed, rows).copy()
+
+
+@lru_cache(maxsize=8)
+def _mixed(seed: int, rows: int) -> MatcherStream:
     rng = np.random.default_rng([14, seed])
     chosen = []
     for _ in range(rows):
