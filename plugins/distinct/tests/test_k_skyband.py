@@ -7,8 +7,8 @@ import pytest
 import skyband
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband_distinct.batches import in_one_order
 from skyband_distinct.sweep_kernel import hash_all, sweep
+from skyband_distinct.time_order import in_one_order
 
 MOST = 2**64 - 1
 pairs = st.lists(st.tuples(st.integers(-4, 8), st.integers(0, 40)), max_size=80)

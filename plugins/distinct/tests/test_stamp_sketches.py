@@ -6,10 +6,9 @@ import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband.roles.sketch import NEVER
-from skyband_distinct.first_gap import PHI
-from skyband_distinct.likelihood import LEVELS, likeliest
+from skyband_distinct.first_gap import PHI, first_gaps
+from skyband_distinct.likelihood import LEVELS, filled_since, likeliest
 from skyband_distinct.mixing import salt
-from skyband_distinct.table_kernels import filled_since, first_gaps
 
 MASK, GAMMA = 2**64 - 1, 0x9E3779B97F4A7C15
 SMALL = {"epsilon": 0.9, "delta": 0.9, "seed": 3}

@@ -1,4 +1,10 @@
+# mypy: disable-error-code="untyped-decorator"
 """The estimate of Flajolet and Martin: 2 to the mean first gap."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
 
 PHI = 0.7735162909
 """2^E[first gap] / n, Flajolet and Martin 1985, section 3. The sliding-window paper has 0.775351, a bias of 0.24 %."""
@@ -7,3 +13,21 @@ PHI = 0.7735162909
 def power_of_mean(gaps: int, arrays: int) -> float:
     """The number of keys in each of `arrays` arrays, behind first gaps that sum to `gaps`."""
     return float(2.0 ** (gaps / arrays) / PHI)
+
+
+@njit(cache=True)
+def first_gaps(stamps: Any, since: int) -> int:
+    """The sum over all arrays of the first level not stamped at `since` or later: what FM and PCSA estimate from."""
+    levels, arrays = stamps.shape
+    unbroken = np.ones(arrays, np.int64)
+    total = 0
+    for level in range(levels):
+        row = stamps[level]
+        count = 0
+        for array in range(arrays):
+            unbroken[array] &= row[array] >= since
+            count += unbroken[array]
+        total += count
+        if count == 0:
+            break
+    return total

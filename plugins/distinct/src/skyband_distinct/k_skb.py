@@ -11,10 +11,10 @@ from skyband.parameters import integer, number
 from skyband.roles import Sketch
 from skyband.roles.sketch import NEVER
 
-from skyband_distinct.batches import in_one_order, oldest_first
 from skyband_distinct.mixing import salt
 from skyband_distinct.sizes import skyband_size, subsketches
 from skyband_distinct.sweep_kernel import count_since, hash_all, sweep
+from skyband_distinct.time_order import in_one_order, oldest_first
 
 _BUFFERED = 8
 _CHUNK = 1 << 20

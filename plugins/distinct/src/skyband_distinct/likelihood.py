@@ -13,12 +13,26 @@ it is small: the Fisher information of log n is arrays * (pi^2 / 6) / ln 2, aver
 import math
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 LEVELS = 32
 """The last level takes all that is left, so a table is good for about arrays * 2^31 keys."""
 
 DEVIATION = math.sqrt(6 * math.log(2)) / math.pi
+
+
+@njit(cache=True)
+def filled_since(stamps: Any, since: int) -> Any:
+    """Cells of each level stamped at `since` or later: int64[levels]."""
+    counts = np.zeros(stamps.shape[0], np.int64)
+    for level in range(stamps.shape[0]):
+        row = stamps[level]
+        count = 0
+        for array in range(len(row)):
+            count += row[array] >= since
+        counts[level] = count
+    return counts
 
 
 @njit(cache=True)

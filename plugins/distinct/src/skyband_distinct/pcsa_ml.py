@@ -7,13 +7,13 @@ from attrs import define, field
 from skyband.arrays import Int64, UInt64
 from skyband.parameters import integer, number
 
-from skyband_distinct.likelihood import likeliest
+from skyband_distinct.likelihood import filled_since, likeliest
 from skyband_distinct.mixing import salt
-from skyband_distinct.recent import BLOCK, Recent
+from skyband_distinct.recent_keys import BLOCK, RecentKeys
 from skyband_distinct.sizes import likelihood_arrays, likelihood_recent
 from skyband_distinct.stamp_sketch import StampSketch
 from skyband_distinct.stamp_table import StampTable
-from skyband_distinct.table_kernels import filled_since, stamp_one
+from skyband_distinct.stamping import stamp_one
 
 
 @define(eq=False)
@@ -47,7 +47,7 @@ class PcsaMl(StampSketch):
 
     def __attrs_post_init__(self) -> None:
         self._salt = salt(self.seed)
-        self._recent = Recent(likelihood_recent(self.epsilon))
+        self._recent = RecentKeys(likelihood_recent(self.epsilon))
         self._table = StampTable(likelihood_arrays(self.epsilon, self.delta))
 
     def _stamp(self, times: Int64, keys: UInt64) -> Int64:

@@ -7,15 +7,15 @@ from attrs import define, field
 from skyband.arrays import Int64, UInt64
 from skyband.parameters import integer, number
 
-from skyband_distinct.batches import youngest_first
-from skyband_distinct.first_gap import power_of_mean
+from skyband_distinct.first_gap import first_gaps, power_of_mean
 from skyband_distinct.likelihood import LEVELS
 from skyband_distinct.mixing import salt
-from skyband_distinct.recent import Recent
+from skyband_distinct.recent_keys import RecentKeys
 from skyband_distinct.sizes import fm_arrays, fm_recent
 from skyband_distinct.stamp_sketch import StampSketch
 from skyband_distinct.stamp_table import StampTable
-from skyband_distinct.table_kernels import first_gaps, stamp_all
+from skyband_distinct.stamping import stamp_all
+from skyband_distinct.time_order import youngest_first
 
 
 @define(eq=False)
@@ -48,7 +48,7 @@ class SeFm(StampSketch):
 
     def __attrs_post_init__(self) -> None:
         self._salt = salt(self.seed)
-        self._recent = Recent(fm_recent(self.epsilon))
+        self._recent = RecentKeys(fm_recent(self.epsilon))
         self._table = StampTable(fm_arrays(self.epsilon, self.delta))
 
     def _stamp(self, times: Int64, keys: UInt64) -> Int64 | None:

@@ -8,13 +8,13 @@ from skyband.arrays import Int64, UInt64
 from skyband.errors import ConfigError, Problem
 from skyband.parameters import integer, number
 
-from skyband_distinct.first_gap import power_of_mean
+from skyband_distinct.first_gap import first_gaps, power_of_mean
 from skyband_distinct.mixing import salt
-from skyband_distinct.recent import Recent
+from skyband_distinct.recent_keys import RecentKeys
 from skyband_distinct.sizes import fm_arrays, pcsa_recent
 from skyband_distinct.stamp_sketch import StampSketch
 from skyband_distinct.stamp_table import StampTable
-from skyband_distinct.table_kernels import first_gaps, stamp_strata
+from skyband_distinct.stamping import stamp_strata
 
 
 @define(eq=False)
@@ -50,7 +50,7 @@ class SePcsa(StampSketch):
         if self.zeta > arrays:
             raise ConfigError(Problem("zeta", f"must be at most {arrays}, the arrays there are (got {self.zeta})"))
         self._salt = salt(self.seed)
-        self._recent = Recent(pcsa_recent(self.epsilon, arrays, self.zeta))
+        self._recent = RecentKeys(pcsa_recent(self.epsilon, arrays, self.zeta))
         self._table = StampTable(arrays)
         edges = np.arange(self.zeta + 1, dtype=np.int64) * arrays // self.zeta
         self._firsts, self._widths = edges[:-1].astype(np.uint64), np.diff(edges).astype(np.uint64)

@@ -10,7 +10,7 @@ from skyband.arrays import Array, Int64, UInt64
 from skyband.roles import Sketch
 from skyband.roles.sketch import NEVER
 
-from skyband_distinct.recent import Recent
+from skyband_distinct.recent_keys import RecentKeys
 from skyband_distinct.stamp_table import StampTable
 
 
@@ -21,12 +21,12 @@ class StampSketch(Sketch):
     As long as those are all the keys there have been, the table stays empty: a sketch of few keys is small.
     """
 
-    _recent: Recent = field(init=False)
+    _recent: RecentKeys = field(init=False)
     _table: StampTable = field(init=False)
 
     @abstractmethod
     def _stamp(self, times: Int64, keys: UInt64) -> Int64 | None:
-        """Stamp the table's cells with the keys' times; returns the highs for `Recent.add` if they cost nothing."""
+        """Stamp the table's cells with the keys' times; returns the highs for `RecentKeys.add` if they cost nothing."""
 
     @abstractmethod
     def _read(self, since: int) -> float:

@@ -8,7 +8,7 @@ from skyband.arrays import Array, Int64
 from skyband.roles.sketch import NEVER
 
 from skyband_distinct.likelihood import LEVELS
-from skyband_distinct.table_kernels import raise_to
+from skyband_distinct.stamping import raise_to
 
 
 @define(eq=False)

@@ -1,7 +1,7 @@
 # mypy: disable-error-code="untyped-decorator"
-"""Hot loops over a table of time stamps, int64[levels, arrays], NEVER in cells that no key has reached.
+"""How keys stamp a table, int64[levels, arrays], NEVER in cells that no key has reached.
 
-The three ways to stamp it share a protocol: they begin at row `start` and return a row before which all is done, to go
+The three ways to stamp share a protocol: they begin at row `start` and return a row before which all is done, to go
 on from when the table has more levels, or the number of rows. Stamping a row twice is harmless.
 """
 
@@ -12,7 +12,7 @@ from numba import njit
 
 from skyband_distinct.likelihood import LEVELS
 from skyband_distinct.mixing import GAMMA, mix
-from skyband_distinct.recent import BLOCK
+from skyband_distinct.recent_keys import BLOCK
 
 _0, _1, _32 = np.uint64(0), np.uint64(1), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -129,34 +129,3 @@ def raise_to(stamps: Any, others: Any) -> None:
         row, other = stamps[level], others[level]
         for array in range(len(row)):
             row[array] = max(row[array], other[array])
-
-
-@njit(cache=True)
-def filled_since(stamps: Any, since: int) -> Any:
-    """Cells of each level stamped at `since` or later: int64[levels]."""
-    counts = np.zeros(stamps.shape[0], np.int64)
-    for level in range(stamps.shape[0]):
-        row = stamps[level]
-        count = 0
-        for array in range(len(row)):
-            count += row[array] >= since
-        counts[level] = count
-    return counts
-
-
-@njit(cache=True)
-def first_gaps(stamps: Any, since: int) -> int:
-    """The sum over all arrays of the first level not stamped at `since` or later: what FM and PCSA estimate from."""
-    levels, arrays = stamps.shape
-    unbroken = np.ones(arrays, np.int64)
-    total = 0
-    for level in range(levels):
-        row = stamps[level]
-        count = 0
-        for array in range(arrays):
-            unbroken[array] &= row[array] >= since
-            count += unbroken[array]
-        total += count
-        if count == 0:
-            break
-    return total

@@ -23,7 +23,7 @@ _LATEST, _LARGEST = np.int64(2**63 - 1), np.uint64(2**64 - 1)
 
 
 @define(eq=False)
-class Recent:
+class RecentKeys:
     """The `size` most recent distinct keys.
 
     They sit in a hash table that holds more than `size` between prunings. Below the bar, the worst entry of the
@@ -86,7 +86,7 @@ class Recent:
         """Keys in the list with time >= `since`."""
         return int(np.count_nonzero(self._times >= max(since, NEVER + 1)))
 
-    def merge(self, other: "Recent") -> None:
+    def merge(self, other: "RecentKeys") -> None:
         """Become the list of both streams."""
         # As they lie, free slots and all: NEVER enters nothing, and sorting them out would cost more.
         self.load(other._times, other._keys, overflowed=other.overflowed)

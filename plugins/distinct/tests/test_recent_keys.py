@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband_distinct.recent import Recent
+from skyband_distinct.recent_keys import RecentKeys
 
 SIZE = 20
 rows = st.lists(st.tuples(st.integers(-30, 30), st.integers(0, 90)), max_size=400)
@@ -25,7 +25,7 @@ def best_of(rows):
 
 
 def fed(rows, cut=None):
-    recent = Recent(SIZE)
+    recent = RecentKeys(SIZE)
     for start in range(0, len(rows), cut or max(1, len(rows))):
         recent.add(*columns(rows[start : start + (cut or len(rows))]))
     return recent
@@ -64,12 +64,12 @@ def test_it_knows_every_moment_with_fewer_keys_than_its_size(rows, cut):
 
 @given(rows, st.integers(1, 50))
 def test_what_it_knows_does_not_depend_on_batches_or_questions(rows, cut):
-    whole, asked = fed(rows), Recent(SIZE)
+    whole, asked = fed(rows), RecentKeys(SIZE)
     for start in range(0, len(rows), cut):
         asked.add(*columns(rows[start : start + cut]))
         asked.knows(0)
     assert entries(asked) == entries(whole)
-    reloaded = Recent(SIZE)
+    reloaded = RecentKeys(SIZE)
     reloaded.load(*whole.entries(), overflowed=whole.overflowed)
     for since in range(-31, 32):
         assert whole.knows(since) == asked.knows(since) == reloaded.knows(since)
@@ -92,7 +92,7 @@ def test_merging_is_seeing_both(rows, others):
 
 
 def test_its_table_stays_small():
-    recent = Recent(SIZE)
+    recent = RecentKeys(SIZE)
     for start in range(0, 100_000, 1000):
         moments = np.arange(start, start + 1000)
         recent.add(moments, moments.astype(np.uint64))
