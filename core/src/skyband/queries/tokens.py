@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Int64
 from skyband.hashing import hash_column
 
 WHAT = "a list of text or of integers"
@@ -26,15 +26,14 @@ def encode_tokens(column: pa.Array) -> tuple[dict[str, pa.Array], dict[str, Arra
     """
     lists = column.cast(pa.large_list(column.type.value_type))
     flat = pc.list_flatten(lists)
-    offsets = np.cumsum([0, *pc.list_value_length(lists).fill_null(0).to_numpy()], dtype=np.int64)
+    offsets = _running(pc.list_value_length(lists).fill_null(0).to_numpy(), np.int64)
     if flat.null_count:
-        known = flat.is_valid().to_numpy(zero_copy_only=False)
-        offsets = np.concatenate([[0], np.cumsum(known, dtype=np.int64)])[offsets]
+        offsets = _running(flat.is_valid().to_numpy(zero_copy_only=False), np.int64)[offsets]
         flat = flat.drop_null()
     hashes = hash_column(flat)
     numbers = pa.types.is_integer(flat.type)
     tokens = flat.to_numpy().astype(np.int64) if numbers else hashes.view(np.int64)
-    sums = _running(hashes)[offsets]
+    sums = _running(hashes, np.uint64)[offsets]
     frame = {
         "tokens": pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(tokens)),
         "tie": pa.array(sums[1:] - sums[:-1]),
@@ -49,6 +48,6 @@ def sets_of(lists: pa.LargeListArray) -> tuple[Int64, Int64]:
     return offsets - offsets[0], lists.values.to_numpy()[offsets[0] : offsets[-1]]
 
 
-def _running(hashes: UInt64) -> UInt64:
-    """Sums of the first 0, 1, … entries, modulo 2⁶⁴."""
-    return np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
+def _running(entries: Array, kind: type[np.generic]) -> Array:
+    """kind[n + 1]: the sums of the first 0, 1, … entries; of uint64, modulo 2⁶⁴."""
+    return np.concatenate([np.zeros(1, kind), np.cumsum(entries, dtype=kind)])

@@ -14,16 +14,12 @@ from skyband.arrays import Array, Int64
 from skyband.hashing import hash_column
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.lane import NEVER, Lane, Rows
-from skyband.queries.names import Names, identify
+from skyband.queries.names import Names, identify, nameable, spelled_as
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.top_k import group_starts
 from skyband.queries.workload import NamedQuery, named_queries
 from skyband.registry import Binding
 from skyband.roles import Answer, Answers, WorkloadRanker
-
-
-def _plain(kind: pa.DataType) -> bool:
-    return not (pa.types.is_nested(kind) or pa.types.is_null(kind))
 
 
 def _numeric(kind: pa.DataType) -> bool:
@@ -72,7 +68,7 @@ class TopKWorkload(Query):
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            Input("object", self.object, "a plain value such as a string or a number", _plain),
+            Input("object", self.object, "a plain value such as a string or a number", nameable),
             Input("score", self.score, "a number", _numeric),
         )
 
@@ -86,8 +82,7 @@ class TopKWorkload(Query):
         return columns if names is None else {**columns, "name": names}, dict(masks)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kind = schema.field(self.object).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        kind = spelled_as(schema.field(self.object).type)
         named = [pa.field("query", pa.string()), pa.field("rank", pa.int64())]
         return [at_field(self, schema), *named, pa.field("object", kind), pa.field("score", pa.float64())]
 
