@@ -6,6 +6,7 @@ Everything here follows from the queries and the clock alone, so none of it is s
 
 # mypy: disable-error-code="untyped-decorator"
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,13 +49,16 @@ class Scheduler:
     meta: MetaQuery
     next_moment: int = field(default=NEVER, init=False)
     """The next moment after the `after` last looked from, or an earlier one."""
-    _rhythms: tuple[Int64, Int64, Int64] = field(init=False)
-    """Slide, residue and since of the starts of windows, each combination once: far fewer than queries as a rule."""
 
-    def __attrs_post_init__(self) -> None:
+    @cached_property
+    def _rhythms(self) -> tuple[Int64, Int64, Int64]:
+        """Slide, residue and since of the starts of windows, each combination once: far fewer than queries as a rule.
+
+        Only panes ask for them, and a scheduler of one query for `mintopk` is made a thousand times.
+        """
         window, slide, phase, since = self._arrays()
         rhythms = np.unique(np.stack((slide, (phase - window) % slide, since)), axis=1)
-        self._rhythms = (rhythms[0].copy(), rhythms[1].copy(), rhythms[2].copy())
+        return rhythms[0].copy(), rhythms[1].copy(), rhythms[2].copy()
 
     def moments(self, after: int, until: int) -> Moments:
         """The answers with after < at <= until. O(q), where there is one, plus O(a log a)."""
