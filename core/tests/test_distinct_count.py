@@ -141,3 +141,14 @@ def test_every_problem_at_once():
 def test_a_wrong_key_is_named_with_the_remedy(changes, message):
     with pytest.raises(ConfigError, match=message.replace("?", r"\?")):
         query(**changes)
+
+
+def test_the_operators_bytes_do_not_tell_how_the_input_was_cut():
+    table = stream(3).sort_by("ts").combine_chunks()
+    snapshots = set()
+    for size in (len(table), 50, 7):
+        run = local.LocalRun.start(query(by=["place"]), table.schema)
+        for batch in table.to_batches(max_chunksize=size):
+            run.push(batch)
+        snapshots.add(run.operator.snapshot())
+    assert len(snapshots) == 1

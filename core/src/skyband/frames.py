@@ -19,14 +19,11 @@ def by_column(number: int) -> str:
 
 def concatenated(frames: list[pa.RecordBatch]) -> pa.RecordBatch:
     """One frame of several, not empty. Dictionaries are decoded, so that none grows for ever."""
-    if len(frames) == 1:
-        return frames[0]
-    if any(pa.types.is_dictionary(kind) for frame in frames for kind in frame.schema.types):
-        frames = [
-            pa.RecordBatch.from_arrays([decoded(column) for column in frame.columns], names=frame.schema.names)
-            for frame in frames
-        ]
-    return pa.concat_batches(frames)
+    plain = [
+        pa.RecordBatch.from_arrays([decoded(column) for column in frame.columns], names=frame.schema.names)
+        for frame in frames
+    ]
+    return plain[0] if len(plain) == 1 else pa.concat_batches(plain)
 
 
 def decoded(column: pa.Array) -> pa.Array:

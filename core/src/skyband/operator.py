@@ -149,7 +149,8 @@ class Operator:
     def _begin(self, row: pa.RecordBatch) -> _Group:
         fields = [self.schema.field(name) for name in self.query.by]
         values = [frames.decoded(row.column(frames.by_column(number))) for number in range(len(fields))]
-        values = [value.cast(wanted.type) for value, wanted in zip(values, fields, strict=True)]
+        # arrays of their own, not views of the batch, so that their bytes do not tell how the input was cut
+        values = [pa.array([value[0]], wanted.type) for value, wanted in zip(values, fields, strict=True)]
         return _Group(self._lane(), pa.RecordBatch.from_arrays(values, schema=pa.schema(fields)))
 
     def _lane(self) -> Lane:
