@@ -20,7 +20,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import functions as sql
-
 from skyband import spark
 from skyband.queries import make_query
 
