@@ -29,7 +29,8 @@ class UncertainJoin(Query):
 
     Result columns, a row for each match: time, that of the tuple that came later; left and right, the two ids;
     probability, that both exist within epsilon of each other and the earlier is among the last `size` existing tuples
-    of its side (eq. 26 of Dallachiesa et al.). Rows with a null are left out and reported.
+    of its side (eq. 26 of Dallachiesa et al.). It is computed in float64, and as such compared with beta: a match of
+    exactly beta is told. Rows with a null are left out and reported.
     """
 
     kind: ClassVar[str] = "uncertain-join"

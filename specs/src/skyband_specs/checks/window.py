@@ -147,7 +147,7 @@ def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
     """Parameters that cannot be are refused, by name."""
     good = dict(make().parameters())
     wrong = [("size", 0), ("size", 1.5), ("alpha", 0.0), ("alpha", 1.1), ("alpha", float("nan")), ("beta", 1.0)]
-    for name, value in [*wrong, ("beta", -0.1)]:
+    for name, value in [*wrong, ("beta", -0.1), ("beta", float("nan"))]:
         try:
             build(case.factory, {**good, name: value})
         except ConfigError as error:
