@@ -129,15 +129,11 @@ def _show(job: Any, log: Any) -> None:
 
 
 def _next(job: Any, engine: str, path: Path) -> list[tuple[str, str]]:
-    from skyband.registry import backends
-
     local = " --engine local" if engine == "local" else ""
     used = job.backends.get("sketch")
     used = used.get("name") if isinstance(used, dict) else used
-    lines = []
-    other = next((info.name for info in backends("sketch") if info.name not in (used, "exact")), None)
-    if other is not None:
-        lines.append((f"skyband demo{local} --set backends.sketch={other}", "the same job with another sketch"))
+    other = "pcsa-ml" if used == "k-skb" else "k-skb"
+    lines = [(f"skyband demo{local} --set backends.sketch={other}", "the same job with another sketch")]
     lines.append(("skyband backends", "every algorithm there is; skyband describe sketch/pcsa-ml tells of one"))
     again = f"skyband run {path}{local}"
     if engine == "local":
