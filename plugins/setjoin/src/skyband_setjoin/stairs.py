@@ -36,6 +36,12 @@ def new() -> Stairs:
 
 
 @njit(cache=True)
+def at_most(steps, base, shift, number):
+    """An upper bound on how many pairs of the stock end before any with set `number` does, close where they are few."""
+    return steps[min(max(((number - base) >> shift) + 1, 0), len(steps) - 1)]
+
+
+@njit(cache=True)
 def settle(band, stairs):
     """Flush the stock; returns it and its stairs."""
     if band.counts[PENDING] == 0 and (band.counts[SIZE] == 0 or band.ends[0] >= band.counts[NOW]):

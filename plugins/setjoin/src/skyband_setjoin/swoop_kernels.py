@@ -23,7 +23,7 @@ from skyband_setjoin import sets as window
 from skyband_setjoin.index import LISTS
 from skyband_setjoin.sets import FIRST, NEXT
 from skyband_setjoin.similarity import similarity
-from skyband_setjoin.stairs import BASE, SHIFT, settle
+from skyband_setjoin.stairs import BASE, SHIFT, at_most, settle
 
 SHORTEST, FIRST_SEEN = range(2)
 FAR = 16
@@ -160,7 +160,6 @@ def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk
     table, pool = index.table, index.pool
     items, k, stocked = band.items, band.counts[K], band.counts[SIZE]
     older, steps, base, shift = stairs.older, stairs.steps, stairs.marks[BASE], stairs.marks[SHIFT]
-    last = len(steps) - 1
     found = 0
     for i in range(size):
         if places[walk[i]] == lists.NONE:
@@ -180,7 +179,7 @@ def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk
             if theirs == 0:
                 continue
             if rank > FAR and older[rank - FAR] >= candidate:
-                rank = min(rank, steps[min(max(((candidate - base) >> shift) + 1, 0), last)])
+                rank = min(rank, at_most(steps, base, shift, candidate))
             while rank > 0 and older[rank - 1] >= candidate:
                 rank -= 1
             limit = k - 1 + rank
