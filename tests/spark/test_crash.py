@@ -97,13 +97,13 @@ def test_killed_at_random_moments(session, tmp_path, kills):
     for name in ("calm", "killed"):
         (tmp_path / f"{name}.toml").write_text(JOB.format(name=name))
     calm = start(tmp_path / "calm.toml")
-    said, _ = calm.communicate(timeout=300)
+    said, _ = calm.communicate(timeout=550)
     assert calm.returncode == 0, said.decode()
     chance = random.Random(kills)
     for _ in range(kills):
         process = start(tmp_path / "killed.toml")
         kill_after_a_commit(process, tmp_path / "checkpoint of killed", chance.uniform(0, 1.0))
     last = start(tmp_path / "killed.toml")
-    said, _ = last.communicate(timeout=300)
+    said, _ = last.communicate(timeout=550)
     assert last.returncode == 0, said.decode()
     assert rows(session, tmp_path / "killed") == rows(session, tmp_path / "calm")

@@ -187,7 +187,7 @@ def test_ctrl_c_stops_a_stream_cleanly(job):
             if re.match(r"[\d,]+ rows ", line):
                 break
         os.killpg(started.pid, signal.SIGINT)
-        out, rest = started.communicate(timeout=120)
+        out, rest = started.communicate(timeout=400)
     finally:
         if started.poll() is None:
             started.kill()
