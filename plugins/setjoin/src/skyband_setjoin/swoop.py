@@ -82,8 +82,8 @@ class Swoop(StockRanker):
         self._stock.band, self._stairs = stairs.settle(self._stock.band, self._stairs)
 
     def _answer(self, horizon: int) -> Array:
-        self._settle()
-        best: Array = sweep.topk(self._stock.band, self.k, horizon)
+        best: Array
+        self._stock.band, self._stairs, best = kernels.answer(self._stock.band, self._stairs, self.k, horizon)
         return best
 
     @property

@@ -99,14 +99,20 @@ def answers(sets, index, band, stairs, met, rule, own, k, times, offsets, tokens
         if i < len(moments):
             horizon = _horizon(moments[i], length)
             expire(sets, index, horizon)
-            sweep.advance(band, horizon)
-            band, stairs = settle(band, stairs)
-            best = sweep.topk(band, k, horizon)
+            band, stairs, best = answer(band, stairs, k, horizon)
             cuts[i + 1] = cuts[i] + len(best)
             if cuts[i + 1] > len(found):
                 found = np.concatenate((found[: cuts[i]], np.empty(cuts[i] + len(best), found.dtype)))
             found[cuts[i] : cuts[i + 1]] = best
     return (sets, index, band, stairs, met), cuts, found[: cuts[-1]]
+
+
+@njit(cache=True)
+def answer(band, stairs, k, horizon):
+    """The top `k` as ITEM[r] once what ends before `horizon` has gone; returns (band, stairs, top)."""
+    sweep.advance(band, horizon)
+    band, stairs = settle(band, stairs)
+    return band, stairs, sweep.topk(band, k, horizon)
 
 
 @njit(cache=True)
