@@ -44,6 +44,7 @@ own INT96 would be read elsewhere as nanoseconds without a zone.
 def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     """A Spark session with `SETTINGS`; further settings by name, dots as double underscores or passed as `**{…}`.
 
+    Where there is a session already it is returned, and keeps what it was given itself of `SETTINGS`.
     Raises EngineError where Java is missing or too old, saying how to get it.
     """
     require_java()
@@ -52,7 +53,10 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name)
-    for key, value in {**SETTINGS, **settings}.items():
+    there = SparkSession.getActiveSession()
+    given = there.conf.getAll if there is not None else {}
+    missing = {key: value for key, value in SETTINGS.items() if key not in given}
+    for key, value in {**missing, **settings}.items():
         builder = builder.config(key.replace("__", "."), value)
     return builder.getOrCreate()
 
