@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from skyband.discovery import cause
 from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.hookspecs import hookimpl
-from skyband.info import QueryInfo
+from skyband.info import API, QueryInfo
 from skyband.parameters import build
 from skyband.registry import installed
 
@@ -63,12 +64,34 @@ def kinds() -> dict[str, QueryInfo]:
 
 
 def load_query(kind: str) -> "type[Query]":
-    """The class of a kind of query. Raises ConfigError where it is unknown."""
+    """The class of a kind of query. Raises ConfigError where it is unknown, PluginError where its plugin is broken."""
     known = kinds()
     if kind not in known:
         raise ConfigError(Problem("kind", f"unknown {kind!r}; {suggest(kind, known)}"))
-    module, _, name = known[kind].factory.partition(":")
-    return getattr(import_module(module), name)
+    return _load_class(known[kind])
+
+
+def _load_class(info: QueryInfo) -> "type[Query]":
+    from skyband.queries.query import Query
+
+    module, _, name = info.factory.partition(":")
+    distribution = next(plugin.distribution for plugin in installed().plugins if info in plugin.queries)
+    said = f"query {info.kind!r} of {distribution}: {info.factory}"
+    if info.api != API:
+        upgrade = "skyband" if info.api > API else distribution
+        raise PluginError(f"{said} is written for API {info.api}, this Skyband speaks {API}: upgrade {upgrade}")
+    try:
+        cls = getattr(import_module(module), name)
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        raise PluginError(f"{said} could not be imported: {cause(error)}") from error
+    if not (isinstance(cls, type) and issubclass(cls, Query)):
+        raise PluginError(f"{said} is not a subclass of Query")
+    if getattr(cls, "kind", None) != info.kind:
+        raise PluginError(f"{said} calls itself {getattr(cls, 'kind', None)!r}; names must agree")
+    missing = sorted(getattr(cls, "__abstractmethods__", ()))
+    if missing:
+        raise PluginError(f"{said} has no {', '.join(missing)}")
+    return cls
 
 
 def make_query(values: Mapping[str, Any]) -> "Query":
