@@ -1,7 +1,5 @@
 """Spark Structured Streaming: the operator of each shard inside transformWithState, its state in RocksDB."""
 
-import os
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,14 +10,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from skyband import frames
 from skyband.engines import results
+from skyband.engines.keeping import Keeping
 from skyband.engines.shipment import PACKED, Ends, Shipment
-from skyband.errors import SnapshotError
-from skyband.operator import Operator
-
-CHUNK = 64 * 1024
-"""Bytes of state written at a time; a chunk that did not change is not written again."""
-
-MOST_CACHED = 256
 
 _TURN = pa.schema([pa.field("shard", pa.int32()), pa.field("answers", pa.binary()), pa.field("metrics", pa.binary())])
 
@@ -49,23 +41,16 @@ def _unpacked(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator
 
 
 class _Shard(StatefulProcessor):  # type: ignore[misc]
-    """Hosts the operator of one shard.
-
-    State: a head (the token, length and shard count of the last snapshot) and its bytes in chunks. An operator
-    left in this worker by the micro-batch before is used again only where its random token is the one in the
-    state, so a task that failed after its operator moved on leaves nothing behind that could be trusted; and only
-    where it runs the same query: a job that was changed and started again loads the state, which says what may change.
-    """
+    """Hosts the operator of one shard."""
 
     def __init__(self, shipment: Shipment) -> None:
         self._shipment = shipment
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._head = handle.getValueState("head", "token binary, length bigint, shards int")
-        self._chunks = handle.getMapState("chunks", "number int", "data binary")
+        self._keeping = Keeping(self._shipment, handle)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803, ARG002
-        operator, written = self._take()
+        operator = self._keeping.take()
         end = Ends(self._shipment.query.leaves_out)
         for packed in rows:
             for row in packed.itertuples(index=False):
@@ -74,7 +59,7 @@ class _Shard(StatefulProcessor):  # type: ignore[misc]
                 end.add(None if pd.isna(row.latest) else int(row.latest), row.dropped)
         delay = self._shipment.query.delay.length
         answers = operator.advance(end.latest - delay) if end.latest is not None else None
-        size = self._keep(operator, written)
+        size = self._keeping.keep(operator)
         operator.leave_out(end.left_out)
         metrics = results.with_metrics(self._shipment, operator.take_metrics(), size, operator.watermark)
         turn = {
@@ -86,41 +71,3 @@ class _Shard(StatefulProcessor):  # type: ignore[misc]
 
     def close(self) -> None:
         """Nothing is held beyond the micro-batch but the cache."""
-
-    def _take(self) -> tuple[Operator, list[bytes]]:
-        """The operator as the last committed micro-batch left it, and the chunks it was written in."""
-        if not self._head.exists():
-            return self._shipment.operator(), []
-        token, length, shards = self._head.get()
-        if shards != self._shipment.shards:
-            raise SnapshotError(
-                f"the checkpoint was made with shards = {shards}, this job has {self._shipment.shards}: "
-                "change it back, or give the changed job a new checkpoint"
-            )
-        cached = _CACHE.pop(bytes(token), None)
-        if cached is not None and self._shipment.made(cached[0]):
-            return cached
-        count = -(-length // CHUNK)
-        chunks = [bytes(self._chunks.getValue((number,))[0]) for number in range(count)]
-        operator = self._shipment.operator()
-        operator.load(b"".join(chunks))
-        return operator, chunks
-
-    def _keep(self, operator: Operator, written: list[bytes]) -> int:
-        """Write what changed of the operator's state, remember the operator, and return the state's size in bytes."""
-        blob = operator.snapshot()
-        chunks = [blob[start : start + CHUNK] for start in range(0, len(blob), CHUNK)]
-        for number, chunk in enumerate(chunks):
-            if number >= len(written) or written[number] != chunk:
-                self._chunks.updateValue((number,), (chunk,))
-        for number in range(len(chunks), len(written)):
-            self._chunks.removeKey((number,))
-        token = os.urandom(16)
-        self._head.update((token, len(blob), self._shipment.shards))
-        _CACHE[token] = operator, chunks
-        while len(_CACHE) > MOST_CACHED:
-            _CACHE.popitem(last=False)
-        return len(blob)
-
-
-_CACHE: OrderedDict[bytes, tuple[Operator, list[bytes]]] = OrderedDict()

@@ -1,0 +1,70 @@
+"""Where an operator rests between micro-batches: in Spark's state store, written chunk by chunk, and in this worker.
+
+State: a head (the token, length and shard count of the last snapshot) and its bytes in chunks. An operator left in
+this worker by the micro-batch before is used again only where its random token is the one in the state, so a task
+that failed after its operator moved on leaves nothing behind that could be trusted; and only where it runs the same
+query: a job that was changed and started again loads the state, which says what may change.
+"""
+
+import os
+from collections import OrderedDict
+from typing import Any
+
+from skyband.engines.shipment import Shipment
+from skyband.errors import SnapshotError
+from skyband.operator import Operator
+
+CHUNK = 64 * 1024
+"""Bytes of state written at a time; a chunk that did not change is not written again."""
+
+MOST_CACHED = 256
+
+
+class Keeping:
+    """Takes the operator of one shard out of its state, and keeps it there again."""
+
+    def __init__(self, shipment: Shipment, handle: Any) -> None:
+        self._shipment = shipment
+        self._head = handle.getValueState("head", "token binary, length bigint, shards int")
+        self._chunks = handle.getMapState("chunks", "number int", "data binary")
+        self._written: list[bytes] = []
+
+    def take(self) -> Operator:
+        """The operator as the last committed micro-batch left it."""
+        self._written = []
+        if not self._head.exists():
+            return self._shipment.operator()
+        token, length, shards = self._head.get()
+        if shards != self._shipment.shards:
+            raise SnapshotError(
+                f"the checkpoint was made with shards = {shards}, this job has {self._shipment.shards}: "
+                "change it back, or give the changed job a new checkpoint"
+            )
+        cached = _CACHE.pop(bytes(token), None)
+        if cached is not None and self._shipment.made(cached[0]):
+            operator, self._written = cached
+            return operator
+        count = -(-length // CHUNK)
+        self._written = [bytes(self._chunks.getValue((number,))[0]) for number in range(count)]
+        operator = self._shipment.operator()
+        operator.load(b"".join(self._written))
+        return operator
+
+    def keep(self, operator: Operator) -> int:
+        """Write what changed of its state since `take`, remember it in this worker; returns the state's bytes."""
+        written, blob = self._written, operator.snapshot()
+        chunks = [blob[start : start + CHUNK] for start in range(0, len(blob), CHUNK)]
+        for number, chunk in enumerate(chunks):
+            if number >= len(written) or written[number] != chunk:
+                self._chunks.updateValue((number,), (chunk,))
+        for number in range(len(chunks), len(written)):
+            self._chunks.removeKey((number,))
+        token = os.urandom(16)
+        self._head.update((token, len(blob), self._shipment.shards))
+        _CACHE[token] = operator, chunks
+        while len(_CACHE) > MOST_CACHED:
+            _CACHE.popitem(last=False)
+        return len(blob)
+
+
+_CACHE: OrderedDict[bytes, tuple[Operator, list[bytes]]] = OrderedDict()
