@@ -8,11 +8,13 @@ query: a job that was changed and started again loads the state, which says what
 
 import os
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from skyband.engines.shipment import Shipment
 from skyband.errors import SnapshotError
-from skyband.operator import Operator
+
+if TYPE_CHECKING:  # imported by the processor, which must stay light
+    from skyband.engines.shipment import Shipment
+    from skyband.operator import Operator
 
 CHUNK = 64 * 1024
 """Bytes of state written at a time; a chunk that did not change is not written again."""
@@ -23,34 +25,34 @@ MOST_CACHED = 256
 class Keeping:
     """Takes the operator of one shard out of its state, and keeps it there again."""
 
-    def __init__(self, shipment: Shipment, handle: Any) -> None:
-        self._shipment = shipment
+    def __init__(self, handle: Any) -> None:
         self._head = handle.getValueState("head", "token binary, length bigint, shards int")
         self._chunks = handle.getMapState("chunks", "number int", "data binary")
         self._written: list[bytes] = []
 
-    def take(self) -> Operator:
+    def take(self, shipment: "Shipment") -> "Operator":
         """The operator as the last committed micro-batch left it."""
+        self._shipment = shipment
         self._written = []
         if not self._head.exists():
-            return self._shipment.operator()
+            return shipment.operator()
         token, length, shards = self._head.get()
-        if shards != self._shipment.shards:
+        if shards != shipment.shards:
             raise SnapshotError(
-                f"the checkpoint was made with shards = {shards}, this job has {self._shipment.shards}: "
+                f"the checkpoint was made with shards = {shards}, this job has {shipment.shards}: "
                 "change it back, or give the changed job a new checkpoint"
             )
         cached = _CACHE.pop(bytes(token), None)
-        if cached is not None and self._shipment.made(cached[0]):
+        if cached is not None and shipment.made(cached[0]):
             operator, self._written = cached
             return operator
         count = -(-length // CHUNK)
         self._written = [bytes(self._chunks.getValue((number,))[0]) for number in range(count)]
-        operator = self._shipment.operator()
+        operator = shipment.operator()
         operator.load(b"".join(self._written))
         return operator
 
-    def keep(self, operator: Operator) -> int:
+    def keep(self, operator: "Operator") -> int:
         """Write what changed of its state since `take`, remember it in this worker; returns the state's bytes."""
         written, blob = self._written, operator.snapshot()
         chunks = [blob[start : start + CHUNK] for start in range(0, len(blob), CHUNK)]
@@ -67,4 +69,4 @@ class Keeping:
         return len(blob)
 
 
-_CACHE: OrderedDict[bytes, tuple[Operator, list[bytes]]] = OrderedDict()
+_CACHE: OrderedDict[bytes, "tuple[Operator, list[bytes]]"] = OrderedDict()

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from skyband import frames
 from skyband.engines import results
+from skyband.engines.sealing import sealed
 from skyband.engines.shipment import PACKED, Ends, Shipment
 
 
@@ -18,20 +19,20 @@ def run(df: Any, shipment: Shipment) -> Any:
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    packed = df.mapInArrow(shipment.pack, from_arrow_schema(PACKED))
+    packed = df.mapInArrow(sealed(shipment.pack, shipment), from_arrow_schema(PACKED))
     by_shard = packed.repartitionById(shipment.shards, "shard").sortWithinPartitions("shard", "first")
 
     def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _operate(shipment, batches)
 
-    unpacked = by_shard.mapInArrow(operate, from_arrow_schema(results.unpacked_schema(shipment)))
+    unpacked = by_shard.mapInArrow(sealed(operate, shipment), from_arrow_schema(results.unpacked_schema(shipment)))
     if shipment.shards == 1 or shipment.query.by:
         return unpacked
 
     def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return results.merged(shipment, batches)
 
-    return unpacked.repartition(1).mapInArrow(merge, from_arrow_schema(results.unpacked_schema(shipment)))
+    return unpacked.repartition(1).mapInArrow(sealed(merge, shipment), from_arrow_schema(results.unpacked_schema(shipment)))
 
 
 def _operate(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
