@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 from skyband import sweep
-from skyband.sweep import KSkyband
+from skyband.kskyband import KSkyband
 
 # (score, expiry, tie, key): few values, so that ties are everywhere.
 ITEMS = st.tuples(st.integers(0, 3).map(float), st.integers(0, 6), st.integers(0, 2), st.integers(0, 2))

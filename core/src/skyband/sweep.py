@@ -26,7 +26,7 @@ larger arrays; the others write in place:
         band = sweep.flush(band)
     sweep.add(band, score, expiry, tie, key)
 
-From Python use `KSkyband`.
+From Python use `KSkyband` of skyband.kskyband.
 
 Source: SWOOP (arXiv 1711.02476), section 6: minimal stock, lemmas 3 and 6.1, the cleanup of algorithm 5. The
 views of MTopS, chapter 5, and the subsketches of k-SKB, section 4, are the same set.
@@ -35,10 +35,7 @@ views of MTopS, chapter 5, and the subsketches of k-SKB, section 4, are the same
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
-
-from skyband.arrays import Array, Int64
 
 ITEM = np.dtype([("score", np.float64), ("expiry", np.int64), ("tie", np.int64), ("key", np.int64)])
 """An item: scores rank descending, then `tie` and `key` ascending; alive at moment e iff expiry >= e."""
@@ -354,91 +351,3 @@ def _cleanup(items, order, ends, total, k, now):  # type: ignore[no-untyped-def]
     for rank in range(kept):
         order[rank] = moved[order[rank]]
     return kept
-
-
-class KSkyband:
-    """A k-skyband driven from Python.
-
-    Parameters: k, the most items an answer holds; room, the least number of items buffered between flushes.
-    Reading the items (`topk`, `items`, `len`) flushes first; `lower_bound`, `crop` and `admits` speak of the
-    items as of the last flush.
-
-    >>> band = KSkyband(k=1)
-    >>> band.add(scores=[0.5, 0.9, 0.4], expiries=[30, 10, 20], keys=[1, 2, 3])
-    >>> band.topk(1)["key"].tolist(), band.topk(1, since=11)["key"].tolist(), len(band)
-    ([2], [1], 2)
-    """
-
-    def __init__(self, k: int, room: int = 64) -> None:
-        self.band = new(k, room)
-
-    def add(
-        self,
-        scores: npt.ArrayLike,
-        expiries: npt.ArrayLike,
-        ties: npt.ArrayLike = 0,
-        keys: npt.ArrayLike = 0,
-    ) -> None:
-        """Add items: float64[n] scores (never NaN), int64[n] expiries, ties and keys; scalars stand for all n."""
-        columns = np.broadcast_arrays(np.atleast_1d(scores), expiries, ties, keys)
-        batch = np.empty(len(columns[0]), ITEM)
-        for name, values in zip(ITEM.names or (), columns, strict=True):
-            batch[name] = values
-        self.band = _add_all(self.band, batch)
-
-    def advance(self, now: int) -> None:
-        """Let items that expire before `now` go."""
-        advance(self.band, now)
-
-    def flush(self) -> None:
-        """Merge what was added since the last flush and drop what no longer matters."""
-        self.band = flush(self.band)
-
-    def lower_bound(self, expiry: int) -> float:
-        """The k-th best score at moment `expiry` as of the last flush, −inf if fewer are alive."""
-        return float(lower_bound(self.band, expiry))
-
-    def crop(self, bound: float) -> int:
-        """The smallest expiry with which an item of score at most `bound` may still matter."""
-        return int(crop(self.band, bound))
-
-    def admits(self, score: float, expiry: int, tie: int = 0, key: int = 0) -> bool:
-        """False iff k items of the last flush are seen to dominate this one."""
-        return bool(admits(self.band, score, expiry, tie, key))
-
-    def topk(self, k: int | None = None, since: int = FOREVER_AGO) -> Array:
-        """The best `k` (default K, and at most that) items alive at `since` (at least `now`), as ITEM[r]."""
-        self.flush()
-        limit = int(self.band.counts[K])
-        best: Array = topk(self.band, limit if k is None else min(k, limit), since)
-        return best
-
-    def items(self) -> Array:
-        """A copy of the kept items, ITEM[n] in order B."""
-        self.flush()
-        kept: Array = self.band.items[: self.band.counts[SIZE]].copy()
-        return kept
-
-    def expiries(self) -> Int64:
-        """The expiries of the kept items in order E, int64[n] ascending."""
-        self.flush()
-        ends: Int64 = self.band.ends[: self.band.counts[SIZE]].copy()
-        return ends
-
-    def __len__(self) -> int:
-        self.flush()
-        return int(self.band.counts[SIZE])
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays, slack included."""
-        return sum(array.nbytes for array in self.band)
-
-
-@njit(cache=True)
-def _add_all(band, batch):  # type: ignore[no-untyped-def]
-    for item in batch:
-        if is_full(band):
-            band = flush(band)
-        add(band, item.score, item.expiry, item.tie, item.key)
-    return band

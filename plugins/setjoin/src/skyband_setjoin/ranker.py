@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int8, Int64
+from skyband.kskyband import KSkyband
 from skyband.roles import PairRanker
-from skyband.sweep import FOREVER_AGO, KSkyband
+from skyband.sweep import FOREVER_AGO
 
 from skyband_setjoin import sets as window
 from skyband_setjoin.sets import FIRST, NEXT, Sets

@@ -10,9 +10,11 @@ from skyband.parameters import choice
 
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
+from skyband_setjoin import stairs
 from skyband_setjoin import swoop_kernels as kernels
 from skyband_setjoin.index import Index
 from skyband_setjoin.ranker import StockRanker
+from skyband_setjoin.stairs import Stairs
 
 
 @define(eq=False)
@@ -40,31 +42,31 @@ class Swoop(StockRanker):
     )
 
     _index: Index = field(init=False)
-    _older: Int64 = field(init=False)
+    _stairs: Stairs = field(init=False)
     _met: Array = field(init=False)
     _rule: Int64 = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self._index = lists.new()
-        self._older = np.zeros(1, np.int64)
-        self._met = np.zeros(64, kernels.MET)
+        self._stairs = stairs.new()
+        self._met = np.zeros(len(self._sets.records), kernels.MET)
         order = kernels.SHORTEST if self.order == "shortest" else kernels.FIRST_SEEN
         length = self._length() if self.by == "time" else -self._length()
         self._rule = np.array([self._kind, order, self.sides, length], np.int64)
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
-        held = (self._sets, self._index, self._stock.band, self._older, self._met)
+        held = (self._sets, self._index, self._stock.band, self._stairs, self._met)
         taken: Any = kernels.take(*held, self._rule, self._own, times, offsets, tokens, sides)
-        self._sets, self._index, self._stock.band, self._older, self._met = taken
+        self._sets, self._index, self._stock.band, self._stairs, self._met = taken
 
     def _answers(
         self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, moments: Int64, stops: Int64
     ) -> tuple[Int64, Int64, Int64, Float64]:
-        held = (self._sets, self._index, self._stock.band, self._older, self._met)
+        held = (self._sets, self._index, self._stock.band, self._stairs, self._met)
         rows = (times, offsets, tokens, sides, moments, stops)
         taken, cuts, best = kernels.answers(*held, self._rule, self._own, self.k, *rows)
-        self._sets, self._index, self._stock.band, self._older, self._met = taken
+        self._sets, self._index, self._stock.band, self._stairs, self._met = taken
         self._seen += len(times)
         reached = [*moments[-1:].tolist(), *([self._reached(times)] if len(times) else [])]
         self._now = max(reached, default=self._now)
@@ -77,17 +79,18 @@ class Swoop(StockRanker):
     def _settle(self) -> None:
         if self._now is not None:
             sweep.advance(self._stock.band, self._horizon(self._now))
-        self._stock.band, self._older = kernels.settle(self._stock.band, self._older)
+        self._stock.band, self._stairs = stairs.settle(self._stock.band, self._stairs)
 
     def _answer(self, horizon: int) -> Array:
-        self._settle()
-        best: Array = sweep.topk(self._stock.band, self.k, horizon)
+        best: Array
+        self._stock.band, self._stairs, best = kernels.answer(self._stock.band, self._stairs, self.k, horizon)
         return best
 
     @property
     def nbytes(self) -> int:
         """Bytes of the window's sets, the index and the stock, slack included."""
-        return super().nbytes + sum(array.nbytes for array in (*self._index, self._older, self._met))
+        return super().nbytes + sum(array.nbytes for array in (*self._index, *self._stairs, self._met))
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
         self._sets, self._index = kernels.load(window.new(first), lists.new(), times, offsets, tokens, sides)
+        self._met = np.zeros(len(self._sets.records), kernels.MET)

@@ -16,26 +16,28 @@ key = right. Source: section 5 of the paper, algorithm 4.
 import numpy as np
 from numba import njit
 from skyband import sweep
-from skyband.sweep import FOREVER_AGO, NOW, PENDING, SIZE, K
+from skyband.sweep import FOREVER_AGO, SIZE, K
 
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
 from skyband_setjoin.index import LISTS
 from skyband_setjoin.sets import FIRST, NEXT
 from skyband_setjoin.similarity import similarity
+from skyband_setjoin.stairs import BASE, SHIFT, at_most, settle
 
 SHORTEST, FIRST_SEEN = range(2)
+FAR = 16
+"""So many pairs of the stock are passed one by one; where there are more, `steps` leads past them."""
 
 MET = np.dtype([("number", np.int64), ("limit", np.int64), ("start", np.int64)])
 """A set met in a list: the position in B that a pair with it has to come before, and where its tokens begin."""
 
 
 @njit(cache=True)
-def take(sets, index, band, older, met, rule, own, times, offsets, tokens, sides):
-    """Take in a batch; returns (sets, index, band, older, met) to go on with.
+def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, sides):
+    """Take in a batch; returns (sets, index, band, stairs, met) to go on with.
 
-    older: int64[≥ SIZE], at rank r the largest number of an older set among the stock's first r + 1 pairs in E.
-    met:   MET[…], room for the sets met by one.
+    met:   MET[at least as many as sets has records], the sets met by one.
     rule:  int64[4]: similarity kind, token order, sides, length of the window; a negative length counts rows.
     """
     kind, order, two = rule[0], rule[1], rule[2] == 2
@@ -57,15 +59,12 @@ def take(sets, index, band, older, met, rule, own, times, offsets, tokens, sides
             index = lists.roomy(lists.trim(index), size)
         _find(index.table, 1 - side if two else side, scratch, size, places)
         _order(index.table, places, size, order, walk, weights)
-        found = _collect(sets, index, band, older, kind, own, signature, size, places, walk, met)
-        while found < 0:
-            met = np.empty(2 * len(met), MET)
-            found = _collect(sets, index, band, older, kind, own, signature, size, places, walk, met)
+        found = _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met)
         left_is_new = two and side == 0
         _touch(sets.tokens, met, found)
         done = _verify(sets, band, kind, own, scratch, size, met, 0, found, left_is_new, True)
         while done < found:
-            band, older = settle(band, older)
+            band, stairs = settle(band, stairs)
             done = _verify(sets, band, kind, own, scratch, size, met, done, found, left_is_new, False)
         if two:
             _find(index.table, side, scratch, size, places)
@@ -74,15 +73,18 @@ def take(sets, index, band, older, met, rule, own, times, offsets, tokens, sides
         _insert(index, side, sets.marks[NEXT], scratch, size, signature, places)
         if not window.has_room(sets, size):
             sets = window.enlarged(sets, size)
+            met = met if len(met) >= len(sets.records) else np.empty(len(sets.records), MET)
         window.append(sets, times[row], side, scratch, size, signature)
-    return window.trim(sets), lists.trim(index), band, older, met
+    sets = window.trim(sets)
+    met = met if len(met) <= len(sets.records) else np.empty(len(sets.records), MET)
+    return sets, lists.trim(index), band, stairs, met
 
 
 @njit(cache=True)
-def answers(sets, index, band, older, met, rule, own, k, times, offsets, tokens, sides, moments, stops):
+def answers(sets, index, band, stairs, met, rule, own, k, times, offsets, tokens, sides, moments, stops):
     """As `take`, with the top `k` at each moment, before which come the rows up to its stop.
 
-    Returns (sets, index, band, older, met), cuts int64[q + 1] and the answers one after the other as ITEM[m].
+    Returns (sets, index, band, stairs, met), cuts int64[q + 1] and the answers one after the other as ITEM[m].
     """
     length = abs(rule[3])
     cuts = np.zeros(len(moments) + 1, np.int64)
@@ -92,36 +94,30 @@ def answers(sets, index, band, older, met, rule, own, k, times, offsets, tokens,
         stop = stops[i] if i < len(moments) else len(times)
         if stop > start:
             rows = (times[start:stop], offsets[start : stop + 1], tokens, sides[start:stop])
-            sets, index, band, older, met = take(sets, index, band, older, met, rule, own, *rows)
+            sets, index, band, stairs, met = take(sets, index, band, stairs, met, rule, own, *rows)
             start = stop
         if i < len(moments):
             horizon = _horizon(moments[i], length)
             expire(sets, index, horizon)
-            sweep.advance(band, horizon)
-            band, older = settle(band, older)
-            best = sweep.topk(band, k, horizon)
+            band, stairs, best = answer(band, stairs, k, horizon)
             cuts[i + 1] = cuts[i] + len(best)
             if cuts[i + 1] > len(found):
                 found = np.concatenate((found[: cuts[i]], np.empty(cuts[i] + len(best), found.dtype)))
             found[cuts[i] : cuts[i + 1]] = best
-    return (sets, index, band, older, met), cuts, found[: cuts[-1]]
+    return (sets, index, band, stairs, met), cuts, found[: cuts[-1]]
+
+
+@njit(cache=True)
+def answer(band, stairs, k, horizon):
+    """The top `k` as ITEM[r] once what ends before `horizon` has gone; returns (band, stairs, top)."""
+    sweep.advance(band, horizon)
+    band, stairs = settle(band, stairs)
+    return band, stairs, sweep.topk(band, k, horizon)
 
 
 @njit(cache=True)
 def _horizon(now, length):
     return now - length if now >= FOREVER_AGO + length else FOREVER_AGO
-
-
-@njit(cache=True)
-def settle(band, older):
-    """Flush the stock; returns it and `older` to go on with."""
-    if band.counts[PENDING] == 0 and (band.counts[SIZE] == 0 or band.ends[0] >= band.counts[NOW]):
-        return band, older
-    band = sweep.flush(band)
-    if band.counts[SIZE] > len(older):
-        older = np.empty(len(band.items), np.int64)
-    _number(band, older)
-    return band, older
 
 
 @njit(cache=True)
@@ -137,16 +133,6 @@ def expire(sets, index, horizon):
         for i in range(record.start, record.start + record.size):
             lists.drop_oldest(marks, table, pool, lists.find(table, ring[i & mask], record.side))
         counts[FIRST] += 1
-
-
-@njit(cache=True)
-def _number(band, older):
-    items, order = band.items, band.order
-    latest = FOREVER_AGO
-    for rank in range(band.counts[SIZE]):
-        item = items[order[rank]]
-        latest = max(latest, min(item.tie, item.key))
-        older[rank] = latest
 
 
 @njit(cache=True)
@@ -174,11 +160,12 @@ def _order(table, places, size, order, walk, weights):
 
 
 @njit(cache=True)
-def _collect(sets, index, band, older, kind, own, signature, size, places, walk, met):  # noqa: C901 - one loop
-    """Put the sets that may form a relevant pair with a new one into `met`; returns how many, −1 if it is too small."""
+def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met):
+    """Put the sets that may form a relevant pair with a new one into `met`; returns how many."""
     records, first, number = sets.records, sets.marks[FIRST], sets.marks[NEXT]
     table, pool = index.table, index.pool
     items, k, stocked = band.items, band.counts[K], band.counts[SIZE]
+    older, steps, base, shift = stairs.older, stairs.steps, stairs.marks[BASE], stairs.marks[SHIFT]
     found = 0
     for i in range(size):
         if places[walk[i]] == lists.NONE:
@@ -197,8 +184,8 @@ def _collect(sets, index, band, older, kind, own, signature, size, places, walk,
             theirs = np.int64(entry.size)
             if theirs == 0:
                 continue
-            # The lower bound at the end of this pair: as set numbers fall so does the rank in E. Counting set
-            # numbers in place of times only ever overstates the rank, which lowers the bound.
+            if rank > FAR and older[rank - FAR] >= candidate:
+                rank = min(rank, at_most(steps, base, shift, candidate))
             while rank > 0 and older[rank - 1] >= candidate:
                 rank -= 1
             limit = k - 1 + rank
@@ -214,11 +201,6 @@ def _collect(sets, index, band, older, kind, own, signature, size, places, walk,
             if record.perfect >= k:
                 entry.size = 0
                 continue
-            if found == len(met):
-                for i in range(found):
-                    records[met[i].number & (len(records) - 1)].stamp = -1
-                record.stamp = -1
-                return -1
             met[found].number = candidate
             met[found].limit = limit
             met[found].start = record.start
