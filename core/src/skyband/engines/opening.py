@@ -24,7 +24,8 @@ def opened(made_with: Mapping[str, tuple[str, str]], sealed: bytes) -> Any:
             differing.append(f"the driver runs {distribution} {version}, this executor {here}")
     if differing:
         place = f"{sys.executable} on {platform.node()}"
-        raise _error()(f"{', '.join(differing)} ({place}): install the same on both, or ship one environment to all")
+        remedy = "install the same on both, or ship one environment with spark.archives"
+        raise _error()(f"{'; '.join(differing)} ({place}): {remedy}")
     return pickle.loads(sealed)
 
 

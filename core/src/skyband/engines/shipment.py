@@ -2,21 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
 
-import skyband
 from skyband import frames
 from skyband.arrays import UInt64
-from skyband.errors import PluginError
 from skyband.operator import Operator
 from skyband.queries.encoding import encode
 from skyband.queries.query import Query
-from skyband.registry import Binding, load_class
+from skyband.registry import Binding
 
 PACKED = pa.schema(
     [
@@ -44,14 +41,9 @@ class Shipment:
     bindings: Mapping[str, Binding]
     schema: pa.Schema
     shards: int
-    made_by: str = skyband.__version__
 
     def operator(self) -> Operator:
-        """A fresh operator for one shard. Raises PluginError where this machine's installation differs."""
-        if skyband.__version__ != self.made_by:
-            raise PluginError(f"the driver runs skyband {self.made_by}, this executor {skyband.__version__}: use one")
-        for binding in self.bindings.values():
-            _same_plugin(binding)
+        """A fresh operator for one shard."""
         return Operator(self.query, self.bindings, self.schema)
 
     def made(self, operator: Operator) -> bool:
@@ -108,14 +100,3 @@ class Ends:
         if dropped is not None:
             for reason, count in zip(self.left_out, dropped, strict=True):
                 self.left_out[reason] += int(count)
-
-
-def _same_plugin(binding: Binding) -> None:
-    try:
-        here = version(binding.distribution)
-    except PackageNotFoundError:
-        load_class(binding.info)  # reached by a path without metadata: the class itself is what counts
-        return
-    if here != binding.version:
-        driver = f"{binding.distribution} {binding.version}"
-        raise PluginError(f"{binding.info.key}: the driver runs {driver}, this executor {here}: use one")

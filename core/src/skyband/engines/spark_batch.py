@@ -25,14 +25,15 @@ def run(df: Any, shipment: Shipment) -> Any:
     def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _operate(shipment, batches)
 
-    unpacked = by_shard.mapInArrow(sealed(operate, shipment), from_arrow_schema(results.unpacked_schema(shipment)))
+    answers = from_arrow_schema(results.unpacked_schema(shipment))
+    unpacked = by_shard.mapInArrow(sealed(operate, shipment), answers)
     if shipment.shards == 1 or shipment.query.by:
         return unpacked
 
     def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return results.merged(shipment, batches)
 
-    return unpacked.repartition(1).mapInArrow(sealed(merge, shipment), from_arrow_schema(results.unpacked_schema(shipment)))
+    return unpacked.repartition(1).mapInArrow(sealed(merge, shipment), answers)
 
 
 def _operate(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -9,15 +9,16 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from skyband import frames
 from skyband.engines import results
 from skyband.engines.processor import Shard
+from skyband.engines.sealing import sealed
 from skyband.engines.shipment import PACKED, Shipment
 from skyband.engines.turn import TURN
 
 
 def run(df: Any, shipment: Shipment) -> Any:
     """The unpacked answers of a streaming DataFrame. Every micro-batch answers the moments its rows have passed."""
-    packed = df.mapInArrow(shipment.pack, from_arrow_schema(PACKED))
+    packed = df.mapInArrow(sealed(shipment.pack, shipment), from_arrow_schema(PACKED))
     turns = packed.groupBy("shard").transformWithStateInPandas(
-        Shard(shipment), from_arrow_schema(TURN), outputMode="append", timeMode="None"
+        sealed(Shard(shipment), shipment), from_arrow_schema(TURN), outputMode="append", timeMode="None"
     )
     together = not (shipment.shards == 1 or shipment.query.by)
 
@@ -26,7 +27,7 @@ def run(df: Any, shipment: Shipment) -> Any:
         return results.merged(shipment, rows) if together else rows
 
     whole = turns.repartition(1) if together else turns
-    return whole.mapInArrow(unpack, from_arrow_schema(results.unpacked_schema(shipment)))
+    return whole.mapInArrow(sealed(unpack, shipment), from_arrow_schema(results.unpacked_schema(shipment)))
 
 
 def _unpacked(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
