@@ -9,6 +9,8 @@ from skyband.errors import suggest
 from skyband.parameters import checked
 
 _SECOND = 1_000_000
+MOST = 2**61
+"""No length is above this (73,000 years), so that no time plus or minus a few lengths leaves 64 bits."""
 _UNITS = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -52,6 +54,15 @@ def parse(text: Any) -> Duration:
     return Duration(length, rows, " ".join(text.split()))
 
 
+def clock_problem(value: Any) -> str | None:
+    """What is wrong with a value as a length of time above 0, or None."""
+    try:
+        length = parse(value)
+    except ValueError as error:
+        return str(error)
+    return None if not length.rows and length.length > 0 else f"must be a length of time above 0 (got {value!r})"
+
+
 def duration(default: Any = NOTHING, *, at_least: int = 1, help: str, **options: Any) -> Any:
     """A field of a query that holds a Duration; text is converted. `at_least`: 1, or 0 where none is fine."""
 
@@ -60,9 +71,11 @@ def duration(default: Any = NOTHING, *, at_least: int = 1, help: str, **options:
             length = parse(value)
         except ValueError as error:
             return str(error)
+        if length.length > MOST:
+            return f"must be at most {MOST} {'rows' if length.rows else 'microseconds'} (got {length})"
         return None if length.length >= at_least else f"must be longer than 0 (got {length})"
 
-    options.setdefault("converter", _parsed)
+    options.setdefault("converter", parsed)
     return checked(default, type="duration", check=check, help=help, **options)
 
 
@@ -76,6 +89,8 @@ def durations(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
             lengths = [parse(entry) for entry in value]
         except ValueError as error:
             return str(error)
+        if any(length.length > MOST for length in lengths):
+            return f"must be at most {MOST} microseconds or rows (got {', '.join(map(str, lengths))})"
         if any(length.length < 1 for length in lengths):
             return f"must be longer than 0 (got {', '.join(map(str, lengths))})"
         if len({length.rows for length in lengths}) > 1:
@@ -89,11 +104,12 @@ def durations(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
     return checked(default, type="durations", check=check, help=help, converter=convert, **options)
 
 
-def _parsed(value: Any) -> Any:
+def parsed(value: Any) -> Any:
+    """A duration that is written out; what is none is left as it is, for the check that names the field."""
     try:
         return parse(value)
     except ValueError:
-        return value  # left for the check, which names the field
+        return value
 
 
 def _singular(unit: str) -> str:

@@ -22,6 +22,7 @@ from skyband.errors import ConfigError, PluginError, Problem, SnapshotError
 from skyband.queries.lane import NEVER, Lane, Rows
 from skyband.queries.query import Query
 from skyband.registry import Binding, choose
+from skyband.watermark import FIRST, Clock, Reach, Ticking
 
 
 @frozen
@@ -56,6 +57,7 @@ class Operator:
 
     watermark: int | None = field(default=None, init=False)
     """Microseconds since the epoch; None before the first row."""
+    _clock: Clock = field(init=False)
     _since: dict[str, int | None] = field(init=False)
     """The query's parts, each with the watermark at which it joined the checkpoint; None where it began with it."""
     _groups: dict[int, _Group] = field(factory=dict, init=False)
@@ -64,6 +66,11 @@ class Operator:
     _rows_late: int = field(default=0, init=False)
     _left_out: Counter[str] = field(factory=Counter, init=False)
     _seconds: float = field(default=0.0, init=False)
+
+    @_clock.default
+    def _at_the_start(self) -> Clock:
+        idle = None if self.query.idle is None else self.query.idle.length
+        return Clock(self.query.delay.length, idle, Reach.nowhere(self.query.source_count))
 
     @_since.default
     def _from_the_start(self) -> dict[str, int | None]:
@@ -89,6 +96,31 @@ class Operator:
         """Count rows that did not come to be in a frame, by reason."""
         self._rows_in += sum(counts.values())
         self._left_out.update(counts)
+
+    def turn(self, reach: Reach, ticking: Ticking | None = None) -> pa.RecordBatch:
+        """The rows added since the last turn, in all shards, came as far as `reach`: answer what the watermark passes.
+
+        Ticks move it too, where there are any: while rows stay away, or to the end of the input.
+        """
+        self._clock.add(reach)
+        by_rows = self._clock.watermark()
+        marks = [] if by_rows is None else [by_rows]
+        if ticking is not None and self._clock.reach.newest is not None:
+            marks += self._ticked(ticking, self._clock.reach.newest, now=reach.tick)
+        return self.advance(max(marks)) if marks else _no_rows(self.result_schema)
+
+    def _ticked(self, ticking: Ticking, newest: int, now: int) -> list[int]:
+        """Where a clock's ticks put the watermark, `newest` being the latest time of any row so far."""
+        marks = []
+        silence = self._clock.silence(ticking.started)
+        if ticking.idle_after is not None and silence >= ticking.idle_after:
+            if pa.types.is_integer(self.schema.field(self.query.time).type):
+                marks.append(newest + 1)  # numbers do not go on with the clock, but no row waits any longer
+            else:
+                marks.append(newest - self.query.delay.length + silence)
+        if ticking.finish and now > FIRST:
+            marks.append(self._lane().end(newest))
+        return marks
 
     def advance(self, watermark: int) -> pa.RecordBatch:
         """No row before `watermark` will come any more: answer every moment up to it. It never goes back."""
@@ -178,6 +210,7 @@ class Operator:
             arrays.update({f"{number}.{name}": array for name, array in state.items()})
         made_by = fingerprint(self.query, self.bindings)
         header = {"operator": made_by, "watermark": self.watermark, "since": self._since, "lanes": lanes}
+        arrays["clock"] = np.array(self._clock.packed(), np.int64)
         return snapshot.encode({**header, "skyband": skyband.__version__}, arrays)
 
     def load(self, blob: bytes) -> None:
@@ -188,6 +221,8 @@ class Operator:
         held = snapshot.decode(blob)
         same_operator(held.header.get("operator"), fingerprint(self.query, self.bindings))
         self.watermark = held.header["watermark"]
+        if "clock" in held.arrays:  # checkpoints of before there was one go on from their watermark
+            self._clock.load(held.arrays["clock"].tolist())
         self._since = {part: held.header["since"].get(part, self.watermark) for part in self.query.parts}
         self._waiting = [frames.from_bytes(held.arrays["waiting"])] if "waiting" in held.arrays else []
         states: dict[str, dict[str, Any]] = {}

@@ -7,10 +7,12 @@ counts = requests.transform(spark.apply, query, backends={"sketch": "k-skb"})
 
 import os
 import sys
+import time
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from skyband.durations import Duration, clock_problem, parse
 from skyband.engines.java import require_java
 from skyband.engines.results import observed
 from skyband.engines.shipment import Shipment
@@ -18,6 +20,7 @@ from skyband.errors import ConfigError, EngineError, Problem
 from skyband.operator import bind
 from skyband.queries import make_query
 from skyband.queries.query import Query
+from skyband.watermark import Ticking
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
@@ -67,6 +70,8 @@ def apply(
     backends: Mapping[str, Any] | None = None,
     shards: int | None = None,
     observe: "str | Observation" = "skyband",
+    idle_after: str | Duration | None = None,
+    finish: bool | None = None,
 ) -> "DataFrame":
     """The answers of a query over a DataFrame; a streaming one where `df` streams.
 
@@ -76,14 +81,20 @@ def apply(
     Observation, under which Spark reports rows_in, rows_late, rows_REASON left out, retained, groups, state_bytes
     and seconds.
 
+    idle_after: a stream that had no rows for so long by the clock goes on with the clock, so that its last windows are
+    answered; one tick, and so at most one micro-batch more, a second. finish: for runs with Trigger.AvailableNow that
+    are to answer the last windows too: False reads on, and a further run on the same checkpoint with True takes the
+    input as complete up to the next moment of output. Either is part of a checkpoint: no stream can take it up later.
+    Rows that come after all, before what was answered, are late. A batch is always finished and knows no clock.
+
     Raises ConfigError with every problem at once, and EngineError where the session cannot run it.
     """
     asked = query if isinstance(query, Query) else make_query(query)
+    ticking = _ticking(idle_after, finish)
     schema = _arrow_schema(df)
     chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}
-    shipment = Shipment(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards))
-    columns = dict.fromkeys([asked.time, *asked.by, *(wanted.column for wanted in asked.inputs())])
-    source = df.select(*(f"`{name}`" for name in columns))
+    shipment = Shipment(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards), ticking)
+    source = df.select(*(f"`{name}`" for name in asked.columns))
     if not df.isStreaming:
         from skyband.engines import spark_batch
 
@@ -92,6 +103,23 @@ def apply(
     from skyband.engines import spark_stream
 
     return observed(shipment, spark_stream.run(source, shipment), observe)
+
+
+def _ticking(idle_after: Any, finish: Any) -> Ticking | None:
+    """Raises ConfigError where the two make no sense."""
+    problems = []
+    if finish is not None and not isinstance(finish, bool):
+        problems.append(Problem("finish", f"must be true or false (got {finish!r})"))
+    if finish is not None and idle_after is not None:
+        problems.append(Problem("idle_after", "is for streams that go on, finish for those that end: drop one"))
+    wrong = None if idle_after is None else clock_problem(idle_after)
+    if wrong is not None:
+        problems.append(Problem("idle_after", wrong))
+    if problems:
+        raise ConfigError(*problems)
+    if finish is not None:
+        return Ticking(finish=finish)
+    return None if idle_after is None else Ticking(parse(idle_after).length, started=time.time_ns() // 1000)
 
 
 def _arrow_schema(df: "DataFrame") -> Any:

@@ -4,15 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 from attrs import define, field
 
 from skyband.errors import InputError
-from skyband.frames import TIME
 from skyband.operator import Operator, bind
 from skyband.queries.encoding import encode
 from skyband.queries.query import Query
+from skyband.watermark import FIRST, Reach, Ticking
 
 Batches: TypeAlias = pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch]
 
@@ -34,25 +33,27 @@ class LocalRun:
 
     def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Take in rows, in any order within `delay`, and return the answers of the moments passed."""
-        self.add(batch)
-        if self._latest is None:
-            return self.operator.advance(np.iinfo(np.int64).min)
-        return self.operator.advance(self._latest - self.operator.query.delay.length)
+        return self.operator.turn(self.add(batch))
 
     def finish(self) -> pa.RecordBatch:
         """The input has ended: return the answers up to the first moment after the last row."""
-        if self._latest is None:
-            return self.operator.advance(np.iinfo(np.int64).min)
-        return self.operator.finish(self._latest)
+        return self.operator.finish(FIRST if self._latest is None else self._latest)
 
-    def add(self, batch: pa.RecordBatch) -> None:
+    def flush(self) -> pa.RecordBatch:
+        """Answer as `finish` does, and stay ready for rows to come: those before the moments answered are late."""
+        tick = Reach.nowhere(self.operator.query.source_count)
+        tick.tick = 0
+        return self.operator.turn(tick, Ticking(finish=True))
+
+    def add(self, batch: pa.RecordBatch) -> Reach:
         """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
         encoded = encode(self.operator.query, batch)
         self.operator.leave_out(encoded.dropped)
-        if len(encoded.frame):
-            last = int(encoded.frame.column(TIME).to_numpy().max())
-            self._latest = last if self._latest is None else max(self._latest, last)
+        newest = encoded.reach.newest
+        if newest is not None:
+            self._latest = newest if self._latest is None else max(self._latest, newest)
         self.operator.add(encoded.frame)
+        return encoded.reach
 
 
 def apply(data: Batches, query: Query, backends: Mapping[str, Any] | None = None) -> pa.Table:

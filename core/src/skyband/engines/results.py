@@ -17,7 +17,7 @@ _COUNTS = ("rows_in", "rows_late", "retained", "groups", "state_bytes")
 
 def metric_names(shipment: Shipment) -> list[str]:
     """The observed metrics: rows in, late and left out by reason, retained, groups, state bytes; then seconds."""
-    return [*_COUNTS, *map(_metric, shipment.query.leaves_out)]
+    return [*_COUNTS, *map(_metric, shipment.query.reasons)]
 
 
 def _metric(reason: str) -> str:
@@ -39,7 +39,7 @@ def unpacked_schema(shipment: Shipment) -> pa.Schema:
 
 def with_metrics(shipment: Shipment, metrics: Metrics, state_bytes: int, watermark: int | None) -> dict[str, Any]:
     """The metrics of one turn of an operator, as `metrics_type` has them."""
-    reasons = shipment.query.leaves_out
+    reasons = shipment.query.reasons
     return {
         **asdict(metrics, filter=lambda entry, _: entry.name != "left_out"),
         **{_metric(reason): metrics.left_out.get(reason, 0) for reason in reasons},

@@ -14,20 +14,21 @@ from skyband.operator import Operator
 from skyband.queries.encoding import encode
 from skyband.queries.query import Query
 from skyband.registry import Binding
+from skyband.watermark import Reach, Ticking
 
 PACKED = pa.schema(
     [
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("first", pa.int64(), nullable=False),
-        pa.field("latest", pa.int64(), nullable=True),
+        pa.field("reach", pa.list_(pa.int64()), nullable=True),
         pa.field("dropped", pa.list_(pa.int64()), nullable=True),
         pa.field("frame", pa.binary(), nullable=True),
     ]
 )
 """A frame as one row: its shard and earliest time.
 
-Every task ends by sending each shard a row without a frame that says how far time has come in the task, and one
-shard how many rows were left out, by reason.
+Every task ends by sending each shard a row without a frame that says how far time has come in the task (a packed
+Reach), and one shard how many rows were left out, by reason. A tick of the clock is such a row too.
 """
 
 AT_THE_END = np.iinfo(np.int64).max
@@ -41,6 +42,7 @@ class Shipment:
     bindings: Mapping[str, Binding]
     schema: pa.Schema
     shards: int
+    ticking: Ticking | None = None
 
     def operator(self) -> Operator:
         """A fresh operator for one shard."""
@@ -52,19 +54,22 @@ class Shipment:
 
     def pack(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Source batches as packed frames, each batch cut by shard and sorted by time. Runs where the rows are."""
-        latest: int | None = None
+        reach = Reach.nowhere(self.query.source_count)
         left_out: Counter[str] = Counter()
         for batch in batches:
             encoded = encode(self.query, batch)
             left_out.update(encoded.dropped)
+            reach.add(encoded.reach)
             if len(encoded.frame):
-                last = int(encoded.frame.column(frames.TIME).to_numpy().max())
-                latest = last if latest is None else max(latest, last)
                 yield pa.RecordBatch.from_pylist(self._cut(encoded.frame), schema=PACKED)
-        closing = {"first": AT_THE_END, "latest": latest, "dropped": None, "frame": None}
-        ticks: list[dict[str, Any]] = [{**closing, "shard": shard} for shard in range(self.shards)]
-        ticks[0]["dropped"] = [left_out[reason] for reason in self.query.leaves_out]
-        yield pa.RecordBatch.from_pylist(ticks, schema=PACKED)
+        yield self.closing(reach, [left_out[reason] for reason in self.query.reasons])
+
+    def closing(self, reach: Reach, dropped: list[int] | None = None) -> pa.RecordBatch:
+        """What a task ends with: a packed row for each shard, without a frame."""
+        row = {"first": AT_THE_END, "reach": reach.packed(), "dropped": None, "frame": None}
+        rows: list[dict[str, Any]] = [{**row, "shard": shard} for shard in range(self.shards)]
+        rows[0]["dropped"] = dropped
+        return pa.RecordBatch.from_pylist(rows, schema=PACKED)
 
     def _cut(self, frame: pa.RecordBatch) -> list[dict[str, Any]]:
         """The rows of a frame by shard, each shard's as one packed row."""
@@ -87,16 +92,16 @@ class Shipment:
 
 
 class Ends:
-    """What the closing rows of all tasks say together: the latest time, and the rows left out by reason."""
+    """What the closing rows of all tasks say together: how far time has come, and the rows left out by reason."""
 
-    def __init__(self, reasons: Sequence[str]) -> None:
-        self.latest: int | None = None
-        self.left_out = dict.fromkeys(reasons, 0)
+    def __init__(self, query: Query) -> None:
+        self.reach = Reach.nowhere(query.source_count)
+        self.left_out = dict.fromkeys(query.reasons, 0)
 
-    def add(self, latest: int | None, dropped: Sequence[int] | None) -> None:
+    def add(self, reach: Sequence[int] | None, dropped: Sequence[int] | None) -> None:
         """Take in one packed row."""
-        if latest is not None:
-            self.latest = latest if self.latest is None else max(self.latest, latest)
+        if reach is not None:
+            self.reach.add(Reach.unpacked(reach))
         if dropped is not None:
             for reason, count in zip(self.left_out, dropped, strict=True):
                 self.left_out[reason] += int(count)

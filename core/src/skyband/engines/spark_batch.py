@@ -38,15 +38,16 @@ def run(df: Any, shipment: Shipment) -> Any:
 
 def _operate(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     operator = shipment.operator()
-    end = Ends(shipment.query.leaves_out)
+    end = Ends(shipment.query)
     for batch in batches:
         for row in batch.to_pylist():
             if row["frame"] is not None:
                 yield results.answer_rows(shipment, operator.advance(row["first"]))
                 operator.add(frames.from_bytes(row["frame"]))
-            end.add(row["latest"], row["dropped"])
-    if end.latest is not None:
-        yield results.answer_rows(shipment, operator.finish(end.latest))
+            end.add(row["reach"], row["dropped"])
+    latest = end.reach.newest
+    if latest is not None:
+        yield results.answer_rows(shipment, operator.finish(latest))
     operator.leave_out(end.left_out)
-    metrics = results.with_metrics(shipment, operator.take_metrics(), 0, end.latest)
+    metrics = results.with_metrics(shipment, operator.take_metrics(), 0, latest)
     yield results.metrics_row(shipment, metrics)

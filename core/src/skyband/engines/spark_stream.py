@@ -11,14 +11,19 @@ from skyband.engines import results
 from skyband.engines.processor import Shard
 from skyband.engines.sealing import sealed
 from skyband.engines.shipment import PACKED, Shipment
+from skyband.engines.ticks import with_ticks
 from skyband.engines.turn import TURN
 
 
 def run(df: Any, shipment: Shipment) -> Any:
     """The unpacked answers of a streaming DataFrame. Every micro-batch answers the moments its rows have passed."""
     packed = df.mapInArrow(sealed(shipment.pack, shipment), from_arrow_schema(PACKED))
-    turns = packed.groupBy("shard").transformWithStateInPandas(
-        sealed(Shard(shipment), shipment), from_arrow_schema(TURN), outputMode="append", timeMode="None"
+    turns = (
+        with_ticks(packed, shipment)
+        .groupBy("shard")
+        .transformWithStateInPandas(
+            sealed(Shard(shipment), shipment), from_arrow_schema(TURN), outputMode="append", timeMode="None"
+        )
     )
     together = not (shipment.shards == 1 or shipment.query.by)
 

@@ -17,20 +17,19 @@ TURN = pa.schema([pa.field("shard", pa.int32()), pa.field("answers", pa.binary()
 def turn(shipment: Shipment, keeping: Keeping, shard: int, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Add the packed rows of a shard to its operator, answer the moments they passed, and keep its state."""
     operator = keeping.take(shipment)
-    end = Ends(shipment.query.leaves_out)
+    end = Ends(shipment.query)
     for packed in rows:
         for row in packed.itertuples(index=False):
             if row.frame is not None:
                 operator.add(frames.from_bytes(row.frame))
-            end.add(None if pd.isna(row.latest) else int(row.latest), row.dropped)
-    delay = shipment.query.delay.length
-    answers = operator.advance(end.latest - delay) if end.latest is not None else None
+            end.add(row.reach, row.dropped)
+    answers = operator.turn(end.reach, shipment.ticking)
     size = keeping.keep(operator)
     operator.leave_out(end.left_out)
     metrics = results.with_metrics(shipment, operator.take_metrics(), size, operator.watermark)
     done = {
         "shard": [shard],
-        "answers": [results.pack_answers(answers) if answers is not None else None],
+        "answers": [results.pack_answers(answers)],
         "metrics": [frames.to_bytes(results.metrics_row(shipment, metrics))],
     }
     return pd.DataFrame(done)

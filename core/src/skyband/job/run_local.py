@@ -20,7 +20,7 @@ def run(job: Job, progress: Progress) -> Totals:
     """
     files = _files(job)
     query = job.query
-    columns = list(dict.fromkeys([query.time, *query.by, *(wanted.column for wanted in query.inputs())]))
+    columns = list(query.columns)
     schema = pa.schema([files.schema.field(name) for name in columns])
     held = LocalRun.start(query, schema, job.backends)
     totals = Totals(in_rows=query.rows, micro_batches=0 if job.source.stream else None)

@@ -4,24 +4,29 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.arrays import Int64
-from skyband.errors import InputError
-from skyband.frames import GROUP, TIME, by_column
+from skyband.arrays import Array, Int64
+from skyband.durations import MOST
+from skyband.errors import InputError, suggest
+from skyband.frames import GROUP, TIME, by_column, decoded
 from skyband.hashing import hash_columns
-from skyband.queries.query import Encoded, Query
+from skyband.queries.query import NULL_SOURCE, NULL_TIME, Encoded, Query
+from skyband.watermark import LAST, Reach
 
 ONE_GROUP = np.uint64(0)
 _DAY = 86_400_000_000
+_UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     """A source batch as a frame: time (int64), group (uint64), the query's columns, then `by.0`, `by.1`, ….
 
-    Rows the query must leave out are not in it, and counted by reason. Stateless, so it runs where the rows are.
-    Raises InputError where a time is null.
+    Rows the query must leave out, and those without a time or source, are not in it, and counted by reason.
+    Stateless, so it runs where the rows are. Raises InputError where a time is out of range or a source unknown.
     """
     columns, masks = query.encode_columns(batch)
-    times = microseconds(query.time, batch.column(query.time))
+    when, whence = batch.column(query.time), None if query.source is None else batch.column(query.source)
+    times = microseconds(query.time, when)
+    sources = np.zeros(len(batch), np.int64) if whence is None else _numbered(query, whence)
     grouping = [batch.column(name) for name in query.by]
     groups = hash_columns(grouping) if grouping else np.full(len(batch), ONE_GROUP)
     frame = pa.RecordBatch.from_pydict(
@@ -32,27 +37,78 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
             **{by_column(number): _compact(column) for number, column in enumerate(grouping)},
         }
     )
+    unusable = [(NULL_TIME, when), *([] if whence is None else [(NULL_SOURCE, whence)])]
+    missing = {why: is_null(column) for why, column in unusable if column.null_count}
     left_out = np.zeros(len(batch), bool)
     dropped = {}
-    for reason, mask in masks.items():
+    for reason, mask in {**missing, **masks}.items():
         dropped[reason] = int(np.count_nonzero(mask & ~left_out))
         left_out |= mask
-    return Encoded(frame.filter(pa.array(~left_out)) if left_out.any() else frame, dropped)
+    if left_out.any():
+        kept = ~left_out
+        frame, times, sources = frame.filter(pa.array(kept)), times[kept], sources[kept]
+    return Encoded(frame, dropped, _reach(times, sources, query.source_count))
+
+
+def _reach(times: Int64, sources: Int64, count: int) -> Reach:
+    reach = Reach.nowhere(count)
+    if len(times):
+        reach.earliest = int(times.min())
+        for source in range(count):
+            theirs = times if count == 1 else times[sources == source]
+            if len(theirs):
+                reach.latest[source] = int(theirs.max())
+    return reach
+
+
+def _numbered(query: Query, column: pa.Array) -> Int64:
+    """int64[n]: each row's source by its place in `sources`; 0 where it is null."""
+    column = decoded(column)
+    found = pc.index_in(column, value_set=pa.array(query.sources).cast(column.type))
+    unknown = is_null(found) & ~is_null(column)
+    if unknown.any():
+        row = int(unknown.argmax())
+        name = column[row].as_py()
+        known = suggest(str(name), map(str, query.sources or ()))
+        raise InputError(str(query.source), f"{name!r} is not in sources; {known}", row)
+    numbers: Int64 = found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
 
 
 def microseconds(name: str, column: pa.Array) -> Int64:
-    """int64[n]: microseconds since the epoch (floored), days as their midnight, integers as they are."""
-    if column.null_count:
-        row = int(column.is_null().to_numpy(zero_copy_only=False).argmax())
-        raise InputError(name, "is null; every row needs a time: filter such rows or fill them in", row)
+    """int64[n]: microseconds since the epoch (floored), days as their midnight, integers as they are, null as 0.
+
+    Raises InputError where one is more than 73,000 years from the epoch: windows around it would leave 64 bits.
+    """
     kind = column.type
-    if pa.types.is_date(kind):
-        return column.cast(pa.date32()).cast(pa.int32()).to_numpy().astype(np.int64) * _DAY
-    if pa.types.is_timestamp(kind):
-        values = column.cast(pa.int64()).to_numpy()
-        up, down = {"s": (1_000_000, 1), "ms": (1_000, 1), "us": (1, 1), "ns": (1, 1_000)}[kind.unit]
-        return values * up if up > 1 else values // down if down > 1 else values
-    return column.cast(pa.int64()).to_numpy()
+    values = _integers(name, column)
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return values // 1_000
+    unit, most = 1, LAST - 1
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        unit = _DAY if pa.types.is_date(kind) else _UNITS[kind.unit]
+        most = MOST // unit
+    if len(values) and (values.max() > most or values.min() < -most):
+        row = int(np.argmax((values > most) | (values < -most)))
+        said = f"{int(values[row])} is out of range ({-most} to {most} of {kind}): correct such rows or filter them"
+        raise InputError(name, said, row)
+    return values if unit == 1 else values * unit
+
+
+def _integers(name: str, column: pa.Array) -> Int64:
+    """int64[n]: what an Arrow column of times holds, null as 0."""
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.date32()).cast(pa.int32())
+    try:
+        values: Int64 = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid as error:
+        raise InputError(name, f"must fit into 64 bits with a sign: {error}") from error
+    return values
+
+
+def is_null(column: pa.Array) -> Array:
+    """bool[n]."""
+    return column.is_null().to_numpy(zero_copy_only=False)
 
 
 def at_field(query: Query, schema: pa.Schema) -> pa.Field:

@@ -56,6 +56,10 @@ class Lane(ABC):
     def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
         """Take in the last rows and answer up to the first moment after `latest`, the last time of any group."""
 
+    def end(self, latest: int) -> int:
+        """The watermark at which it has given all that `finish(_, latest)` would: rows before it would be late."""
+        return latest + 1
+
     def limit(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
         """Answer these parts of the query only over windows that begin at `since` or later. Called on a fresh lane.
 
@@ -139,6 +143,9 @@ class MomentLane(Lane):
 
     def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
         return self.advance(rows, self.moment_after(latest))
+
+    def end(self, latest: int) -> int:
+        return latest + 1 if self._rows else self.moment_after(latest)
 
     def moment_after(self, time: int) -> int:
         """The first moment later than `time`."""

@@ -6,13 +6,17 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import define, frozen
+from attrs.converters import optional
 
-from skyband.durations import Duration, duration
+from skyband.durations import Duration, duration, parsed
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.parameters import checked
 from skyband.queries.lane import Lane
 from skyband.registry import Binding
 from skyband.roles import Backend
+from skyband.watermark import Reach
+
+NULL_TIME, NULL_SOURCE = "null time", "null source"
 
 
 @frozen
@@ -28,16 +32,25 @@ class Input:
 
 @frozen
 class Encoded:
-    """A batch made ready for the operator, and the rows it had to leave out, counted by reason."""
+    """A batch made ready for the operator, the rows it had to leave out by reason, and how far time came in it."""
 
     frame: pa.RecordBatch
     dropped: Mapping[str, int]
+    reach: Reach
 
 
 def _check_by(value: Any) -> str | None:
     if not isinstance(value, tuple) or not all(isinstance(name, str) and name for name in value):
         return f"must be a column name or a list of them (got {value!r})"
     return "names a column twice" if len(set(value)) < len(value) else None
+
+
+def _check_sources(value: Any) -> str | None:
+    if not isinstance(value, tuple) or not value or not all(isinstance(name, str | int) for name in value):
+        return f'must be the list of the sources\' names, such as ["clicks", "views"] (got {value!r})'
+    if len({type(name) for name in value}) > 1:
+        return f"mixes text, numbers, true and false (got {value!r})"
+    return "names a source twice" if len(set(value)) < len(value) else None
 
 
 def _as_names(value: Any) -> Any:
@@ -81,11 +94,40 @@ class Query(ABC):
     delay: Duration = duration(
         "0 seconds", at_least=0, kw_only=True, help="how late rows may come; later ones are dropped and counted"
     )
+    source: str | None = checked(
+        None, type="column", check=is_name, kw_only=True,
+        help="the column that names the source a row is of, where each source has a watermark of its own",
+    )  # fmt: skip
+    sources: tuple[str | int, ...] | None = checked(
+        None, type="list", check=_check_sources, kw_only=True,
+        converter=lambda given: tuple(given) if isinstance(given, list) else given,
+        help="all sources, as the column holds them: the watermark is that of the one furthest behind",
+    )  # fmt: skip
+    idle: Duration | None = duration(
+        None, at_least=1, kw_only=True, converter=optional(parsed),
+        help="a source this far behind the newest holds the others back no longer",
+    )  # fmt: skip
 
     @property
     @abstractmethod
     def rows(self) -> bool:
         """Whether its windows are counted in rows."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """All reasons for which rows may be left out, those of every query among them."""
+        return (NULL_TIME, *([] if self.source is None else [NULL_SOURCE]), *self.leaves_out)
+
+    @property
+    def source_count(self) -> int:
+        """The sources whose watermarks are told apart."""
+        return len(self.sources) if self.source is not None and self.sources is not None else 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the source that it reads, each once."""
+        named = [] if self.source is None else [self.source]
+        return tuple(dict.fromkeys([self.time, *self.by, *(wanted.column for wanted in self.inputs()), *named]))
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -127,10 +169,8 @@ class Query(ABC):
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         """Everything wrong with this query on a source with this schema."""
-        problems = self._check_time(schema)
-        for name in self.by:
-            if name not in schema.names:
-                problems.append(Problem("by", _no_column(name, schema)))
+        problems = [*self._check_time(schema), *self._check_source(schema)]
+        problems += [Problem("by", _no_column(name, schema)) for name in self.by if name not in schema.names]
         for wanted in self.inputs():
             if wanted.column not in schema.names:
                 problems.append(Problem(wanted.key, _no_column(wanted.column, schema)))
@@ -143,14 +183,37 @@ class Query(ABC):
         if self.time not in schema.names:
             return [Problem("time", _no_column(self.time, schema))]
         kind = schema.field(self.time).type
+        if self.delay.rows and not pa.types.is_integer(kind):
+            return [Problem("delay", f"must be in time, as column {self.time!r} is (got {self.delay})")]
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or (self.rows and pa.types.is_integer(kind)):
             return []
         what = "a timestamp, a date or an integer" if self.rows else "a timestamp or a date"
         return [Problem("time", f"column {self.time!r} must be {what} (it is {kind}); cast it first")]
 
+    def _check_source(self, schema: pa.Schema) -> list[Problem]:
+        if self.source is None:
+            said = "goes with `source`, the column that names the source a row is of: add it, or drop this"
+            return [Problem(key, said) for key in ("sources", "idle") if getattr(self, key) is not None]
+        if self.sources is None:
+            return [Problem("sources", f"is required with source = {self.source!r}: the list of their names")]
+        if self.source not in schema.names:
+            return [Problem("source", _no_column(self.source, schema))]
+        kind = plain(schema.field(self.source).type)
+        try:
+            pa.array(self.sources).cast(kind)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            said = f"must be values of the column {self.source!r}, which is {kind} (got {list(self.sources)!r})"
+            return [Problem("sources", said)]
+        return []
+
     def result_schema(self, schema: pa.Schema) -> pa.Schema:
         """The schema of the result: the grouping columns as they came, then the answer's."""
         return pa.schema([*(schema.field(name) for name in self.by), *self.answer_fields(schema)])
+
+
+def plain(kind: pa.DataType) -> pa.DataType:
+    """A type without its dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _no_column(name: str, schema: pa.Schema) -> str:

@@ -162,6 +162,9 @@ class _WorkloadLane(Lane):
             self._reach(int(ends.max()), ends)
         return self._collect()
 
+    def end(self, latest: int) -> int:
+        return latest + 1 if self._query.rows else int(self._moments_after(latest).max())
+
     def _take(self, rows: Rows) -> None:
         """Take in rows, stretch by stretch where the longest window runs empty between them."""
         if not len(rows):
