@@ -51,7 +51,8 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     Raises EngineError where Java is missing or too old, saying how to get it.
     """
     require_java()
-    if str(settings.get("spark.master", "local")).startswith("local"):
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has said where the workers' Python is
+    if not submitted and str(settings.get("spark.master", "local")).startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run what the driver runs, not PATH's python3
     from pyspark.sql import SparkSession
 
