@@ -26,6 +26,11 @@ def concatenated(frames: list[pa.RecordBatch]) -> pa.RecordBatch:
     return plain[0] if len(plain) == 1 else pa.concat_batches(plain)
 
 
+def plain(kind: pa.DataType) -> pa.DataType:
+    """A type without its dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def decoded(column: pa.Array) -> pa.Array:
     """A column without its dictionary."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

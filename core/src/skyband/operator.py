@@ -208,7 +208,7 @@ class Operator:
             lanes.append([key, header])
             arrays[f"{number}.by"] = _bytes(self._groups[key].values) if self.query.by else np.empty(0, np.uint8)
             arrays.update({f"{number}.{name}": array for name, array in state.items()})
-        made_by = fingerprint(self.query, self.bindings)
+        made_by = fingerprint(self.query, self.bindings, self.schema)
         header = {"operator": made_by, "watermark": self.watermark, "since": self._since, "lanes": lanes}
         arrays["clock"] = np.array(self._clock.packed(), np.int64)
         return snapshot.encode({**header, "skyband": skyband.__version__}, arrays)
@@ -219,7 +219,7 @@ class Operator:
         Parts of the query that the snapshot's did not have join at its watermark.
         """
         held = snapshot.decode(blob)
-        same_operator(held.header.get("operator"), fingerprint(self.query, self.bindings))
+        same_operator(held.header.get("operator"), fingerprint(self.query, self.bindings, self.schema))
         self.watermark = held.header["watermark"]
         if "clock" in held.arrays:  # checkpoints of before there was one go on from their watermark
             self._clock.load(held.arrays["clock"].tolist())
@@ -263,8 +263,8 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
     return bindings
 
 
-def fingerprint(query: Query, bindings: Mapping[str, Binding]) -> dict[str, str]:
-    """What must stay the same for a checkpoint to go on: the query's keys and each backend with its parameters."""
+def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema) -> dict[str, str]:
+    """What must stay the same for a checkpoint to go on: the keys of the query, its columns, the backends' parameters."""
     keys = {
         f"query.{entry.name}": str(getattr(query, entry.name))
         for entry in attrs.fields(type(query))
@@ -274,17 +274,23 @@ def fingerprint(query: Query, bindings: Mapping[str, Binding]) -> dict[str, str]
         f"backends.{role}": json.dumps({"name": binding.info.name, **binding.parameters}, sort_keys=True, default=str)
         for role, binding in bindings.items()
     }
-    return {"query.kind": query.kind, "windows": "rows" if query.rows else "time", **keys, **chosen}
+    types = {f"column {name}": str(frames.plain(schema.field(name).type)) for name in query.columns}
+    time = schema.field(query.time).type
+    if pa.types.is_timestamp(time):  # the zone in which instants are shown may change, and their unit
+        types[f"column {query.time}"] = "timestamp" if time.tz else "timestamp_ntz"
+    return {"query.kind": query.kind, "windows": "rows" if query.rows else "time", **keys, **types, **chosen}
 
 
 def same_operator(held: Any, wanted: Mapping[str, str]) -> None:
     """Raise SnapshotError unless the state `held` was made by what is `wanted` now, saying what changed."""
     if not isinstance(held, dict):
         raise SnapshotError("the checkpoint holds no operator of Skyband; give this job a checkpoint of its own")
+    # Keys that an older Skyband did not know it had left at their default, which is none; types it did not write down.
+    before = {**{name: "None" for name in wanted if name.startswith("query.")}, **held}
     changed = [
-        f"{name} was {held.get(name)}, is {wanted.get(name)}"
-        for name in sorted({*held, *wanted})
-        if held.get(name) != wanted.get(name)
+        f"{name} was {before.get(name)}, is {wanted.get(name)}"
+        for name in sorted({*before, *wanted})
+        if before.get(name) != wanted.get(name) and (name in before or not name.startswith("column "))
     ]
     if changed:
         remedy = "change it back, or give the changed job a new checkpoint"

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.job.files import READABLE, open_files
-from skyband.job.model import Sink, Source, local_path
+from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
 from skyband.parameters import build, parameters_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def everything(
                 problems += [problem.within("source") for problem in error.problems]
     if sink is not None:
         problems += _sink(sink, engine, stream=source is not None and source.stream)
+    if source is not None:
+        problems += _ends(source, None if sink is None else sink.trigger)
     if query is not None:
         problems += _bound(query, schema, backends, source)
         if engine == "spark":
@@ -54,6 +56,21 @@ def _source(source: Source, engine: str) -> list[Problem]:
         return problems + _local_source(source)
     if source.format == "arrow":
         problems.append(Problem("source.format", "Spark does not read arrow; use --engine local, or parquet"))
+    return problems
+
+
+def _ends(source: Source, trigger: str | None) -> list[Problem]:
+    """How a stream's last windows are to be answered: by its end, or by the clock."""
+    asked = [name for name in ("finish", "idle_after") if getattr(source, name)]
+    if not source.stream:
+        return [Problem(f"source.{name}", "is for streams: set source.stream = true, or drop it") for name in asked]
+    problems = []
+    if source.finish and trigger != AVAILABLE_NOW:
+        message = f'is for streams that end: set sink.trigger = "{AVAILABLE_NOW}", or use source.idle_after'
+        problems.append(Problem("source.finish", message))
+    if source.idle_after is not None and trigger == AVAILABLE_NOW:
+        message = f'is for streams that go on, and sink.trigger is "{AVAILABLE_NOW}": use source.finish = true'
+        problems.append(Problem("source.idle_after", message))
     return problems
 
 

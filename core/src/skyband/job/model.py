@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import NOTHING, define, evolve
+from attrs.converters import optional
 
-from skyband.durations import parse
+from skyband.durations import Duration, clock_problem, parse, parsed
 from skyband.errors import suggest
 from skyband.job.ddl import parse_ddl
 from skyband.parameters import checked, choice, flag
@@ -67,10 +68,10 @@ def _trigger_problem(value: Any) -> str | None:
     if value == AVAILABLE_NOW:
         return None
     try:
-        length = parse(value)
+        parse(value)
     except ValueError:
         return f'must be "{AVAILABLE_NOW}" or a duration such as "10 seconds" (got {value!r})'
-    return None if not length.rows and length.length > 0 else f"must be a length of time above 0 (got {value!r})"
+    return clock_problem(value)
 
 
 def _as_tuple(value: Any) -> Any:
@@ -101,6 +102,16 @@ class Source:
         check=_select_problem,
         converter=_as_tuple,
         help="SQL expressions that make the columns",
+    )
+    finish: bool = flag(
+        False, help="when all of it is read, take it as complete and answer the last windows too; later rows are late"
+    )
+    idle_after: Duration | None = checked(
+        None,
+        type="duration",
+        check=clock_problem,
+        converter=optional(parsed),
+        help="after so long without rows time goes on with the clock, so that the last windows are answered",
     )
     options: Mapping[str, Any] = _options()
 

@@ -13,7 +13,8 @@ from skyband.job.progress import Progress, Totals
 
 
 def run(job: Job, progress: Progress) -> Totals:
-    """Run a job to the end of its files. A stream's answers end at its watermark, as they would on Spark.
+    """Run a job to the end of its files. A stream's answers end at its watermark, as they would on Spark; with
+    `source.finish` they go on to the moment after its last row.
 
     An interrupted stream keeps what it had answered; an interrupted batch leaves nothing. Raises ConfigError where
     the sink holds answers already, InputError where a row breaks the query's contract.
@@ -53,9 +54,9 @@ def _answers(
             held.add(batch)
         _take(held, totals)
         progress.show(totals)
-    if not job.source.stream:
+    if not job.source.stream or job.source.finish:
         progress.waiting(f"{totals.rows_in:,} rows read, answering")
-        yield _sorted(job, held.finish())
+        yield _sorted(job, held.flush() if job.source.stream else held.finish())
         _take(held, totals)
 
 

@@ -70,9 +70,21 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
 
 
 def _stream(job: Job, source: Any, progress: Progress) -> Totals:
+    totals = Totals(in_rows=job.query.rows, micro_batches=0)
+    _follow(_start(job, source, progress, last=False), totals, progress)
+    if job.source.finish and not totals.stopped:
+        _follow(_start(job, source, progress, last=True), totals, progress)
+    return totals
+
+
+def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
+    """Start the stream; `last`: the run in which it is taken as complete."""
     from pyspark.sql import functions as sql
 
-    answers = spark.apply(source, job.query, backends=job.backends, shards=job.shards)
+    idle_after, finish = job.source.idle_after, last if job.source.finish else None
+    answers = spark.apply(
+        source, job.query, backends=job.backends, shards=job.shards, idle_after=idle_after, finish=finish
+    )
     answers = answers.observe("skyband_answers", sql.count(sql.lit(1)).alias("answers"))
     writer = answers.writeStream.queryName(job.name).outputMode("append").options(**_options(job.sink.options))
     if job.sink.checkpoint is not None:
@@ -82,13 +94,11 @@ def _stream(job: Job, source: Any, progress: Progress) -> Totals:
         writer = writer.trigger(availableNow=True) if now else writer.trigger(processingTime=job.sink.trigger)
     if job.sink.format == "console":
         console = Console(progress, together=False)
-        started = writer.foreachBatch(lambda rows, _: console.write(_in_order(job, rows.toArrow()))).start()
-    else:
-        started = writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))
-    return _follow(started, Totals(in_rows=job.query.rows, micro_batches=0), progress)
+        return writer.foreachBatch(lambda rows, _: console.write(_in_order(job, rows.toArrow()))).start()
+    return writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))
 
 
-def _follow(started: Any, totals: Totals, progress: Progress) -> Totals:
+def _follow(started: Any, totals: Totals, progress: Progress) -> None:
     """Watch a streaming query until it ends or a signal stops it."""
     stop = threading.Event()
     last = -1
@@ -103,11 +113,11 @@ def _follow(started: Any, totals: Totals, progress: Progress) -> Totals:
                     totals.recent_rate = update["processedRowsPerSecond"]
                     progress.show(totals, always=True)
             if ended:
-                return totals
+                return
             if stop.is_set():
                 totals.stopped = True
                 started.stop()
-                return totals
+                return
             progress.show(totals)
 
 

@@ -97,4 +97,9 @@ def _sentence(text: str) -> str:
     ours = _OURS.findall(text)
     if ours:
         return " ".join(ours[-1].split())
+    if "sources in the checkpoint" in text:
+        return (
+            "the checkpoint was made by a job with another number of sources; source.finish and source.idle_after add "
+            "one: change it back, or give the changed job a new checkpoint"
+        )
     return f"Spark: {text.strip().splitlines()[0] if text.strip() else 'failed without saying why'}"

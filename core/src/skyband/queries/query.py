@@ -10,6 +10,7 @@ from attrs.converters import optional
 
 from skyband.durations import Duration, duration, parsed
 from skyband.errors import ConfigError, Problem, suggest
+from skyband.frames import plain
 from skyband.parameters import checked
 from skyband.queries.lane import Lane
 from skyband.registry import Binding
@@ -209,11 +210,6 @@ class Query(ABC):
     def result_schema(self, schema: pa.Schema) -> pa.Schema:
         """The schema of the result: the grouping columns as they came, then the answer's."""
         return pa.schema([*(schema.field(name) for name in self.by), *self.answer_fields(schema)])
-
-
-def plain(kind: pa.DataType) -> pa.DataType:
-    """A type without its dictionary."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _no_column(name: str, schema: pa.Schema) -> str:
