@@ -264,7 +264,7 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
 
 
 def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema) -> dict[str, str]:
-    """What must stay the same for a checkpoint to go on: the keys of the query, its columns, the backends' parameters."""
+    """What must stay the same for a checkpoint to go on: keys of the query, types of its columns, backends."""
     keys = {
         f"query.{entry.name}": str(getattr(query, entry.name))
         for entry in attrs.fields(type(query))

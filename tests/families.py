@@ -1,0 +1,54 @@
+"""A query of every kind, and rows that suit them all: out of order within the delay, with ties in time and in score."""
+
+import numpy as np
+import pyarrow as pa
+from skyband.queries import make_query
+
+SECOND = 1_000_000
+DELAY = 20
+WINDOWS = {"window": "1 minute", "every": "15 seconds"}
+WORKLOAD = [
+    {"name": "quick", "window": "30 seconds", "slide": "10 seconds", "k": 2},
+    {"name": "slow", "window": "2 minutes", "slide": "1 minute", "k": 5},
+]
+SAMPLES = {"values": "samples", "probabilities": "chances", "size": 20, "alpha": 0.9}
+FAMILIES = {
+    "distinct-count": {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
+    "top-k": {"object": "name", "stream": "origin", "value": "value", "streams": ["air", "water", "soil"], "k": 4}
+    | WINDOWS
+    | {"repeats": "per-window"},
+    "top-k-pairs": {"id": "number", "tokens": "words", "similarity": "jaccard", "k": 5} | WINDOWS,
+    "top-k-workload": {"object": "name", "score": "value", "queries": WORKLOAD},
+    "uncertain-sum": SAMPLES,
+    "uncertain-join": SAMPLES | {"side": "side", "id": "number", "beta": 0.2, "epsilon": 0.1},
+}
+LONGEST = {"top-k-workload": 120}
+"""Seconds of the longest window, where it is not a minute."""
+
+
+def events(seed: int, rows: int = 1500, span: int = 400) -> pa.Table:
+    """Rows in the order they come, each less than the delay behind the one that is furthest."""
+    rng = np.random.default_rng(seed)
+    seconds = np.sort(rng.integers(0, span, rows))
+    arrival = np.argsort(seconds + rng.uniform(0, DELAY, rows), kind="stable")
+    samples = rng.normal(0, 1, (rows, 3)).round(1)
+    table = pa.table(
+        {
+            "ts": pa.array(seconds * SECOND, pa.timestamp("us", "UTC")),
+            "place": [f"place {i}" for i in rng.integers(0, 3, rows)],
+            "number": np.arange(rows),
+            "name": [f"name {i}" for i in rng.integers(0, 60, rows)],
+            "origin": [["air", "water", "soil"][i] for i in rng.integers(0, 3, rows)],
+            "value": rng.integers(0, 11, rows) / 10,
+            "words": [[f"w{i}" for i in rng.zipf(1.5, n) % 40] for n in rng.integers(0, 7, rows)],
+            "samples": list(samples),
+            "chances": [[0.3, 0.3, 0.3]] * rows,
+            "side": [["left", "right"][i] for i in rng.integers(0, 2, rows)],
+        }
+    )
+    return table.take(pa.array(arrival))
+
+
+def family(kind: str, **keys):
+    """The query of a kind, with further keys."""
+    return make_query({"kind": kind, "time": "ts", "delay": f"{DELAY} seconds", **FAMILIES[kind], **keys})
