@@ -1,0 +1,248 @@
+"""What goes wrong around a stream: its answers stay those of an undisturbed run, or it stops with a clear error and,
+after the remedy, goes on without losing or repeating a row."""
+
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import StreamingQueryException
+from skyband import spark
+from skyband.engines import local
+from skyband.queries import make_query
+
+from . import faults
+from .conftest import rows_of, up_to_watermark
+
+pytestmark = pytest.mark.spark
+
+
+class Stream:
+    """The stream of visitors in this session, one file a micro-batch, the answers of each in a folder of its own."""
+
+    def __init__(self, session, source: Path, home: Path) -> None:
+        self.session, self.source, self.home = session, source, home
+        self.checkpoint = home / "checkpoint"
+
+    def start(self):
+        source = self.session.readStream.schema(faults.SCHEMA).option("maxFilesPerTrigger", 1)
+        answers = spark.apply(source.parquet(str(self.source)), faults.QUERY, shards=2)
+
+        def write(rows, batch):
+            rows.write.mode("overwrite").parquet(str(self.home / "answers" / f"batch={batch}"))
+
+        writer = answers.writeStream.foreachBatch(write).option("checkpointLocation", str(self.checkpoint))
+        return writer.trigger(availableNow=True).start()
+
+    def run(self) -> None:
+        """To the end of the source. Raises StreamingQueryException where the stream fails."""
+        self.start().awaitTermination()
+
+    def error(self) -> str:
+        """What a run that must fail says, in one sentence if it is ours."""
+        with pytest.raises(StreamingQueryException) as raised:
+            self.run()
+        return str(raised.value)
+
+    def answers(self) -> list[str]:
+        return faults.rows(self.session, self.home / "answers")
+
+    def copy(self, name: str) -> "Stream":
+        """A stream that goes on from here by itself: its state is loaded anew, because it is in another place."""
+        shutil.copytree(self.home, self.home.parent / name)
+        return Stream(self.session, self.source, self.home.parent / name)
+
+
+@pytest.fixture
+def visits(session, tmp_path):
+    faults.write_source(tmp_path / "source", files=5)
+    return Stream(session, tmp_path / "source", tmp_path / "disturbed")
+
+
+@pytest.fixture
+def calm(session, tmp_path):
+    """The answers of an undisturbed run over the source as it is when this is called."""
+
+    def answers() -> list[str]:
+        left_alone = Stream(session, tmp_path / "source", tmp_path / "calm")
+        left_alone.run()
+        return left_alone.answers()
+
+    return answers
+
+
+@pytest.mark.parametrize("failures", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_python_worker_killed_in_a_micro_batch(session, visits, calm, failures):
+    jvm = session._jvm.ProcessHandle.current().pid()
+    chance, failed = random.Random(failures), 0
+    for number in range(5, 5 + failures):
+        faults.write_file(visits.source, number)
+    while failed < failures:
+        started = visits.start()
+        time.sleep(chance.uniform(0.2, 1.5))
+        killed = False
+        while started.isActive and not killed:
+            killed = faults.kill_all(faults.workers(jvm))
+        try:
+            started.awaitTermination()
+        except StreamingQueryException as error:
+            assert "Python worker" in str(error) or "crashed" in str(error)
+            failed += 1
+        else:  # none was at work just then: go on with another file
+            number += 1
+            faults.write_file(visits.source, number)
+    visits.run()
+    assert visits.answers() == calm()
+
+
+LITTLE = 4096
+"""Bytes: less than what any micro-batch writes of its state."""
+
+
+def test_no_room_for_the_checkpoint(session, visits, calm):
+    """A limit on the size of files that the JVM may write fails as a full disk does, and needs no privileges."""
+    jvm = session._jvm.ProcessHandle.current().pid()
+    visits.run()
+    faults.write_file(visits.source, 5)
+    before = resource.prlimit(jvm, resource.RLIMIT_FSIZE)
+    resource.prlimit(jvm, resource.RLIMIT_FSIZE, (LITTLE, before[1]))
+    try:
+        said = visits.error()
+    finally:
+        resource.prlimit(jvm, resource.RLIMIT_FSIZE, before)
+    assert "File too large" in said
+    visits.run()
+    assert visits.answers() == calm()
+
+
+FULL = """
+mount -t tmpfs -o size={small} tmpfs "{checkpoint}" || exit 77
+"{python}" -m skyband run {job}
+echo "first: $?"
+df "{checkpoint}"
+mount -o remount,size=1g "{checkpoint}"
+"{python}" -m skyband run {job}
+echo "second: $?"
+"""
+
+
+@pytest.mark.slow
+def test_a_disk_full_of_checkpoint(session, tmp_path):
+    """A real file system without room, mounted where only this test sees it."""
+    faults.write_source(tmp_path / "source", files=20)
+    calm = Stream(session, tmp_path / "source", tmp_path / "calm")
+    calm.run()
+    job = faults.write_job(tmp_path, "full")
+    checkpoint = tmp_path / "checkpoint of full"
+    checkpoint.mkdir()
+    script = FULL.format(small="300k", checkpoint=checkpoint, python=sys.executable, job=job)
+    if shutil.which("unshare") is None:
+        pytest.skip("needs unshare, to mount a small file system")
+    ran = subprocess.run(["unshare", "--map-root-user", "--mount", "sh", "-c", script], cwd=tmp_path,
+                         capture_output=True, text=True, check=False)  # fmt: skip
+    if ran.returncode == 77 or "unshare failed" in ran.stderr:
+        pytest.skip(f"may not mount here: {ran.stderr.strip()}")
+    assert "first: 1" in ran.stdout, ran.stderr
+    assert "No space left on device" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "second: 0" in ran.stdout, ran.stderr
+    assert faults.rows(session, tmp_path / "full") == calm.answers()
+
+
+def flip(path: Path, at: int) -> None:
+    """One bit of a file."""
+    data = bytearray(path.read_bytes())
+    data[at % len(data)] ^= 0x10
+    path.write_bytes(data)
+
+
+def files_of(checkpoint: Path) -> list[Path]:
+    """What a restart reads: not the checksums beside it, and of each log and state the newest."""
+    return [path for path in sorted(checkpoint.rglob("*")) if path.is_file() and not path.name.endswith(".crc")]
+
+
+@pytest.mark.parametrize("flips", [4, pytest.param(80, marks=pytest.mark.slow)])
+def test_a_damaged_checkpoint(session, visits, calm, flips):
+    """Any file of it, one bit flipped: either it was not needed, or the stream stops; never another answer."""
+    held = faults.write_file(visits.source, 5).rename(visits.source.parent / "held back")
+    visits.run()
+    held.rename(visits.source / "05.parquet")
+    expected = calm()
+    chance, seen = random.Random(flips), 0
+    said = []
+    names = [path.relative_to(visits.checkpoint) for path in files_of(visits.checkpoint)]
+    state = [name for name in names if "state" in name.parts and name.suffix in (".changelog", ".zip", ".delta")]
+    for number in range(flips):
+        copy = visits.copy(f"damaged {number}")
+        name = chance.choice(state if number % 2 else names)
+        flip(copy.checkpoint / name, chance.randrange(1 << 20))
+        try:
+            copy.run()
+        except StreamingQueryException as error:
+            seen += 1
+            said.append((str(name), str(error)))
+        else:
+            assert copy.answers() == expected, name
+    assert seen, "some damage was in the way"
+    visits.run()
+    assert visits.answers() == expected
+
+
+SUMS = {"kind": "uncertain-sum", "time": "ts", "values": "v", "probabilities": "p", "size": 5, "alpha": 0.9}
+
+
+def uncertain(rows: int, probability: float | None = None) -> pa.Table:
+    rng = np.random.default_rng(rows)
+    chances = rng.uniform(0.2, 0.9, rows)
+    if probability is not None:
+        chances[150] = probability
+    times = pa.array(np.arange(rows) * 1_000_000, pa.timestamp("us", "UTC"))
+    return pa.table({"ts": times, "v": rng.normal(size=rows), "p": chances})
+
+
+def test_poison_stops_the_stream_before_its_state_and_the_remedy_goes_on(session, files, stream):
+    """A row no window takes, then a file that is none: each is named, mended in place, and nothing was lost."""
+    clean = uncertain(400)
+    folder = Path(files(clean, 4))
+    good = {path: path.read_bytes() for path in sorted(folder.iterdir())}
+    times = [path.stat().st_mtime for path in good]
+    _, row, broken, _ = good
+    pq.write_table(uncertain(400, probability=1.5).slice(100, 100), row)
+    broken.write_bytes(b"PAR1 and nothing of what should follow")
+    for path, when in zip(good, times, strict=True):
+        os.utime(path, (when, when))  # files are read in this order
+    asked = make_query(SUMS)
+    with pytest.raises(
+        StreamingQueryException, match=r"probabilities, row 50: must be numbers from 0 to 1 \(got 1.5\)"
+    ):
+        stream(str(folder), asked)
+    row.write_bytes(good[row])
+    with pytest.raises(StreamingQueryException, match=broken.name):
+        stream(str(folder), asked)
+    broken.write_bytes(good[broken])
+    answers, _ = stream(str(folder), asked)
+    expected = up_to_watermark(local.apply(clean, asked), clean, asked)
+    assert rows_of(answers, expected.column_names) == rows_of(expected.to_pylist(), expected.column_names)
+
+
+def test_a_set_of_very_many_tokens_is_a_row_like_any_other(files, stream):
+    rng = np.random.default_rng(3)
+    tokens = [rng.integers(0, 60, 8) for _ in range(60)]
+    tokens[20] = np.arange(100_000)
+    tokens[40] = np.arange(5, 100_005)
+    times = pa.array(np.arange(60) * 1_000_000, pa.timestamp("us", "UTC"))
+    table = pa.table({"ts": times, "id": np.arange(60), "tokens": [list(entry) for entry in tokens]})
+    keys = {"time": "ts", "id": "id", "tokens": "tokens", "k": 3, "window": "40 seconds", "every": "10 seconds"}
+    asked = make_query({"kind": "top-k-pairs", **keys})
+    answers, _ = stream(files(table, 3), asked)
+    expected = up_to_watermark(local.apply(table, asked), table, asked)
+    assert rows_of(answers, expected.column_names) == rows_of(expected.to_pylist(), expected.column_names)
+    assert {row["similarity"] for row in answers if (row["left"], row["right"]) == (20, 40)} == {99_995 / 100_005}

@@ -1,0 +1,163 @@
+"""Sources and sinks as core/docs/sources.md says: every block of it runs or is checked."""
+
+import tomllib
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from skyband import spark
+from skyband.cli.group import group
+from skyband.engines import local
+from skyband.queries import make_query
+
+from . import faults
+from .conftest import rows_of, up_to_watermark
+from .documents import blocks
+
+pytestmark = pytest.mark.spark
+
+NIGHTLY, RATE, KAFKA, DELTA = blocks("sources.md", "toml")
+
+
+def call(command, job, *sets):
+    changes = [part for change in sets for part in ("--set", change)]
+    return CliRunner().invoke(group, [command, str(job), *changes])
+
+
+@pytest.fixture
+def visits(session, tmp_path):
+    """A stream over three files."""
+    faults.write_source(tmp_path / "source", files=3)
+    source = session.readStream.schema(faults.SCHEMA).option("maxFilesPerTrigger", 1)
+    return source.parquet(str(tmp_path / "source"))
+
+
+def expected(folder):
+    asked, table = make_query(faults.QUERY), pq.read_table(folder)
+    return up_to_watermark(local.apply(table, asked), table, asked)
+
+
+def test_foreach_batch_overwrites_what_it_wrote_before_a_crash(session, visits, tmp_path):
+    (recipe,) = blocks("sources.md", "python")
+    names = {"counts": str(tmp_path / "counts"), "checkpoint": str(tmp_path / "checkpoint")}
+    answers = spark.apply(visits, faults.QUERY, shards=2)
+    exec(recipe, {**names, "answers": answers})
+    # A crash between the write and Spark's commit: the last micro-batch is not known to have happened.
+    last = max((tmp_path / "checkpoint" / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
+    last.unlink()
+    last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
+    exec(recipe, {**names, "answers": answers})
+    wanted = expected(tmp_path / "source")
+    written = session.read.parquet(str(tmp_path / "counts")).collect()
+    assert rows_of(written, wanted.column_names) == rows_of(wanted.to_pylist(), wanted.column_names)
+
+
+def test_memory(session, visits, tmp_path):
+    answers = spark.apply(visits, faults.QUERY, shards=2).writeStream.format("memory").queryName("remembered")
+    answers.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start().awaitTermination()
+    wanted = expected(tmp_path / "source")
+    remembered = session.table("remembered").collect()
+    assert rows_of(remembered, wanted.column_names) == rows_of(wanted.to_pylist(), wanted.column_names)
+
+
+def test_rate(session, tmp_path):
+    """rate-micro-batch makes the same rows every time: a thousand a micro-batch, a minute apart."""
+    source = session.readStream.format("rate-micro-batch").options(
+        rowsPerBatch=1000, startTimestamp=0, advanceMillisPerBatch=60_000
+    )
+    query = {"kind": "distinct-count", "time": "ts", "item": "client", "windows": ["3 minutes"], "every": "1 minute"}
+    made = source.load().selectExpr("timestamp AS ts", "value % 700 AS client")
+    counts = spark.apply(made, query, {"sketch": "exact"}).writeStream.format("memory").queryName("rated")
+    started = counts.option("checkpointLocation", str(tmp_path / "c")).start()
+    while started.isActive and len(started.recentProgress) < 5:
+        started.awaitTermination(0.2)
+    started.stop()
+    assert started.exception() is None
+    rated = sorted(tuple(row) for row in session.table("rated").select("at", "count").collect())
+    assert len(rated) >= 3
+    assert [count for _, count in rated[:3]] == [700.0] * 3
+    assert [at.minute for at, _ in rated[:3]] == [1, 2, 3]
+
+
+def test_the_jobs_of_the_page_are_fine(tmp_path):
+    (tmp_path / "requests").mkdir()
+    for number, text in enumerate((NIGHTLY, RATE, KAFKA)):
+        job = tmp_path / f"job{number}.toml"
+        job.write_text(text)
+        checked = call("check", job)
+        assert checked.exit_code == 0, checked.stdout
+    assert set(tomllib.loads(DELTA)) == {"spark"}
+
+
+def test_the_nightly_job_goes_on_where_it_ended(session, tmp_path):
+    (tmp_path / "job.toml").write_text(NIGHTLY)
+    (tmp_path / "requests").mkdir()
+    names = {"query.item": "who", "source.schema": "ts TIMESTAMP, who STRING"}
+    sets = [f"{name}={value}" for name, value in names.items()]
+    sets += ['query.windows=["30 seconds"]', "query.every=10 seconds", "query.delay=5 seconds"]
+    for night in range(2):
+        faults.write_file(tmp_path / "requests", night)
+        ran = call("run", tmp_path / "job.toml", *sets)
+        assert ran.exit_code == 0, ran.stderr
+        assert "1 micro-batch" in ran.stderr
+    keys = {"windows": ["30 seconds"], "every": "10 seconds", "delay": "5 seconds"}
+    asked = make_query({"kind": "distinct-count", "time": "ts", "item": "who", **keys})
+    table = pq.read_table(tmp_path / "requests")
+    wanted = up_to_watermark(local.apply(table, asked), table, asked)
+    written = session.read.parquet(str(tmp_path / "counts")).collect()
+    assert rows_of(written, wanted.column_names) == rows_of(wanted.to_pylist(), wanted.column_names)
+
+
+class Messages(DataSource):
+    """Has Kafka's columns, and refuses options that Kafka's connector would not take."""
+
+    @classmethod
+    def name(cls):
+        return "messages"
+
+    def schema(self):
+        where = "topic STRING, partition INT, offset BIGINT"
+        return f"key BINARY, value BINARY, {where}, timestamp TIMESTAMP, timestampType INT"
+
+    def reader(self, schema):
+        return _Reader(dict(self.options))
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, options):
+        known = {"kafka.bootstrap.servers", "subscribe", "startingoffsets", "maxoffsetspertrigger", "failondataloss"}
+        got = {name.lower() for name in options}
+        if got != known:
+            raise ValueError(f"options {sorted(got)}, not {sorted(known)}")
+        self.topic = options["subscribe"]
+
+    def partitions(self):
+        return [InputPartition(number) for number in range(2)]
+
+    def read(self, partition):
+        from datetime import UTC, datetime, timedelta
+
+        start = datetime(2026, 1, 1, tzinfo=UTC)
+        for second in range(partition.value, 1200, 2):
+            value = f'{{"client": "c{second % 7}"}}'.encode()
+            yield None, value, self.topic, partition.value, second // 2, start + timedelta(seconds=second), 0
+
+
+def test_kafkas_options_and_columns_as_far_as_there_is_no_broker(session, tmp_path):
+    session.dataSource.register(Messages)
+    (tmp_path / "job.toml").write_text(KAFKA.replace('checkpoint = "checkpoint/"\n', ""))
+    ran = call("run", tmp_path / "job.toml", "source.format=messages", "source.stream=false")
+    assert ran.exit_code == 0, ran.stderr
+    counts = pa.Table.from_pylist([row.asDict() for row in session.read.parquet(str(tmp_path / "counts")).collect()])
+    assert len(counts) == 20
+    assert all(abs(count - 7) < 0.1 for count in counts["count"].to_pylist())
+
+
+def test_a_missing_connector_is_told_in_one_sentence(session, tmp_path):
+    (tmp_path / "job.toml").write_text(KAFKA)
+    ran = call("run", tmp_path / "job.toml")
+    assert ran.exit_code == 1
+    assert "Failed to find data source: kafka" in ran.stderr
+    assert "Traceback" not in ran.stderr
