@@ -1,13 +1,11 @@
-# mypy: disable-error-code="untyped-decorator"
 """A k-skyband driven from Python, for what is not one compiled loop; the structure itself is in `sweep`."""
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from skyband import sweep
 from skyband.arrays import Array, Int64
-from skyband.sweep import FOREVER_AGO, ITEM, SIZE, K
+from skyband.sweep import FOREVER_AGO, ITEM, PENDING, SIZE, K
 
 
 class KSkyband:
@@ -38,7 +36,15 @@ class KSkyband:
         batch = np.empty(len(columns[0]), ITEM)
         for name, values in zip(ITEM.names or (), columns, strict=True):
             batch[name] = values
-        self.band = _add_all(self.band, batch)
+        while len(batch):
+            if sweep.is_full(self.band):
+                self.flush()
+            counts, buffer = self.band.counts, self.band.buffer
+            pending = int(counts[PENDING])
+            room = min(len(buffer) - pending, len(batch))
+            buffer[pending : pending + room] = batch[:room]
+            counts[PENDING] += room
+            batch = batch[room:]
 
     def advance(self, now: int) -> None:
         """Let items that expire before `now` go."""
@@ -87,12 +93,3 @@ class KSkyband:
     def nbytes(self) -> int:
         """Bytes of the arrays, slack included."""
         return sum(array.nbytes for array in self.band)
-
-
-@njit(cache=True)
-def _add_all(band, batch):  # type: ignore[no-untyped-def]
-    for item in batch:
-        if sweep.is_full(band):
-            band = sweep.flush(band)
-        sweep.add(band, item.score, item.expiry, item.tie, item.key)
-    return band

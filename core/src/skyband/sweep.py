@@ -182,9 +182,9 @@ def flush_ranked(band, ranked):  # type: ignore[no-untyped-def]
     items, order = band.items, band.order
     if total > len(items):
         capacity = max(2 * len(items), total)
-        items = _grown(items, n, capacity)
-        order = _grown(order, n, capacity)
-        ends = _grown(ends, n, capacity)
+        items = grown(items, n, capacity)
+        order = grown(order, n, capacity)
+        ends = grown(ends, n, capacity)
     placed = _merge_ranking(items, n, band.buffer, ranked[:b], order)
     _merge_expiry(band.buffer, ranked[:b], placed, order, ends, n)
     kept = _cleanup(items, order, ends, total, counts[K], counts[NOW])
@@ -197,9 +197,11 @@ def flush_ranked(band, ranked):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _grown(array, length, capacity):  # type: ignore[no-untyped-def]
+def grown(array, length, capacity):  # type: ignore[no-untyped-def]
+    """The first `length` entries in an array of `capacity`."""
     larger = np.empty(capacity, array.dtype)
-    larger[:length] = array[:length]
+    for i in range(length):  # a loop, as assigning a slice compiles ten times as long
+        larger[i] = array[i]
     return larger
 
 
@@ -290,11 +292,7 @@ def _expiry_order(buffer, ranked):  # type: ignore[no-untyped-def]
     groups = 0
     for item in range(b):
         if item > 0 and buffer[item].expiry < buffer[item - 1].expiry:
-            expiry = np.empty(b, np.int64)
-            for j in range(b):
-                expiry[j] = buffer[ranked[b - 1 - j]].expiry
-            # Stable on ranks in descending order: E is the reverse of B on equal expiry.
-            return b - 1 - np.argsort(expiry, kind="mergesort")
+            return _sorted_by_expiry(buffer, ranked)
         groups += item > 0 and buffer[item].expiry > buffer[item - 1].expiry
         group[item] = groups
     places = np.zeros(groups + 2, np.int64)
@@ -307,6 +305,22 @@ def _expiry_order(buffer, ranked):  # type: ignore[no-untyped-def]
         g = group[ranked[j]]
         found[places[g]] = j
         places[g] += 1
+    return found
+
+
+@njit(cache=True)
+def _sorted_by_expiry(buffer, ranked):  # type: ignore[no-untyped-def]
+    """`_expiry_order` of items in any order, by the sort that is compiled already."""
+    b = len(ranked)
+    turned = np.empty(b, buffer.dtype)
+    for j in range(b):
+        item = turned[j]
+        item.score = 0.0
+        item.tie = buffer[ranked[b - 1 - j]].expiry
+        item.key = j  # E is the reverse of B on equal expiry
+    found = ranking(turned, b)
+    for i in range(b):
+        found[i] = b - 1 - found[i]
     return found
 
 

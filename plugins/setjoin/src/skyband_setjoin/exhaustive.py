@@ -11,7 +11,7 @@ from skyband.arrays import Int8, Int64
 from skyband.sweep import FOREVER_AGO, PENDING, SIZE, Band
 
 from skyband_setjoin import sets as window
-from skyband_setjoin.ranker import StockRanker
+from skyband_setjoin.ranker import StockRanker, alike
 from skyband_setjoin.sets import FIRST, NEXT
 from skyband_setjoin.similarity import similarity
 
@@ -30,7 +30,7 @@ def take(sets, band, rule, own, times, offsets, tokens, sides):
         horizon = now - length if now >= FOREVER_AGO + length else FOREVER_AGO
         window.expire(sets, horizon)
         sweep.advance(band, horizon)
-        size, signature = window.normalise(tokens[offsets[row] : offsets[row + 1]], scratch)
+        size, signature = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
         marks, records = sets.marks, sets.records
         side = np.int64(sides[row])
         for met in range(marks[FIRST], marks[NEXT]):
@@ -60,8 +60,10 @@ def _all_pending(band):
     counts = band.counts
     n, b = counts[SIZE], counts[PENDING]
     buffer = np.empty(max(n + b, len(band.buffer)), band.buffer.dtype)
-    buffer[:b] = band.buffer[:b]
-    buffer[b : n + b] = band.items[:n]
+    for i in range(b):
+        buffer[i] = band.buffer[i]
+    for i in range(n):
+        buffer[b + i] = band.items[i]
     counts[SIZE] = 0
     counts[PENDING] = n + b
     return Band(counts, band.items, band.order, band.ends, buffer)
@@ -72,7 +74,7 @@ def load(sets, times, offsets, tokens, sides):
     """Put sets of normalised tokens back into an empty window."""
     scratch = np.empty(max(1, len(tokens)), np.int64)
     for row in range(len(times)):
-        size, signature = window.normalise(tokens[offsets[row] : offsets[row + 1]], scratch)
+        size, signature = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
         sets = window.enlarged(sets, size)
         window.append(sets, times[row], np.int64(sides[row]), scratch, size, signature)
     return sets
@@ -91,7 +93,7 @@ class Exhaustive(StockRanker):
         raise NotImplementedError
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
-        taken: Any = take(self._sets, self._stock.band, self._rule(), self._own, times, offsets, tokens, sides)
+        taken: Any = take(self._sets, self._stock.band, self._rule(), self._own, *alike(times, offsets, tokens, sides))
         self._sets, self._stock.band = taken
 
     def _advance(self, now: int) -> None:
@@ -99,4 +101,4 @@ class Exhaustive(StockRanker):
         self._sets = window.trim(self._sets)
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
-        self._sets = load(window.new(first), times, offsets, tokens, sides)
+        self._sets = load(window.new(first), *alike(times, offsets, tokens, sides))

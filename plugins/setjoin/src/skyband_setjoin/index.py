@@ -227,7 +227,7 @@ def _compacted(marks, table, pool, spare, cut):
         if table[place].side != NONE:
             room += 1 << _bits(table[place], cut)
     target = np.empty(max(2 * (room + spare), _LEAST_POOL), pool.dtype)
-    top = 0
+    top = np.int64(0)  # a literal 0 would have `_unroll` compiled twice
     for place in range(len(table)):
         row = table[place]
         if row.side != NONE:
@@ -238,7 +238,8 @@ def _compacted(marks, table, pool, spare, cut):
             top += 1 << row.bits
     marks[TOP] = top
     marks[ROOM] = top
-    marks[FREE:] = NONE
+    for bits in range(FREE, len(marks)):
+        marks[bits] = NONE
     return target
 
 

@@ -17,6 +17,14 @@ from skyband_setjoin.similarity import resolve
 _LONGEST = 2**63 - 1
 
 
+def alike(*arrays: Array) -> list[Array]:
+    """The arrays as read-only ones, as those from Arrow are; a kernel is compiled anew for each mix of the two."""
+    views = [array.view() for array in arrays]
+    for view in views:
+        view.flags.writeable = False
+    return views
+
+
 @define(eq=False)
 class StockRanker(PairRanker):
     """Answers from a stock of pairs: items with expiry = time of the older set, tie = left, key = right."""
@@ -44,10 +52,11 @@ class StockRanker(PairRanker):
 
     def top(self) -> tuple[Int64, Int64, Float64]:
         """The k most similar pairs at `now`; O(k) after the pairs found since the last answer are merged in."""
-        best = self._answer(FOREVER_AGO if self._now is None else self._horizon(self._now))
+        best = self._answer()
         return best["tie"].copy(), best["key"].copy(), best["score"].copy()
 
-    def _answer(self, horizon: int) -> Array:
+    def _answer(self) -> Array:
+        horizon = FOREVER_AGO if self._now is None else self._horizon(self._now)
         self._stock.advance(horizon)
         return self._stock.topk(self.k, horizon)
 

@@ -24,6 +24,7 @@ stamp: the set that met it last; perfect: later sets that are as similar to it a
 
 FIRST, NEXT, TOKENS = range(3)
 LEAST = 16
+_FEW = 48
 
 
 class Sets(NamedTuple):
@@ -45,21 +46,12 @@ def new(first: int = 0) -> Sets:
 
 
 @njit(cache=True)
-def normalise(tokens, scratch):
-    """Write the distinct tokens into `scratch` (at least as long), ascending; returns their number and signature."""
-    size = len(tokens)
+def normalise(tokens, start, stop, scratch):
+    """Write the distinct of tokens[start:stop] into `scratch`, ascending; returns their number and signature."""
+    size = stop - start
     for i in range(size):
-        scratch[i] = tokens[i]
-    if size > 48:
-        scratch[:size].sort()
-    else:
-        for i in range(1, size):
-            moving = scratch[i]
-            j = i
-            while j > 0 and scratch[j - 1] > moving:
-                scratch[j] = scratch[j - 1]
-                j -= 1
-            scratch[j] = moving
+        scratch[i] = tokens[start + i]
+    _sort(scratch, size)
     distinct = 0
     signature = np.uint64(0)
     for i in range(size):
@@ -68,6 +60,43 @@ def normalise(tokens, scratch):
             distinct += 1
             signature |= np.uint64(1) << (mixed(scratch[i]) >> np.uint64(58))
     return distinct, signature
+
+
+@njit(cache=True)
+def _sort(values, size):
+    """Sort the first `size` values in place: by insertion where they are few, else by a heap.
+
+    numpy's own sort would take as long to compile as a quarter of all there is here.
+    """
+    if size <= _FEW:
+        for i in range(1, size):
+            moving = values[i]
+            j = i
+            while j > 0 and values[j - 1] > moving:
+                values[j] = values[j - 1]
+                j -= 1
+            values[j] = moving
+        return
+    for start in range(size // 2 - 1, -1, -1):
+        _sink(values, start, size)
+    for stop in range(size - 1, 0, -1):
+        values[0], values[stop] = values[stop], values[0]
+        _sink(values, 0, stop)
+
+
+@njit(cache=True)
+def _sink(values, place, stop):
+    """Move a value down the heap of `values[:stop]`, the largest first, to where it belongs."""
+    moving = values[place]
+    while 2 * place + 1 < stop:
+        child = 2 * place + 1
+        if child + 1 < stop and values[child + 1] > values[child]:
+            child += 1
+        if values[child] <= moving:
+            break
+        values[place] = values[child]
+        place = child
+    values[place] = moving
 
 
 @njit(cache=True)

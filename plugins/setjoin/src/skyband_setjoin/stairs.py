@@ -46,7 +46,7 @@ def settle(band, stairs):
     """Flush the stock; returns it and its stairs."""
     if band.counts[PENDING] == 0 and (band.counts[SIZE] == 0 or band.ends[0] >= band.counts[NOW]):
         return band, stairs
-    band = sweep.flush(band)
+    band = sweep.flush_ranked(band, sweep.ranking(band.buffer, band.counts[PENDING]))
     if band.counts[SIZE] > len(stairs.older):
         room = 2 * len(stairs.older)
         while room < band.counts[SIZE]:
@@ -80,5 +80,6 @@ def _count(stairs, size):
         while base + (step << shift) <= older[r]:
             steps[step] = r
             step += 1
-    steps[step:] = size
+    for last in range(step, len(steps)):
+        steps[last] = size
     marks[BASE], marks[SHIFT] = base, shift

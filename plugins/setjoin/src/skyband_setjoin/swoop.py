@@ -13,8 +13,12 @@ from skyband_setjoin import sets as window
 from skyband_setjoin import stairs
 from skyband_setjoin import swoop_kernels as kernels
 from skyband_setjoin.index import Index
-from skyband_setjoin.ranker import StockRanker
+from skyband_setjoin.ranker import StockRanker, alike
 from skyband_setjoin.stairs import Stairs
+
+_NONE = np.empty(0, np.int64)
+_SIDES = np.empty(0, np.int8)
+_START = np.zeros(1, np.int64)
 
 
 @define(eq=False)
@@ -53,24 +57,26 @@ class Swoop(StockRanker):
         self._met = np.zeros(len(self._sets.records), kernels.MET)
         order = kernels.SHORTEST if self.order == "shortest" else kernels.FIRST_SEEN
         length = self._length() if self.by == "time" else -self._length()
-        self._rule = np.array([self._kind, order, self.sides, length], np.int64)
+        self._rule = np.array([self._kind, order, self.sides, length, True], np.int64)
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
-        held = (self._sets, self._index, self._stock.band, self._stairs, self._met)
-        taken: Any = kernels.take(*held, self._rule, self._own, times, offsets, tokens, sides)
-        self._sets, self._index, self._stock.band, self._stairs, self._met = taken
+        self._take(self._rule, times, offsets, tokens, sides, _NONE, _NONE)
 
     def _answers(
         self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, moments: Int64, stops: Int64
     ) -> tuple[Int64, Int64, Int64, Float64]:
-        held = (self._sets, self._index, self._stock.band, self._stairs, self._met)
-        rows = (times, offsets, tokens, sides, moments, stops)
-        taken, cuts, best = kernels.answers(*held, self._rule, self._own, self.k, *rows)
-        self._sets, self._index, self._stock.band, self._stairs, self._met = taken
+        cuts, best = self._take(self._rule, times, offsets, tokens, sides, moments, stops)
         self._seen += len(times)
         reached = [*moments[-1:].tolist(), *([self._reached(times)] if len(times) else [])]
         self._now = max(reached, default=self._now)
         return cuts, best["tie"].copy(), best["key"].copy(), best["score"].copy()
+
+    def _take(self, rule: Int64, *rows: Array) -> tuple[Int64, Array]:
+        """The one way into the kernel, so that it is compiled once; returns cuts and ITEM[cuts[-1]]."""
+        held = (self._sets, self._index, self._stock.band, self._stairs, self._met)
+        taken: Any = kernels.take(*held, rule, self._own, *alike(*rows))
+        (self._sets, self._index, self._stock.band, self._stairs, self._met), cuts, best = taken
+        return cuts, best[: cuts[-1]]
 
     def _advance(self, now: int) -> None:
         kernels.expire(self._sets, self._index, self._horizon(now))
@@ -81,10 +87,9 @@ class Swoop(StockRanker):
             sweep.advance(self._stock.band, self._horizon(self._now))
         self._stock.band, self._stairs = stairs.settle(self._stock.band, self._stairs)
 
-    def _answer(self, horizon: int) -> Array:
-        best: Array
-        self._stock.band, self._stairs, best = kernels.answer(self._stock.band, self._stairs, self.k, horizon)
-        return best
+    def _answer(self) -> Array:
+        moments = _NONE if self._now is None else np.array([self._now])
+        return self._take(self._rule, _NONE, _START, _NONE, _SIDES, moments, _START[: len(moments)])[1]
 
     @property
     def nbytes(self) -> int:
@@ -92,5 +97,5 @@ class Swoop(StockRanker):
         return super().nbytes + sum(array.nbytes for array in (*self._index, *self._stairs, self._met))
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
-        self._sets, self._index = kernels.load(window.new(first), lists.new(), times, offsets, tokens, sides)
-        self._met = np.zeros(len(self._sets.records), kernels.MET)
+        self._sets = window.new(first)
+        self._take(self._rule * [1, 1, 1, 1, 0], times, offsets, tokens, sides, _NONE, _NONE)

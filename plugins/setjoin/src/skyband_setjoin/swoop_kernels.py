@@ -34,14 +34,17 @@ MET = np.dtype([("number", np.int64), ("limit", np.int64), ("start", np.int64)])
 
 
 @njit(cache=True)
-def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, sides):
-    """Take in a batch; returns (sets, index, band, stairs, met) to go on with.
+def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, sides, moments, stops):
+    """Take in a batch; moments[i], before which come the rows up to stops[i], is answered on the way.
 
     met:   MET[at least as many as sets has records], the sets met by one.
-    rule:  int64[4]: similarity kind, token order, sides, length of the window; a negative length counts rows.
+    rule:  int64[5]: similarity kind, token order, sides, length of the window, and whether new sets meet those in
+           the window (not where a snapshot is loaded). A negative length counts rows.
+    Returns (sets, index, band, stairs, met) to go on with, cuts int64[q + 1] and the answers one after the other
+    as ITEM[m]. All calls from Python come here and give arrays of the same kinds, so that it is compiled once.
     """
     kind, order, two = rule[0], rule[1], rule[2] == 2
-    length, rows = abs(rule[3]), rule[3] < 0
+    length, rows, meets = abs(rule[3]), rule[3] < 0, rule[4] == 1
     longest = 1
     for row in range(len(times)):
         longest = max(longest, offsets[row + 1] - offsets[row])
@@ -49,24 +52,39 @@ def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, side
     places = np.empty(longest, np.int64)
     walk = np.empty(longest, np.int64)
     weights = np.empty(longest, np.int64)
-    for row in range(len(times)):
+    cuts = np.zeros(len(moments) + 1, np.int64)
+    best = np.empty(len(moments) + 1, band.items.dtype)
+    asked = 0
+    for row in range(len(times) + 1):
+        while asked < len(moments) and stops[asked] == row:
+            horizon = _horizon(moments[asked], length)
+            expire(sets, index, horizon)
+            sweep.advance(band, horizon)
+            band, stairs = settle(band, stairs)
+            best, cuts[asked + 1] = _answered(band, horizon, best, cuts[asked])
+            asked += 1
+        if row == len(times):
+            break
         horizon = _horizon(times[row] + rows, length)
         expire(sets, index, horizon)
         sweep.advance(band, horizon)
-        size, signature = window.normalise(tokens[offsets[row] : offsets[row + 1]], scratch)
+        size, signature = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
         side = np.int64(sides[row])
         if 2 * (index.marks[LISTS] + size) > len(index.table) or row & 4095 == 4095:
             index = lists.roomy(lists.trim(index), size)
-        _find(index.table, 1 - side if two else side, scratch, size, places)
-        _order(index.table, places, size, order, walk, weights)
-        found = _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met)
-        left_is_new = two and side == 0
-        _touch(sets.tokens, met, found)
-        done = _verify(sets, band, kind, own, scratch, size, met, 0, found, left_is_new, True)
+        found = 0
+        if meets:
+            _find(index.table, 1 - side if two else side, scratch, size, places)
+            _order(index.table, places, size, order, walk, weights)
+            found = _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met)
+            _touch(sets.tokens, met, found)
+        done, fresh = np.int64(0), True  # a literal 0 would have `_verify` compiled twice
         while done < found:
-            band, stairs = settle(band, stairs)
-            done = _verify(sets, band, kind, own, scratch, size, met, done, found, left_is_new, False)
-        if two:
+            if sweep.is_full(band):
+                band, stairs = settle(band, stairs)
+                fresh = False
+            done = _verify(sets, band, kind, own, scratch, size, met, done, found, two and side == 0, fresh)
+        if two or not meets:
             _find(index.table, side, scratch, size, places)
         if not lists.is_reserved(index.marks, index.table, index.pool, places, size):
             index = lists.reserved(index, places, size)
@@ -77,42 +95,23 @@ def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, side
         window.append(sets, times[row], side, scratch, size, signature)
     sets = window.trim(sets)
     met = met if len(met) <= len(sets.records) else np.empty(len(sets.records), MET)
-    return sets, lists.trim(index), band, stairs, met
+    return (sets, lists.trim(index), band, stairs, met), cuts, best
 
 
 @njit(cache=True)
-def answers(sets, index, band, stairs, met, rule, own, k, times, offsets, tokens, sides, moments, stops):
-    """As `take`, with the top `k` at each moment, before which come the rows up to its stop.
-
-    Returns (sets, index, band, stairs, met), cuts int64[q + 1] and the answers one after the other as ITEM[m].
-    """
-    length = abs(rule[3])
-    cuts = np.zeros(len(moments) + 1, np.int64)
-    found = np.empty(max(16, len(moments)), band.items.dtype)
-    start = 0
-    for i in range(len(moments) + 1):
-        stop = stops[i] if i < len(moments) else len(times)
-        if stop > start:
-            rows = (times[start:stop], offsets[start : stop + 1], tokens, sides[start:stop])
-            sets, index, band, stairs, met = take(sets, index, band, stairs, met, rule, own, *rows)
-            start = stop
-        if i < len(moments):
-            horizon = _horizon(moments[i], length)
-            expire(sets, index, horizon)
-            band, stairs, best = answer(band, stairs, k, horizon)
-            cuts[i + 1] = cuts[i] + len(best)
-            if cuts[i + 1] > len(found):
-                found = np.concatenate((found[: cuts[i]], np.empty(cuts[i] + len(best), found.dtype)))
-            found[cuts[i] : cuts[i + 1]] = best
-    return (sets, index, band, stairs, met), cuts, found[: cuts[-1]]
-
-
-@njit(cache=True)
-def answer(band, stairs, k, horizon):
-    """The top `k` as ITEM[r] once what ends before `horizon` has gone; returns (band, stairs, top)."""
-    sweep.advance(band, horizon)
-    band, stairs = settle(band, stairs)
-    return band, stairs, sweep.topk(band, k, horizon)
+def _answered(band, horizon, best, used):
+    """Put the answer after the first `used` of `best`; returns it, enlarged where it has to be, and the new end."""
+    room = used + min(band.counts[K], band.counts[SIZE])
+    if room > len(best):
+        best = sweep.grown(best, used, 2 * room)
+    r = used
+    for i in range(band.counts[SIZE]):
+        if r == room:
+            break
+        if band.items[i].expiry >= horizon:
+            best[r] = band.items[i]
+            r += 1
+    return best, r
 
 
 @njit(cache=True)
@@ -261,21 +260,3 @@ def _ones(x):
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@njit(cache=True)
-def load(sets, index, times, offsets, tokens, sides):
-    """Put sets of normalised tokens back into an empty window and index; returns both."""
-    scratch = np.empty(max(1, len(tokens)), np.int64)
-    places = np.empty(max(1, len(tokens)), np.int64)
-    for row in range(len(times)):
-        size, signature = window.normalise(tokens[offsets[row] : offsets[row + 1]], scratch)
-        number = sets.marks[NEXT]
-        side = np.int64(sides[row])
-        index = lists.roomy(index, size)
-        _find(index.table, side, scratch, size, places)
-        index = lists.reserved(index, places, size)
-        _insert(index, side, number, scratch, size, signature, places)
-        sets = window.enlarged(sets, size)
-        window.append(sets, times[row], side, scratch, size, signature)
-    return sets, index
