@@ -25,6 +25,9 @@ from .conftest import rows_of, up_to_watermark
 pytestmark = pytest.mark.spark
 
 
+FILES = 3
+
+
 class Stream:
     """The stream of visitors in this session, one file a micro-batch, the answers of each in a folder of its own."""
 
@@ -53,7 +56,8 @@ class Stream:
         return str(raised.value)
 
     def answers(self) -> list[str]:
-        return faults.rows(self.session, self.home / "answers")
+        """What all micro-batches wrote, whichever of them did."""
+        return sorted(map(str, self.session.read.parquet(str(self.home / "answers")).drop("batch").collect()))
 
     def copy(self, name: str) -> "Stream":
         """A stream that goes on from here by itself: its state is loaded anew, because it is in another place."""
@@ -63,7 +67,7 @@ class Stream:
 
 @pytest.fixture
 def visits(session, tmp_path):
-    faults.write_source(tmp_path / "source", files=5)
+    faults.write_source(tmp_path / "source", files=FILES)
     return Stream(session, tmp_path / "source", tmp_path / "disturbed")
 
 
@@ -83,7 +87,7 @@ def calm(session, tmp_path):
 def test_a_python_worker_killed_in_a_micro_batch(session, visits, calm, failures):
     jvm = session._jvm.ProcessHandle.current().pid()
     chance, failed = random.Random(failures), 0
-    for number in range(5, 5 + failures):
+    for number in range(FILES, FILES + failures):
         faults.write_file(visits.source, number)
     while failed < failures:
         started = visits.start()
@@ -103,15 +107,15 @@ def test_a_python_worker_killed_in_a_micro_batch(session, visits, calm, failures
     assert visits.answers() == calm()
 
 
-LITTLE = 4096
-"""Bytes: less than what any micro-batch writes of its state."""
+LITTLE = 1024
+"""Bytes: less than what Spark writes of every micro-batch before it begins."""
 
 
 def test_no_room_for_the_checkpoint(session, visits, calm):
     """A limit on the size of files that the JVM may write fails as a full disk does, and needs no privileges."""
     jvm = session._jvm.ProcessHandle.current().pid()
     visits.run()
-    faults.write_file(visits.source, 5)
+    faults.write_file(visits.source, FILES)
     before = resource.prlimit(jvm, resource.RLIMIT_FSIZE)
     resource.prlimit(jvm, resource.RLIMIT_FSIZE, (LITTLE, before[1]))
     try:
@@ -164,34 +168,32 @@ def flip(path: Path, at: int) -> None:
     path.write_bytes(data)
 
 
-def files_of(checkpoint: Path) -> list[Path]:
-    """What a restart reads: not the checksums beside it, and of each log and state the newest."""
-    return [path for path in sorted(checkpoint.rglob("*")) if path.is_file() and not path.name.endswith(".crc")]
-
-
-@pytest.mark.parametrize("flips", [4, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("flips", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_a_damaged_checkpoint(session, visits, calm, flips):
-    """Any file of it, one bit flipped: either it was not needed, or the stream stops; never another answer."""
-    held = faults.write_file(visits.source, 5).rename(visits.source.parent / "held back")
+    """Any file of it, one bit flipped: either it was not needed, or the stream stops; never another answer.
+
+    But for the log of the files read, which Spark keeps without a checksum: it may read a file again.
+    """
+    held = faults.write_file(visits.source, FILES).rename(visits.source.parent / "held back")
     visits.run()
-    held.rename(visits.source / "05.parquet")
+    held.rename(visits.source / f"{FILES:02}.parquet")
     expected = calm()
-    chance, seen = random.Random(flips), 0
-    said = []
-    names = [path.relative_to(visits.checkpoint) for path in files_of(visits.checkpoint)]
-    state = [name for name in names if "state" in name.parts and name.suffix in (".changelog", ".zip", ".delta")]
-    for number in range(flips):
-        copy = visits.copy(f"damaged {number}")
-        name = chance.choice(state if number % 2 else names)
+    names = sorted(path.relative_to(visits.checkpoint) for path in visits.checkpoint.rglob("[!.]*") if path.is_file())
+    state = [name for name in names if name.suffix == ".changelog"]
+    needed = max(state, key=lambda name: (int(name.stem), (visits.checkpoint / name).stat().st_size))
+    others = [name for name in names if "sources" not in name.parts]
+    chance, stopped = random.Random(flips), []
+    for name in [needed, *(chance.choice(others) for _ in range(flips - 1))]:
+        copy = visits.copy(f"damaged {chance.random()}")
         flip(copy.checkpoint / name, chance.randrange(1 << 20))
         try:
             copy.run()
-        except StreamingQueryException as error:
-            seen += 1
-            said.append((str(name), str(error)))
+        except StreamingQueryException:
+            stopped.append(name)
         else:
             assert copy.answers() == expected, name
-    assert seen, "some damage was in the way"
+        shutil.rmtree(copy.home)
+    assert needed in stopped
     visits.run()
     assert visits.answers() == expected
 
