@@ -42,6 +42,10 @@ class ViewExecutor(ABC):
     def _run(self, rows: Rows, moments: Moments, view: Int64, cursor: Int64) -> Found:
         """The kernel, from `cursor` on."""
 
+    @abstractmethod
+    def load(self, rows: Rows, passed: int, last: int) -> None:
+        """Hold those of `rows`, best first, that some view needs."""
+
     def _grow(self, cursor: Int64) -> None:  # noqa: ARG002
         """Make room for the row the kernel stopped at."""
         self.table = grown(self.table)

@@ -1,18 +1,16 @@
 """MTopBand: a ranked list of its own for every view."""
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from attrs import define, field
-from skyband.arrays import Array, Int64
+from attrs import define
+from skyband.arrays import Int64
 
 from skyband_workload import topband_kernel as kernel
-from skyband_workload.analyser import MetaQuery
 from skyband_workload.executor import ViewExecutor
 from skyband_workload.extractor import Found
-from skyband_workload.ranker import MetaRanker
 from skyband_workload.scheduler import Moments, Scheduler
 from skyband_workload.table import Rows, empty_table, table_of
+from skyband_workload.view_ranker import ViewRanker
 
 _FIRST_LISTS, _FIRST_LENGTH = 16, 16
 
@@ -42,7 +40,6 @@ class BandExecutor(ViewExecutor):
             self._bands = kernel.grown_bands(self._bands, 2 * lists, length)
 
     def load(self, rows: Rows, passed: int, last: int) -> None:
-        """Hold those of `rows`, best first, that some view needs."""
         self._load_plan(passed, last)
         self.table = table_of(rows)
         length = max(1, min(len(rows.time), self._largest_k))
@@ -56,7 +53,7 @@ class BandExecutor(ViewExecutor):
 
 
 @define(eq=False)
-class MTopBand(MetaRanker):
+class MTopBand(ViewRanker):
     """Retains the union of the views' tops, with one reference a view that holds an object.
 
     A row costs one comparison per view, O(v), and O(k) moves of memory for each view it enters; an answer of r
@@ -67,29 +64,6 @@ class MTopBand(MetaRanker):
     """
 
     name: ClassVar[str] = "mtopband"
-    minimal: ClassVar[bool] = True
 
-    _executor: BandExecutor = field(init=False)
-
-    def _begin(self, meta: MetaQuery) -> None:
-        super()._begin(meta)
-        self._executor = BandExecutor(self._scheduler)
-
-    def _execute(self, rows: Rows, moments: Moments) -> Found:
-        return self._executor.execute(rows, moments, self._passed)
-
-    def _held(self) -> dict[str, Array]:
-        return self._executor.rows()._asdict()
-
-    def _hold(self, held: Mapping[str, Array]) -> None:
-        self._executor.load(Rows(*(held[name] for name in Rows._fields)), self._passed, self._last)
-
-    def _keep(self, held: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:  # noqa: ARG002
-        return held
-
-    def __len__(self) -> int:
-        return len(self._executor)
-
-    @property
-    def nbytes(self) -> int:
-        return self._executor.nbytes
+    def _executor_for(self, scheduler: Scheduler) -> BandExecutor:
+        return BandExecutor(scheduler)

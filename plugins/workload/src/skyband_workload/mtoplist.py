@@ -1,18 +1,16 @@
 """MTopList: one ranked list for all views."""
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from attrs import define, field
-from skyband.arrays import Array, Int64
+from attrs import define
+from skyband.arrays import Int64
 
 from skyband_workload import toplist_kernel as kernel
-from skyband_workload.analyser import MetaQuery
 from skyband_workload.executor import ViewExecutor
 from skyband_workload.extractor import Found
-from skyband_workload.ranker import MetaRanker
 from skyband_workload.scheduler import Moments, Scheduler
 from skyband_workload.table import Rows, empty_table, table_of
+from skyband_workload.view_ranker import ViewRanker
 
 
 class ListExecutor(ViewExecutor):
@@ -25,14 +23,13 @@ class ListExecutor(ViewExecutor):
         return Found(*kernel.run(self.table, self.views, rows, moments.at, view, moments.k, cursor))
 
     def load(self, rows: Rows, passed: int, last: int) -> None:
-        """Hold those of `rows`, best first, that some view needs."""
         self._load_plan(passed, last)
         self.table = table_of(rows)
         kernel.fill(self.table, self.views, self._created, passed)
 
 
 @define(eq=False)
-class MTopList(MetaRanker):
+class MTopList(ViewRanker):
     """Retains exactly the union of the views' tops, each object once.
 
     A row costs one comparison per view, O(v), and where it enters some, O(n) moves of memory in the list of n
@@ -50,29 +47,6 @@ class MTopList(MetaRanker):
     """
 
     name: ClassVar[str] = "mtoplist"
-    minimal: ClassVar[bool] = True
 
-    _executor: ListExecutor = field(init=False)
-
-    def _begin(self, meta: MetaQuery) -> None:
-        super()._begin(meta)
-        self._executor = ListExecutor(self._scheduler)
-
-    def _execute(self, rows: Rows, moments: Moments) -> Found:
-        return self._executor.execute(rows, moments, self._passed)
-
-    def _held(self) -> dict[str, Array]:
-        return self._executor.rows()._asdict()
-
-    def _hold(self, held: Mapping[str, Array]) -> None:
-        self._executor.load(Rows(*(held[name] for name in Rows._fields)), self._passed, self._last)
-
-    def _keep(self, held: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:  # noqa: ARG002
-        return held
-
-    def __len__(self) -> int:
-        return len(self._executor)
-
-    @property
-    def nbytes(self) -> int:
-        return self._executor.nbytes
+    def _executor_for(self, scheduler: Scheduler) -> ListExecutor:
+        return ListExecutor(scheduler)
