@@ -19,7 +19,7 @@ from skyband_workload.table import Rows
 class MinTopK(MetaRanker):
     """One list per query, sharing nothing: retains the sum of what each query needs.
 
-    Costs a query what a workload of that query alone costs `mtoplist`.
+    Complexity: each query costs what a workload of that query alone costs `mtoplist`.
 
     Source: Yang, Shastri, Rundensteiner, Ward, An Optimal Strategy for Monitoring Top-k Queries in Streaming
     Windows (EDBT, 2011).
