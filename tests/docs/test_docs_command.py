@@ -1,0 +1,71 @@
+"""`skyband docs`: a third party's backend gets its page, and nothing that others wrote is lost."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from .conftest import ROOT
+
+OWN = '''    """The newest time of every key.
+
+    Complexity: O(1) a row.
+
+    >>> Newest().estimate(0)
+    0.0
+    """'''
+
+
+@pytest.fixture
+def third_party(tmp_path, contributing):
+    """A folder with CONTRIBUTING's backend as an installed distribution, and a broken one beside it."""
+    site = tmp_path / "site"
+    for name, module in (("skyband-newest", "newest_hooks"), ("skyband-broken", "nowhere")):
+        info = site / f"{name.replace('-', '_')}-0.1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
+        (info / "entry_points.txt").write_text(f"[skyband]\nhere = {module}\n")
+    for block in contributing.blocks("python"):
+        (site / re.match(r"# (\w+\.py)\n", block.body)[1]).write_text(block.body)
+    return site
+
+
+def docs(site, folder):
+    env = {**os.environ, "PYTHONPATH": str(site), "SKYBAND_PLUGINS": "skyband-newest,skyband-broken"}
+    return subprocess.run([sys.executable, "-m", "skyband", "docs", folder], capture_output=True, text=True, cwd=ROOT,
+                          env=env, check=False)  # fmt: skip
+
+
+def test_a_third_partys_backend_gets_its_page(third_party, tmp_path):
+    folder = tmp_path / "docs"
+    made = docs(third_party, folder)
+    assert made.returncode == 0, made.stderr
+    assert "no page: skyband-broken: could not be imported: ModuleNotFoundError" in made.stderr
+    page = (folder / "backends" / "sketch" / "newest.md").read_text("utf-8")
+    assert "# `sketch/newest`" in page and "24 h: 19735 (from 19735 to 19735), exactly 19735" in page
+    assert "[newest](../backends/sketch/newest.md)" in (folder / "roles" / "sketch.md").read_text("utf-8")
+    query = (folder / "queries" / "distinct-count.md").read_text("utf-8")
+    assert "It does not run with what is installed: backends.sketch: unknown backend 'pcsa-ml'" in query
+    for path in folder.rglob("*.md"):
+        for link in re.findall(r"(?<!\\)\]\(([^)#]+)\)", path.read_text("utf-8")):
+            assert (path.parent / link).is_file(), f"{path}: {link}"
+
+    source = third_party / "newest.py"
+    text = source.read_text().replace('    """The newest time of every key, in a dictionary."""', OWN)
+    source.write_text(text.replace("def forget(self, before):", "def forget(self, before):\n        raise OSError"))
+    source.write_text(source.read_text().replace("def _state(self):", "def _state(self):\n        1 / 0"))
+    (folder / "mine.md").write_text("# Mine\n")
+    (folder / "job.md").write_text("# Notes of my own\n")
+    refused = docs(third_party, folder)
+    assert refused.returncode == 1 and "is not a page that `skyband docs` wrote" in refused.stderr
+    assert (folder / "backends" / "sketch" / "newest.md").read_text("utf-8") == page, "nothing is half written"
+    (folder / "job.md").unlink()
+    (folder / "backends" / "sketch" / "newest.md").rename(folder / "backends" / "sketch" / "older.md")
+    again = docs(third_party, folder)
+    assert again.returncode == 0 and "older.md was generated once and is not any more" in again.stderr
+    page = (folder / "backends" / "sketch" / "newest.md").read_text("utf-8")
+    assert ">>> Newest().estimate(0)\n0.0\n" in page, "its own example, where that of its role fails"
+    assert "| complexity | O(1) a row. |" in page
+    assert (folder / "mine.md").read_text() == "# Mine\n"

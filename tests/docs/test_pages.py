@@ -1,0 +1,150 @@
+"""core/docs: what is generated is up to date, what is written by hand is so, and every example runs."""
+
+import io
+import re
+from contextlib import redirect_stdout
+from itertools import pairwise
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+from skyband.cli.docs import commands_page
+from skyband.cli.group import group
+from skyband.pages import everything
+from skyband.pages.jobs import EXAMPLES
+from skyband.pages.markdown import MARK
+from skyband.pages.running import run_job_text
+from skyband.registry import installed
+
+from .conftest import ROOT, Document
+from .navigation import BEGIN, END, guides_in, navigation
+
+DOCS = ROOT / "core" / "docs"
+SITE = ROOT / "core" / "zensical.toml"
+HAND_WRITTEN = guides_in(DOCS)
+HINT = "run `tox -e docs -- --write`"
+
+
+@pytest.fixture(scope="module")
+def pages():
+    made = everything()
+    assert made.problems == ()
+    return {**made.texts, "commands.md": commands_page()}
+
+
+@pytest.fixture
+def guide(request):
+    return lambda name: Document(DOCS / name, request.config.getoption("--write"))
+
+
+def test_the_pages_are_those_generated(pages, request):
+    there = {path.relative_to(DOCS).as_posix(): path.read_text("utf-8") for path in DOCS.rglob("*.md")}
+    generated = {name: text for name, text in there.items() if text.startswith(MARK)}
+    if request.config.getoption("--write"):
+        for name in generated.keys() - pages.keys():
+            (DOCS / name).unlink()
+        for name, text in pages.items():
+            (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
+            (DOCS / name).write_text(text, "utf-8")
+        return
+    assert sorted(generated) == sorted(pages), HINT
+    assert [name for name, text in pages.items() if generated[name] != text] == [], HINT
+
+
+def test_every_page_has_an_example_that_ran(pages):
+    for name, text in pages.items():
+        assert "does not run" not in text, name
+        assert "not stated" not in text, f"{name}: say its complexity in the docstring"
+        if name.startswith("backends/"):
+            assert "\nIt prints:\n" in text, name
+
+
+def test_the_navigation_has_every_page_once(pages, request):
+    nav = Document(SITE, request.config.getoption("--write"))
+    old = nav.text[nav.text.index(BEGIN) : nav.text.index(END)]
+    nav.holds(old, BEGIN + navigation(DOCS, pages))
+    named = re.findall(r'= "([\w/-]+\.md)"', nav.text)
+    assert sorted(named) == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("entry", installed().listing(), ids=lambda entry: entry.info.key)
+def test_the_line_for_a_job_does_what_the_job_does_without(entry, pages):
+    """Each backend answers the example of every query of its role, by the line on its page."""
+    role, page = entry.info.role, pages[f"backends/{entry.info.key}.md"]
+    chosen = re.search(rf"```toml\n\[backends\]\n{role} = (.*)\n```", page)[1]
+    for kind in re.findall(r"\(\.\./\.\./queries/([\w-]+)\.md\)", page):
+        example = EXAMPLES[kind]
+        answers = run_job_text(example.job, example.files, {role: chosen})
+        assert answers.fault is None and len(answers.output.splitlines()) > 1
+        if entry.info.guarantee == "exact":
+            assert answers == run_job_text(example.job, example.files)
+
+
+@pytest.mark.parametrize("name", sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")))
+def test_links_lead_to_pages_and_headings(name):
+    text = re.sub(r"```.*?```", "", (DOCS / name).read_text("utf-8"), flags=re.DOTALL)
+    for link in re.findall(r"(?<!\\)\]\(([^)]+)\)", text):
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = unquote(link).partition("#")
+        target = (DOCS / name).parent / path if path else DOCS / name
+        assert target.is_file(), f"{name}: {link}"
+        headings = re.findall(r"^#+ (.*)", target.read_text("utf-8"), re.MULTILINE) if anchor else []
+        assert not anchor or anchor in [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings], link
+
+
+@pytest.mark.parametrize("name", HAND_WRITTEN)
+def test_tables_taken_from_a_readme_are_its_own(name, guide):
+    page = guide(name)
+    for file, start in re.findall(r"<!-- the table of ([\w/.]+): (.*?) -->", page.text):
+        assert f"-->\n\n{start}" in page.text, f"the table that begins {start!r} must follow its comment"
+        page.holds(_table(page.text, f"-->\n\n{start}")[5:], _table((ROOT / file).read_text("utf-8"), f"\n{start}")[1:])
+
+
+def _table(text, start):
+    assert text.count(start) == 1, start
+    begin = text.index(start)
+    return text[begin : text.index("\n\n", begin + 5)]
+
+
+@pytest.mark.parametrize("name", HAND_WRITTEN)
+def test_commands_scripts_and_folders_it_names_are_there(name, guide):
+    text = guide(name).text
+    commands = re.findall(r"(?:^|`)skyband ([a-z]+)", text, re.MULTILINE)
+    assert set(commands) <= set(group.list_commands(None))
+    for path in re.findall(r"`((?:tests|core|plugins|specs)/[\w/.]+)`", text):
+        assert (ROOT / path).exists(), path
+
+
+def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
+    page = guide("conformance.md")
+    (program,), (shown,) = page.blocks("python"), page.blocks("text")
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(program.body, "conformance.md", "exec"), {"__name__": "late"})
+    page.holds(f"```text\n{shown.body}```", f"```text\n{printed.getvalue()}```")
+
+
+def test_the_guide_to_writing_shows_code_that_is_fine_and_files_that_are_made(guide, tmp_path):
+    page = guide("writing.md")
+    for block in page.blocks("python"):
+        names = {}
+        exec(compile(block.body, "writing.md", "exec"), names)
+        if "skyband_backends" in names:
+            assert [info.key for info in names["skyband_backends"]()] == ["sketch/newest"]
+    command = page.blocks("sh")[0].body.splitlines()[0].split()[1:]
+    folder = tmp_path / command[1]
+    assert CliRunner().invoke(group, [command[0], str(folder), *command[2:]]).exit_code == 0
+    made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    assert made == page.blocks("text")[0].body.split()
+
+
+def test_the_picture_shows_the_2_skyband():
+    circles = [shape.attrib for shape in ElementTree.parse(DOCS / "skyband.svg").iter() if "class" in shape.attrib]
+    points = [((float(c["cx"]) - 70) / 52, (300 - float(c["cy"])) / 26, c["class"]) for c in circles]
+    assert len(points) > 10
+    assert all(left[:2] != right[:2] for left, right in pairwise(sorted(points)))
+    for x, y, kept in points:
+        dominators = sum(score > y and expiry >= x for expiry, score, _ in points)
+        assert kept == ("kept" if dominators < 2 else "gone"), (x, y)
