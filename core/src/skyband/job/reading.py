@@ -51,7 +51,7 @@ def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") 
         raise ConfigError(Problem("engine", f"unknown {engine!r}; {suggest(engine, ENGINES)}"))
     place, typed = str(path), {}
     try:
-        typed = dict(map(_typed, sets))
+        typed = dict(map(assignment, sets))
         tables = _parsed(Path(path))
         for key, value in typed.items():
             _put(tables, key, value)
@@ -60,7 +60,7 @@ def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") 
         raise JobError(place, *error.problems, typed=typed) from error
 
 
-def _typed(text: str) -> tuple[str, Any]:
+def assignment(text: str) -> tuple[str, Any]:
     """`KEY=VALUE`, the value in TOML, or as plain text where it is not."""
     key, equals, value = text.partition("=")
     if not equals or not all(key.strip().split(".")):

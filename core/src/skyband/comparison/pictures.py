@@ -1,0 +1,224 @@
+"""Which pictures a comparison has: of one stream, over its course; of several, by their window."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from attrs import frozen
+
+from skyband.comparison import charts, figures, scales
+from skyband.comparison.results import Case, Comparison, Entry, latency, most
+from skyband.comparison.series import grid, on_grid
+
+POINTS = 60
+"""Along a line at most."""
+
+
+@frozen
+class Picture:
+    """A figure of the page: what it shows, how to read it, and its SVG."""
+
+    title: str
+    told: str
+    svg: str
+
+
+Colours = Mapping[str, str]
+Figure = Callable[[Entry], float]
+
+
+def pictures(comparison: Comparison, colours: Colours) -> list[Picture]:
+    """Those that have something to show."""
+    if len(comparison.cases) == 1:
+        case = comparison.cases[0]
+        entries = [entry for entry in case.entries if entry.measured.failed is None]
+        if not entries:
+            return []
+        made = [_throughput(entries, colours), _latency(case, entries, colours)]
+        return [*made, *_errors(case, entries, colours), _retained(case, entries, colours), _bytes(entries, colours)]
+    return _by_window(comparison, colours)
+
+
+def working(case: Case) -> list[Entry]:
+    """The entries that did not fail."""
+    return [entry for entry in case.entries if entry.measured.failed is None]
+
+
+def _throughput(entries: Sequence[Entry], colours: Colours) -> Picture:
+    bars = []
+    for entry in entries:
+        rate, alone = entry.measured.rate, entry.measured.own_rate
+        tip = f"{entry.label}\n{figures.rate(rate)} rows/s\n{figures.rate(alone)} rows/s in the backend alone"
+        bars.append(
+            charts.Bar(
+                entry.label,
+                colours[entry.label],
+                rate,
+                alone,
+                f"{figures.rate(rate)}, alone {figures.rate(alone)}",
+                tip,
+            )
+        )
+    told = "rows a second through the operator; paler, through the backend alone"
+    return Picture("Throughput", told, charts.bars("Throughput", _said(bars), bars))
+
+
+def _latency(case: Case, entries: Sequence[Entry], colours: Colours) -> Picture:
+    bars = []
+    for entry in entries:
+        middle, late = latency(entry.measured, 50), latency(entry.measured, 99)
+        tip = f"{entry.label}\nmedian {figures.seconds(middle)}\np99 {figures.seconds(late)}"
+        text = f"{figures.seconds(middle)} – {figures.seconds(late)}"
+        bars.append(charts.Bar(entry.label, colours[entry.label], middle, max(late, middle), text, tip))
+    told = f"median (filled) and 99th percentile (open) of a {case.moment}"
+    return Picture("Latency", told, charts.ranges("Latency", _said(bars), bars, figures.seconds))
+
+
+def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Picture]:
+    off = [entry for entry in entries if entry.accuracy is not None and not entry.is_reference]
+    if not any(entry.accuracy and entry.accuracy.error > 0 for entry in off):
+        return []
+    measure = next(entry.accuracy.measure for entry in off if entry.accuracy)
+    at = np.unique(np.concatenate([entry.accuracy.at for entry in off if entry.accuracy]))
+    ends = grid(at, POINTS)
+    series = [
+        charts.Line(entry.label, colours[entry.label], on_grid(entry.accuracy.at, entry.accuracy.errors, ends))
+        for entry in off
+        if entry.accuracy
+    ]
+    told = f"{measure}, against {case.reference.label}, from the first moment to the last"
+    drawn = _over_time(case, "Error over the stream", told, ends.tolist(), series, figures.share, _bound(entries))
+    points = []
+    for entry in entries:
+        if entry.accuracy is None or not entry.measured.rows or not math.isfinite(entry.accuracy.error):
+            continue
+        cost = entry.measured.seconds / entry.measured.rows * 1e6
+        tip = f"{entry.label}\n{cost:.3g} µs a row\nerror {figures.share(entry.accuracy.error)}"
+        points.append(charts.Point(entry.label, colours[entry.label], cost, entry.accuracy.error, tip))
+    said = "; ".join(point.tip.replace("\n", ", ") for point in points)
+    told = "what each row costs, and the error it buys: low and to the left is good"
+    image = charts.points("Error against time", said, points, _micro, figures.share_tick, "time a row")
+    return [Picture("Error against time", told, image), drawn]
+
+
+def _retained(case: Case, entries: Sequence[Entry], colours: Colours) -> Picture:
+    ends = grid(np.concatenate([entry.measured.sampled_at for entry in entries]), POINTS)
+    series = [
+        charts.Line(entry.label, colours[entry.label], on_grid(held.sampled_at, held.retained, ends))
+        for entry, held in ((entry, entry.measured) for entry in entries)
+    ]
+    told = "items kept, from the first moment to the last"
+    return _over_time(case, "Retained", told, ends.tolist(), series, figures.rate)
+
+
+def _bytes(entries: Sequence[Entry], colours: Colours) -> Picture:
+    bars = []
+    for entry in entries:
+        value, blob = most(entry.measured.nbytes), entry.measured.snapshot_bytes
+        tip = f"{entry.label}\n{figures.size(value)} in memory at most"
+        tip += "" if blob is None else f"\n{figures.size(blob)} in a snapshot"
+        bars.append(charts.Bar(entry.label, colours[entry.label], value, 0.0, figures.size(value), tip))
+    return Picture("Memory", "bytes of state at most", charts.bars("Memory", _said(bars), bars))
+
+
+def _by_window(comparison: Comparison, colours: Colours) -> list[Picture]:
+    cases = comparison.cases
+    windows = [float(case.window or 0) for case in cases]
+    kinds: list[tuple[str, str, Figure, scales.Format]] = [
+        ("Throughput", "rows a second through the operator", lambda entry: entry.measured.rate, figures.rate),
+        ("Throughput alone", "rows a second in the backend alone", lambda entry: entry.measured.own_rate, figures.rate),
+        ("Latency", f"99th percentile of a {cases[-1].moment}", _late, figures.seconds),
+        ("Error", _measure(cases), _error, figures.share),
+        ("Retained", "items kept at most", lambda entry: most(entry.measured.retained), figures.rate),
+        ("Memory", "bytes of state at most", lambda entry: most(entry.measured.nbytes), figures.size),
+    ]  # fmt: skip
+    made = []
+    for title, told, figure, text in kinds:
+        series = [
+            charts.Line(label, colour, np.array([_of(case, label, figure) for case in cases]))
+            for label, colour in colours.items()
+        ]
+        known = [line for line in series if np.isfinite(line.values).any()]
+        if not known or (title == "Error" and not any(np.nanmax(line.values) > 0 for line in known)):
+            continue
+        told = f"{told}; along, the {comparison.axis}"
+        x = scales.logarithmic(windows, 0, 1)
+        x = scales.Scale(min(windows), max(windows), 0, 1, tuple(windows), x.log)
+        image = charts.lines(
+            f"{title} against window",
+            told,
+            windows,
+            x,
+            figures.rate,
+            lambda at: f"{comparison.axis}: {at:,.0f}",
+            known,
+            text,
+            _ticks(text),
+            dots=True,
+        )
+        made.append(Picture(f"{title} against window", told, image))
+    return made
+
+
+def _of(case: Case, label: str, figure: Figure) -> float:
+    found = [entry for entry in working(case) if entry.label == label]
+    return float(figure(found[0])) if found else math.nan
+
+
+def _error(entry: Entry) -> float:
+    return math.nan if entry.is_reference or entry.accuracy is None else entry.accuracy.error
+
+
+def _late(entry: Entry) -> float:
+    return latency(entry.measured, 99)
+
+
+def _measure(cases: Sequence[Case]) -> str:
+    measures = [entry.accuracy.measure for case in cases for entry in case.entries if entry.accuracy]
+    return measures[0] if measures else ""
+
+
+def _over_time(
+    case: Case,
+    title: str,
+    told: str,
+    xs: Sequence[float],
+    series: Sequence[charts.Line],
+    text: scales.Format,
+    bound: tuple[float, str] | None = None,
+) -> Picture:
+    written: scales.Format
+    if case.in_rows:
+        x, written = scales.of_rows(xs[0], xs[-1], 0, 1), figures.rate
+    else:
+        x, written = scales.of_times(xs[0], xs[-1], charts.WIDE * 0.1, charts.WIDE * 0.8)
+
+    def tip(at: float) -> str:
+        return figures.moment(int(at), case.in_rows)
+
+    return Picture(title, told, charts.lines(title, told, xs, x, written, tip, series, text, _ticks(text), bound=bound))
+
+
+def _bound(entries: Sequence[Entry]) -> tuple[float, str] | None:
+    """The error that all bounded backends declare, where it is one."""
+    declared = {
+        entry.measured.parameters.get("epsilon")
+        for entry in entries
+        if entry.measured.binding is not None and entry.measured.binding.info.guarantee == "bounded"
+    }
+    if len(declared) != 1:
+        return None
+    value = declared.pop()
+    return (value, f"declared: {figures.share(value)}") if isinstance(value, float) else None
+
+
+def _ticks(text: scales.Format) -> scales.Format:
+    return figures.share_tick if text is figures.share else text
+
+
+def _said(bars: Sequence[charts.Bar]) -> str:
+    return "; ".join(f"{bar.name} {bar.text}" for bar in bars)
+
+
+def _micro(value: float) -> str:
+    return figures.seconds(value / 1e6)

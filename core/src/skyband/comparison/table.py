@@ -1,0 +1,113 @@
+"""A comparison as a table in a terminal, plain text elsewhere; a backend that failed is a red row with its cause."""
+
+import sys
+from collections.abc import Sequence
+from typing import IO
+
+from skyband import report
+from skyband.comparison import figures
+from skyband.comparison.results import Case, Comparison, Entry, latency, most
+
+_COST = ("retained", "bytes", "snapshot", "rows/s", "rows/s alone", "median", "p99", "first call")
+
+
+def show(comparison: Comparison, out: IO[str] | None = None) -> None:
+    """Write every case: what it is of, then a row a backend."""
+    stream = sys.stdout if out is None else out
+    for number, case in enumerate(comparison.cases):
+        if number:
+            print(file=stream)
+        _write(case, stream)
+
+
+def headers(case: Case) -> list[str]:
+    """The columns of a case's table: those of its kind of query between the error and the costs."""
+    return ["backend", "guarantee", "error", *_of_kind(case), *_COST, ""]
+
+
+def cells(case: Case, entry: Entry) -> list[str]:
+    """A backend's row, what is empty where it failed."""
+    measured, binding = entry.measured, entry.measured.binding
+    if measured.failed is not None or binding is None:
+        return [entry.label, *[""] * (len(headers(case)) - 2), f"failed: {measured.failed}"]
+    found = entry.accuracy
+    error = [""] * (1 + len(_of_kind(case)))
+    if found is not None:
+        largest = {"largest": found.largest} if "largest" in _of_kind(case) else {}
+        error = [figures.share(found.error)]
+        error += [figures.share({**largest, **found.figures}[name]) for name in _of_kind(case)]
+    return [
+        entry.label,
+        binding.info.guarantee,
+        *error,
+        figures.count(most(measured.retained)),
+        figures.size(most(measured.nbytes)),
+        figures.size(measured.snapshot_bytes),
+        figures.rate(measured.rate),
+        figures.rate(measured.own_rate),
+        figures.seconds(latency(measured, 50)),
+        figures.seconds(latency(measured, 99)),
+        figures.seconds(measured.first_call),
+        note(case, entry),
+    ]
+
+
+def note(case: Case, entry: Entry) -> str:
+    """What has to be known of a backend's figures."""
+    said = ["reference"] if entry.is_reference else []
+    if entry.measured.stopped:
+        said.append(f"stopped after {entry.measured.rows / case.rows:.0%} of the rows")
+    return "; ".join(said)
+
+
+def explained(case: Case) -> str:
+    """What the columns mean."""
+    told = [f"a latency is of a {case.moment}"]
+    measures = {entry.accuracy.measure for entry in case.entries if entry.accuracy is not None}
+    told = [f"error: {measure}, against {case.reference.label}" for measure in sorted(measures)] + told
+    return "; ".join([*told, "rows/s alone: without the operator around the backend"])
+
+
+def _of_kind(case: Case) -> list[str]:
+    for entry in case.entries:
+        if entry.accuracy is not None:
+            names = list(entry.accuracy.figures)
+            return names if "F1" in names else ["largest", *names]
+    return []
+
+
+def _write(case: Case, out: IO[str]) -> None:
+    head, rows = headers(case), [cells(case, entry) for entry in case.entries]
+    if report.is_terminal(out):
+        _drawn(case, head, rows, out)
+        return
+    print(case.title, file=out)
+    right = [0 < place < len(head) - 1 and place != 1 for place in range(len(head))]
+    for line in report.aligned(head, rows, right):
+        print(line, file=out)
+    print(explained(case), file=out)
+
+
+def _drawn(case: Case, head: Sequence[str], rows: Sequence[Sequence[str]], out: IO[str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    kept = [place for place, name in enumerate(head) if not name or any(row[place] for row in rows)]
+    drawn = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        header_style="bold",
+        title=Text(case.title),
+        title_justify="left",
+        title_style="",
+        caption=Text(explained(case)),
+        caption_justify="left",
+    )
+    for place in kept:
+        drawn.add_column(head[place], justify="left" if place in (0, 1, len(head) - 1) else "right", overflow="fold")
+    for entry, row in zip(case.entries, rows, strict=True):
+        failed = entry.measured.failed is not None
+        drawn.add_row(*(Text(row[place]) for place in kept), style="red" if failed else "")
+    Console(file=out).print(drawn)
