@@ -19,7 +19,11 @@ if TYPE_CHECKING:  # imported by the processor, which must stay light
 CHUNK = 64 * 1024
 """Bytes of state written at a time; a chunk that did not change is not written again."""
 
+NAME = 8
+"""Bytes of a token that name the shard for all its life; the others are random."""
+
 MOST_CACHED = 256
+"""Shards remembered in a worker, each with its newest operator only: others would be copies of the whole state."""
 
 
 class Keeping:
@@ -28,6 +32,7 @@ class Keeping:
     def __init__(self, handle: Any) -> None:
         self._head = handle.getValueState("head", "token binary, length bigint, shards int")
         self._chunks = handle.getMapState("chunks", "number int", "data binary")
+        self._name = b""
         self._written: list[bytes] = []
 
     def take(self, shipment: "Shipment") -> "Operator":
@@ -35,6 +40,7 @@ class Keeping:
         self._shipment = shipment
         self._written = []
         if not self._head.exists():
+            self._name = os.urandom(NAME)
             return shipment.operator()
         token, length, shards = self._head.get()
         if shards != shipment.shards:
@@ -42,9 +48,10 @@ class Keeping:
                 f"the checkpoint was made with shards = {shards}, this job has {shipment.shards}: "
                 "change it back, or give the changed job a new checkpoint"
             )
-        cached = _CACHE.pop(bytes(token), None)
-        if cached is not None and shipment.made(cached[0]):
-            operator, self._written = cached
+        self._name = bytes(token[:NAME])
+        left_by, operator, chunks = _CACHE.pop(self._name, (b"", None, []))
+        if operator is not None and left_by == bytes(token) and shipment.made(operator):
+            self._written = chunks
             return operator
         count = -(-length // CHUNK)
         self._written = [bytes(self._chunks.getValue((number,))[0]) for number in range(count)]
@@ -61,12 +68,12 @@ class Keeping:
                 self._chunks.updateValue((number,), (chunk,))
         for number in range(len(chunks), len(written)):
             self._chunks.removeKey((number,))
-        token = os.urandom(16)
+        token = self._name + os.urandom(NAME)
         self._head.update((token, len(blob), self._shipment.shards))
-        _CACHE[token] = operator, chunks
+        _CACHE[self._name] = token, operator, chunks
         while len(_CACHE) > MOST_CACHED:
             _CACHE.popitem(last=False)
         return len(blob)
 
 
-_CACHE: OrderedDict[bytes, "tuple[Operator, list[bytes]]"] = OrderedDict()
+_CACHE: OrderedDict[bytes, "tuple[bytes, Operator, list[bytes]]"] = OrderedDict()
