@@ -22,6 +22,11 @@ class _Sealed:
     inside: Any
     made_with: Mapping[str, tuple[str, str]]
 
+    @property
+    def __name__(self) -> str:
+        """What Spark calls it in its plans."""
+        return getattr(self.inside, "__name__", type(self.inside).__name__)
+
     def __call__(self, *arguments: Any) -> Any:
         return self.inside(*arguments)
 
