@@ -22,6 +22,7 @@ from skyband.errors import ConfigError, PluginError, Problem, SnapshotError
 from skyband.queries.lane import NEVER, Lane, Rows
 from skyband.queries.query import Query
 from skyband.registry import Binding, choose
+from skyband.snapshot import Snapshot
 from skyband.watermark import FIRST, Clock, Reach, Ticking
 
 
@@ -220,6 +221,12 @@ class Operator:
         """
         held = snapshot.decode(blob)
         same_operator(held.header.get("operator"), fingerprint(self.query, self.bindings, self.schema))
+        fresh = Operator(self.query, self.bindings, self.schema)  # nothing is taken over before all of it fits
+        fresh._take_over(held)
+        for name in ("watermark", "_clock", "_since", "_waiting", "_groups"):
+            setattr(self, name, getattr(fresh, name))
+
+    def _take_over(self, held: Snapshot) -> None:
         self.watermark = held.header["watermark"]
         if "clock" in held.arrays:  # checkpoints of before there was one go on from their watermark
             self._clock.load(held.arrays["clock"].tolist())

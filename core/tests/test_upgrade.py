@@ -1,0 +1,235 @@
+"""State of an earlier run: refused where its query, columns or backend are others now, taken where they are not."""
+
+import struct
+import sys
+import zlib
+
+import attrs
+import pyarrow as pa
+import pytest
+from families import FAMILIES, events, family
+from skyband import snapshot
+from skyband.engines.local import LocalRun
+from skyband.errors import SnapshotError
+from skyband.registry import installed
+
+OTHERS = {
+    "time": "later",
+    "by": ["side"],
+    "delay": "1 minute",
+    "source": "side",
+    "sources": ["left", "right"],
+    "idle": "1 hour",
+    "item": "place",
+    "windows": ["30 seconds"],
+    "every": "5 seconds",
+    "object": "place",
+    "stream": "place",
+    "value": "number",
+    "streams": ["soil", "water", "air"],
+    "k": 7,
+    "window": "3 minutes",
+    "aggregate": "max",
+    "upper": 5000.0,
+    "repeats": 3,
+    "id": "name",
+    "tokens": "others",
+    "similarity": "cosine",
+    "side": "right",
+    "score": "number",
+    "values": "chances",
+    "probabilities": "more",
+    "size": 21,
+    "alpha": 0.5,
+    "beta": 0.3,
+    "epsilon": 0.2,
+}
+"""For every key of a query, another value."""
+
+
+def source() -> pa.Table:
+    """Rows for all families, whose columns are there a second time."""
+    table = events(1, rows=200)
+    names = {"ts": "later", "words": "others", "chances": "more", "side": "right"}
+    for name, again in names.items():
+        table = table.append_column(again, table[name])
+    return table
+
+
+def ran(asked, table=None, backends=None) -> LocalRun:
+    table = source() if table is None else table
+    run = LocalRun.start(asked, table.schema, backends)
+    run.push(table.combine_chunks().to_batches()[0])
+    return run
+
+
+def keys_of(kind: str) -> list[str]:
+    cls = type(family(kind))
+    return [field.name for field in attrs.fields(cls) if field.init and field.name not in cls.changeable]
+
+
+@pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind in FAMILIES for key in keys_of(kind)])
+def test_every_changed_key_of_every_query_is_refused_and_named(kind, key):
+    needed = {"source": "side", "sources": ["left", "right"]} if key in ("source", "sources", "idle") else {}
+    before, after = family(kind), family(kind, **{**needed, key: OTHERS[key]})
+    was, now = getattr(before, key), getattr(after, key)
+    assert was != now
+    changed = LocalRun.start(after, source().schema)
+    fresh = changed.operator.snapshot()
+    with pytest.raises(SnapshotError) as caught:
+        changed.operator.load(ran(before).operator.snapshot())
+    assert f"query.{key} was {was}, is {now}" in str(caught.value)
+    assert str(caught.value).endswith("change it back, or give the changed job a new checkpoint")
+    assert changed.operator.snapshot() == fresh, "and nothing of it was taken"
+
+
+def test_another_kind_of_query_and_another_unit_of_windows_are_refused():
+    held = ran(family("top-k")).operator.snapshot()
+    with pytest.raises(SnapshotError, match=r"query.kind was top-k, is top-k-pairs"):
+        LocalRun.start(family("top-k-pairs"), source().schema).operator.load(held)
+    counted = family("top-k", window="10 rows", every="5 rows")
+    with pytest.raises(SnapshotError, match=r"windows was time, is rows"):
+        LocalRun.start(counted, source().schema).operator.load(held)
+
+
+BACKENDS = [
+    ("distinct-count", "sketch", "k-skb", {"name": "k-skb", "epsilon": 0.1}),
+    ("top-k", "object-ranker", "eaa", "sla"),
+    ("top-k-pairs", "pair-ranker", "swoop", "scase"),
+    ("top-k-workload", "workload-ranker", "mintopk", "paneband"),
+    ("uncertain-sum", "window", "exact", "rf1"),
+    ("uncertain-join", "matcher", "block", "index-match"),
+]
+
+
+@pytest.mark.parametrize(("kind", "role", "before", "after"), BACKENDS)
+def test_another_backend_or_parameter_is_refused_and_named(kind, role, before, after):
+    held = ran(family(kind), backends={role: before}).operator.snapshot()
+    with pytest.raises(
+        SnapshotError, match=rf'backends.{role} was {{"name": "{before}"}}, is {{.*}}\): change it back'
+    ):
+        LocalRun.start(family(kind), source().schema, {role: after}).operator.load(held)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_columns_that_are_read_keep_their_type_and_others_come_and_go(kind):
+    table, asked = source(), family(kind, by=["place"])
+    run = ran(asked, table)
+    held = run.operator.snapshot()
+    read = asked.columns
+    number = pa.array(range(len(table)), pa.int32())
+    other = table.select(read).append_column("unused", number)
+    other = other.set_column(other.column_names.index("ts"), "ts", other["ts"].cast(pa.timestamp("ms", "Asia/Tokyo")))
+    again = LocalRun.start(asked, other.schema)
+    again.operator.load(held)
+    again._latest = run._latest
+    assert again.finish().to_pylist() == run.finish().to_pylist(), "instants are the same in every zone"
+    for name in read:
+        kinds = pa.timestamp("us") if name == "ts" else pa.list_(pa.string()) if name == "place" else pa.string()
+        if kinds == table.schema.field(name).type:
+            kinds = pa.large_string()
+        fields = [field.with_type(kinds) if field.name == name else field for field in table.schema]
+        changed = LocalRun.start(asked, table.schema).operator
+        changed.schema = pa.schema(fields)
+        with pytest.raises(SnapshotError, match=rf"\(column {name} was .*, is .*\): change it back"):
+            changed.load(held)
+
+
+def rewritten(blob: bytes, change) -> bytes:
+    """A snapshot whose header is changed."""
+    held = snapshot.decode(blob)
+    change(held.header)
+    return snapshot.encode(held.header, held.arrays)
+
+
+def test_the_state_of_an_older_skyband_goes_on():
+    """It knew fewer keys of queries, wrote no types down, and kept no clock."""
+    asked = family("distinct-count")
+    run = ran(asked)
+
+    def older(header):
+        for key in ("source", "sources", "idle"):
+            del header["operator"][f"query.{key}"]
+        for key in [key for key in header["operator"] if key.startswith("column ")]:
+            del header["operator"][key]
+
+    held = snapshot.decode(rewritten(run.operator.snapshot(), older))
+    arrays = {name: array for name, array in held.arrays.items() if name != "clock"}
+    again = LocalRun.start(asked, source().schema)
+    again.operator.load(snapshot.encode(held.header, arrays))
+    again._latest = run._latest
+    assert again.operator.watermark == run.operator.watermark
+    assert again.finish().equals(run.finish())
+    changed = LocalRun.start(family("distinct-count", source="side", sources=["left"]), source().schema)
+    with pytest.raises(SnapshotError, match=r"query.source was None, is side; query.sources was None, is \('left',\)"):
+        changed.operator.load(snapshot.encode(held.header, arrays))
+
+
+def test_state_of_a_newer_format_is_refused_naming_both():
+    blob = ran(family("top-k")).operator.snapshot()
+    body = blob[10:]
+    newer = struct.pack("<4sHI", b"SKYB", snapshot.FORMAT + 1, zlib.crc32(body)) + body
+    said = f"written in format {snapshot.FORMAT + 1}, this Skyband reads up to {snapshot.FORMAT}: upgrade skyband"
+    with pytest.raises(SnapshotError, match=said):
+        LocalRun.start(family("top-k"), source().schema).operator.load(newer)
+
+
+PLUGIN = """
+    from skyband import BackendInfo, hookimpl
+
+    @hookimpl
+    def skyband_backends():
+        return [BackendInfo("sketch", "acme", "acme_sketch:Acme", "a sketch", "exact", "a paper")]
+"""
+SKETCH = """
+    from attrs import define
+    from skyband.parameters import integer
+    from skyband_distinct.exact import Exact
+
+    @define(eq=False)
+    class Acme(Exact):
+        name = "acme"
+        {more}
+"""
+
+
+VERSIONS = {
+    "1.0.0": "size: int = integer(8, at_least=1, help='a size')",
+    "1.0.1": "size: int = integer(8, at_least=1, help='a size')\n        more: int = integer(1, help='new')",
+    "2.0.0": "",
+}
+
+
+@pytest.fixture
+def acme(site, monkeypatch):
+    """Puts a version of a plugin in place of the one before."""
+
+    def install(version):
+        (site.folder / version).mkdir()
+        plugin = type(site)(site.folder / version / "site")
+        plugin.module("acme_sketch", SKETCH.format(more=VERSIONS[version]))
+        plugin.install("acme", PLUGIN, version)
+        monkeypatch.syspath_prepend(str(plugin.folder))
+        for module in ("acme_sketch", "acme_hooks"):
+            monkeypatch.delitem(sys.modules, module, raising=False)
+        installed.cache_clear()
+        assert {plugin.distribution: plugin.version for plugin in installed().plugins}["acme"] == version
+        return LocalRun.start(family("distinct-count"), source().schema, {"sketch": "acme"})
+
+    yield install
+    installed.cache_clear()
+
+
+def test_a_patch_of_a_plugin_goes_on_and_one_that_drops_a_parameter_says_so(acme):
+    run = acme("1.0.0")
+    run.push(source().combine_chunks().to_batches()[0])
+    held, latest, end = run.operator.snapshot(), run._latest, run.finish()
+    patched = acme("1.0.1")
+    patched.operator.load(held)
+    patched._latest = latest
+    assert patched.finish().equals(end)
+    broken = acme("2.0.0")
+    fresh = broken.operator.snapshot()
+    with pytest.raises(SnapshotError, match="sketch/acme does not fit the installed version: size: unknown"):
+        broken.operator.load(held)
+    assert broken.operator.snapshot() == fresh, "and nothing of it was taken"
