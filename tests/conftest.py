@@ -4,7 +4,7 @@ import pytest
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that start Spark go to one process, so that there is one session, and first, so that none waits for them."""
+    """Tests that start Spark go first, so that none waits for them, and to one process: there is one session."""
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
     if config.pluginmanager.hasplugin("xdist"):
         for item in items:

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import field, frozen
 from skyband.info import CAPABILITIES, GUARANTEES
 
-from skyband_specs.case import Case
+from skyband_specs.driver import Case
 
 GROUPS = ("oracle", "determinism", "batch-split", "merge", "snapshot", "edges", "bad-input", "memory")
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from skyband_specs.border import Border
-from skyband_specs.case import Case
 from skyband_specs.check import brief
+from skyband_specs.driver import Case
 from skyband_specs.stream import Stream
 
 ATTEMPTS = 500

@@ -1,12 +1,15 @@
-"""A driver: all that the common checks need to know of a role. One subclass a role, in `skyband_specs.drivers`."""
+"""A driver, all that the common checks need to know of a role (one subclass a role), and a case of what it tries."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from attrs import frozen
 from skyband import BackendInfo
+from skyband.parameters import build
+from skyband.registry import revive
+from skyband.roles import Backend
 
-from skyband_specs.case import Case
 from skyband_specs.stream import Stream
 
 
@@ -27,15 +30,15 @@ class Driver(ABC):
         """
 
     @abstractmethod
-    def tiny(self, case: Case) -> Iterator[Stream]:
+    def tiny(self, case: "Case") -> Iterator[Stream]:
         """All short streams over a tiny alphabet, the empty one included, shortest first."""
 
     @abstractmethod
-    def seeded(self, case: Case, seed: int) -> Stream:
+    def seeded(self, case: "Case", seed: int) -> Stream:
         """A longer random stream (a few hundred rows) with ties, bursts and boundaries."""
 
     @abstractmethod
-    def steady(self, case: Case) -> Stream:
+    def steady(self, case: "Case") -> Stream:
         """A long stream whose valid content stays the same in size, so that a backend's memory should too."""
 
     @abstractmethod
@@ -47,10 +50,10 @@ class Driver(ABC):
         """All that can be asked of the backend after `stop` rows, as plain data that `==` compares."""
 
     @abstractmethod
-    def expected(self, case: Case, stream: Any, stop: int) -> Any:
+    def expected(self, case: "Case", stream: Any, stop: int) -> Any:
         """What `answers` must be, by the oracle."""
 
-    def same(self, case: Case, got: Any, expected: Any) -> bool:  # noqa: ARG002 - a subclass may want the case
+    def same(self, case: "Case", got: Any, expected: Any) -> bool:  # noqa: ARG002 - a subclass may want the case
         """Whether an exact backend's answers are right. Override only where the definition is real-valued."""
         return bool(got == expected)
 
@@ -60,3 +63,32 @@ class Driver(ABC):
 
         The backend has been fed a seeded stream; calls are made in turn on the same backend.
         """
+
+
+@frozen(eq=False)
+class Case:
+    """A backend under test: what its plugin says of it, its class, and the parameters it is tried with.
+
+    The class is given, not looked up, so that one that is not installed can be tried too.
+    """
+
+    info: BackendInfo
+    factory: type[Backend]
+    driver: Driver
+    parameters: Mapping[str, Any]
+
+    def make(self, **overrides: Any) -> Any:
+        """A fresh backend."""
+        return build(self.factory, {**self.parameters, **overrides})
+
+    def restore(self, blob: bytes) -> Any:
+        """The backend a snapshot was taken of, as `skyband.restore` would bring it back."""
+        return revive(self.factory, blob)
+
+    def has(self, capability: str) -> bool:
+        """Whether the backend declares this capability."""
+        return capability not in self.info.lacks
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{self.info.key}({given})"

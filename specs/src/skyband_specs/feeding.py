@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make
+from skyband_specs.driver import Case
 from skyband_specs.stream import Stream
 
 SEEDS = (1, 2, 3)

@@ -20,8 +20,8 @@ from attrs import frozen
 from skyband import BackendInfo
 from skyband.roles import Backend
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make
+from skyband_specs.driver import Case
 from skyband_specs.drivers import driver_for
 from skyband_specs.feeding import fed, visible
 

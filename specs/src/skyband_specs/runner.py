@@ -13,11 +13,10 @@ from skyband.parameters import parameters_of
 from skyband.registry import installed, load_class
 from skyband.roles import Backend
 
-from skyband_specs.case import Case
 from skyband_specs.check import Check
 from skyband_specs.checks import checks_for
 from skyband_specs.counterexample import Counterexample
-from skyband_specs.driver import Driver
+from skyband_specs.driver import Case, Driver
 from skyband_specs.drivers import driver_for
 from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
 

@@ -7,9 +7,9 @@ import attrs
 import numpy as np
 from skyband import ConfigError
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
 from skyband_specs.drivers.pair_ranker import rows
 from skyband_specs.feeding import fed, seeded
 from skyband_specs.oracles.pair_ranker import SIMILARITIES, minimal_stock, pairs

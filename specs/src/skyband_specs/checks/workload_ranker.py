@@ -7,9 +7,9 @@ import numpy as np
 from skyband import ConfigError
 from skyband.roles import TopKQuery
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
 from skyband_specs.drivers.workload_ranker import horizon, plain, reached, rows_of
 from skyband_specs.feeding import fed, random_cuts, seeded
 from skyband_specs.oracles.workload_ranker import Answered, Workload, answers, moments, retained

@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from skyband import BackendInfo
 
-from skyband_specs.case import Case
-from skyband_specs.driver import Driver
+from skyband_specs.driver import Case, Driver
 from skyband_specs.oracles.sketch import last_seen
 from skyband_specs.streams.sketch import SketchStream, bursts, spread, tiny
 

@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from skyband import BackendInfo
 
-from skyband_specs.case import Case
-from skyband_specs.driver import Driver
+from skyband_specs.driver import Case, Driver
 from skyband_specs.oracles import window as oracle
 from skyband_specs.streams.window import WindowStream, moods, steady, tiny
 

@@ -8,8 +8,7 @@ import numpy as np
 from skyband import BackendInfo
 from skyband.roles import Answer, TopKQuery
 
-from skyband_specs.case import Case
-from skyband_specs.driver import Driver
+from skyband_specs.driver import Case, Driver
 from skyband_specs.oracles.workload_ranker import Answered, Row, Workload, answers
 from skyband_specs.streams.workload_ranker import WorkloadStream, bursts, steady, tiny
 

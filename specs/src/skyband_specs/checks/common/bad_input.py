@@ -7,9 +7,9 @@ from skyband import InputError
 from skyband.arrays import Array
 
 from skyband_specs.border import Border, arrays_in
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
 from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.stream import Stream
 

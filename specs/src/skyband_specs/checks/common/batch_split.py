@@ -2,9 +2,9 @@
 
 from itertools import islice
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
 from skyband_specs.feeding import all_cuts, fed, random_cuts, seeded, visible
 from skyband_specs.stream import Stream
 

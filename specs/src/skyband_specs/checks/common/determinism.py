@@ -1,8 +1,8 @@
 """The same input gives the same answers and the same bytes, whenever and wherever."""
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
 from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.fresh import digest, digest_in_fresh_process
 from skyband_specs.stream import Stream

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect
+from skyband_specs.driver import Case
 
 COUNT = 1
 PARTS = 8

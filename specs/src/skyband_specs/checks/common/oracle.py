@@ -1,8 +1,8 @@
 """Exact backends answer as the definition does."""
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, difference, expect
 from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
 from skyband_specs.feeding import fed, seeded
 from skyband_specs.stream import Stream
 

@@ -6,9 +6,9 @@ That damaged bytes are refused is the core's doing, whatever the backend, and te
 import numpy as np
 from skyband import SnapshotError, snapshot
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
 from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.stream import Stream
 

@@ -13,8 +13,8 @@ import numpy as np
 from attrs import frozen
 
 from skyband_specs.binomial import allowed_failures
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect
+from skyband_specs.driver import Case
 from skyband_specs.oracles.sketch import distinct_since
 from skyband_specs.streams.sketch import SketchStream, paper_random, paper_zipf, random_keys
 

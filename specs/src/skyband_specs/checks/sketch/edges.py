@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
 from skyband_specs.drivers.sketch import moments
 from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.streams.sketch import SketchStream, spread

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.checks.common.memory import expect_steady, parts
 from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
 from skyband_specs.feeding import seeded
 from skyband_specs.streams.sketch import SketchStream, random_keys
 

@@ -8,9 +8,9 @@ from skyband import ConfigError, InputError
 from skyband.arrays import Array, Int64, UInt64
 from skyband.roles import Sketch
 
-from skyband_specs.case import Case
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
 from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.streams.sketch import SketchStream, spread
 
