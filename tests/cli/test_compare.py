@@ -165,6 +165,18 @@ def test_a_backend_that_fails_is_one_row_with_its_cause(folder, acme):
     assert written.count('<tr class="failed">') == 2
 
 
+def test_on_a_terminal_the_row_is_red(folder, acme, monkeypatch):
+    monkeypatch.setattr("skyband.report.is_terminal", lambda out: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "90")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    called = folder.call("compare", folder.job, "--backends", "sketch=pcsa-ml,breaks,exact", TERM="xterm")
+    assert re.search(r"\x1b\[31mbreaks  failed: LookupError: no luck <today>", called.stdout)
+    assert "no room for" in called.stdout
+    plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", called.stdout)
+    assert all(len(line) <= 90 for line in plain.splitlines())
+
+
 def test_without_its_reference_a_backend_is_measured_but_not_judged(folder, acme):
     called = compare(folder, "--against", "breaks", "--json", backends="sketch=pcsa-ml,exact")
     assert called.exit_code == 1

@@ -10,6 +10,8 @@ from skyband.comparison.results import Case, Comparison, Entry, latency, most
 
 _COST = ("retained", "bytes", "snapshot", "rows/s", "rows/s alone", "median", "p99", "first call")
 
+_LEAST_TELLING = ("rows/s alone", "snapshot", "first call", "F1", "guarantee", "p99", "largest", "retained")
+
 
 def show(comparison: Comparison, out: IO[str] | None = None) -> None:
     """Write every case: what it is of, then a row a backend."""
@@ -94,20 +96,34 @@ def _drawn(case: Case, head: Sequence[str], rows: Sequence[Sequence[str]], out: 
     from rich.table import Table
     from rich.text import Text
 
-    kept = [place for place, name in enumerate(head) if not name or any(row[place] for row in rows)]
-    drawn = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        header_style="bold",
-        title=Text(case.title),
-        title_justify="left",
-        title_style="",
-        caption=Text(explained(case)),
-        caption_justify="left",
-    )
+    console = Console(file=out, width=report.width(out))
+    measured = [row for row, entry in zip(rows, case.entries, strict=True) if entry.measured.failed is None]
+    kept = fitting(head, measured, console.width)
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1))
     for place in kept:
-        drawn.add_column(head[place], justify="left" if place in (0, 1, len(head) - 1) else "right", overflow="fold")
-    for entry, row in zip(case.entries, rows, strict=True):
-        failed = entry.measured.failed is not None
-        drawn.add_row(*(Text(row[place]) for place in kept), style="red" if failed else "")
-    Console(file=out).print(drawn)
+        left = place in (0, 1, len(head) - 1)
+        style = "bold" if place == 0 else "dim" if place == len(head) - 1 else ""
+        drawn.add_column(Text(head[place]), justify="left" if left else "right", style=style)
+    for row in measured:
+        drawn.add_row(*(Text(row[place]) for place in kept))
+    console.print(Text(case.title, style="bold"))
+    if measured:
+        console.print(drawn)
+    for row in rows:
+        if row not in measured:
+            console.print(Text(f"{row[0]}  {row[-1]}", style="red"))
+    console.print(Text(explained(case), style="dim"))
+    missing = [name for place, name in enumerate(head) if place not in kept and any(row[place] for row in measured)]
+    if missing:
+        console.print(Text(f"no room for {', '.join(missing)}: --json and --html tell all", style="dim"))
+
+
+def fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The columns with something in them, less the least telling where there is no room for all."""
+    wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    kept = [place for place, name in enumerate(head) if name or any(row[place] for row in rows)]
+    for name in _LEAST_TELLING:
+        if sum(wide[place] + 3 for place in kept) <= width:
+            break
+        kept = [place for place in kept if head[place] != name]
+    return kept
