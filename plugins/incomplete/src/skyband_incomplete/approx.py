@@ -34,6 +34,7 @@ class AppearanceCorrelation(InstanceRanker):
 
     Complexity: a row goes into half of the 2^streams − 1 sketches; every `refresh` rows cost an estimate of each,
     O(3^streams) for the joins, and a sweep over all that is retained. Memory: that of `eaa` and of the sketches.
+
     `len` counts the instances that the last measured chances spare; up to `refresh` reports more are held.
 
     Source: Haghani, Michel, Aberer: Evaluating Top-k Queries over Incomplete Data Streams (CIKM 2009), section 4, with
