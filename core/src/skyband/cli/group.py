@@ -10,7 +10,7 @@ import click
 import skyband
 from skyband.errors import ConfigError, SkybandError
 
-COMMANDS = ("demo", "backends", "describe", "check", "run", "compare", "bench", "verify", "new")
+COMMANDS = ("demo", "backends", "describe", "check", "run", "compare", "bench", "verify", "new", "docs")
 """In the order a newcomer needs them; each is `command` in the module of its name."""
 
 INTERRUPTED = 130
