@@ -54,7 +54,8 @@ def test_an_executor_with_the_same_code_answers(session, visits, tmp_path, monke
     assert rows_of(spark.apply(visits, faults.QUERY, shards=2).collect(), ["at", "count"]) == expected
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 10])
 def test_a_cluster_with_an_archive_survives_lost_executors(session, tmp_path, kills):
     """Every executor unpacks the environment, compiles into NUMBA_CACHE_DIR, and is replaced when it is killed."""
     faults.write_source(tmp_path / "source", files=kills + 4)
