@@ -115,6 +115,11 @@ def test_every_problem_is_said_at_once(job):
         ("sink.trigger=available-now", "sink.trigger: is for streams: set source.stream = true, or drop it"),
         ("sink.checkpoint=x", "sink.checkpoint: is for streams: set source.stream = true, or drop it"),
         ("sink.stream=true", "sink.stream: belongs into [source]"),
+        ("source.finish=true", "source.finish: is for streams: set source.stream = true, or drop it"),
+        ("source.idle_after=1 minute", "source.idle_after: is for streams: set source.stream = true, or drop it"),
+        ("source.idle_after=5 rows", "source.idle_after: must be a length of time above 0"),
+        ("query.source=client", "query.sources: is required with source = 'client'"),
+        ("query.delay=5 rows", "query.delay: must be in time, as column 'ts' is"),
         ("shards=0", "shards: must be a whole number, at least 1 (got 0)"),
         ("shards=x", "shards: must be a whole number, at least 1 (got 'x')"),
         ("name=3", "name: must be text (got 3)"),
@@ -137,6 +142,11 @@ def test_one_wrong_key_is_named_with_the_remedy(job, change, said):
         (["sink.checkpoint=c", "sink.trigger=now"], "sink.trigger: must be \"available-now\" or a duration"),
         (["sink.checkpoint=c", "sink.trigger=0 seconds"], "sink.trigger: must be a length of time above 0"),
         (["sink.checkpoint=c", "sink.trigger=5 rows"], "sink.trigger: must be a length of time above 0"),
+        (["sink.checkpoint=c", "source.finish=true"], 'source.finish: is for streams that end: set sink.trigger = '),
+        (
+            ["sink.checkpoint=c", "source.idle_after=5 seconds", "sink.trigger=available-now"],
+            'source.idle_after: is for streams that go on, and sink.trigger is "available-now": use source.finish',
+        ),
     ],
 )  # fmt: skip
 def test_keys_that_need_one_another_in_a_stream(job, changes, said):

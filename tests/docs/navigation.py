@@ -9,7 +9,8 @@ from skyband.roles import ROLES
 
 BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
 GUIDES = (
-    "idea.md", "choose.md", "cluster.md", "sources.md", "faults.md", "watching.md", "writing.md", "conformance.md",
+    "idea.md", "choose.md", "cluster.md", "sources.md", "time.md", "faults.md", "watching.md", "writing.md",
+    "conformance.md",
 )  # fmt: skip
 
 

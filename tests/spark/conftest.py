@@ -51,10 +51,13 @@ def files(tmp_path):
 
 @pytest.fixture
 def stream(session, tmp_path):
-    """Runs a query over a folder of files as a stream to its end and returns all rows written, as dicts."""
+    """Runs a query over a folder of files as a stream to its end and returns all rows written, as dicts.
 
-    def run(folder: str, query, backends=None, shards=None, checkpoint: str = "checkpoint", batches: int = 1):
-        schema = session.read.parquet(folder).schema
+    `like`: a folder whose files have the schema that those are read with.
+    """
+
+    def run(folder: str, query, backends=None, shards=None, checkpoint="checkpoint", batches: int = 1, like=None):
+        schema = session.read.parquet(like or folder).schema
         source = session.readStream.schema(schema).option("maxFilesPerTrigger", batches).parquet(folder)
         answers = spark.apply(source, query, backends, shards=shards)
         sink = str(tmp_path / f"sink of {checkpoint}")

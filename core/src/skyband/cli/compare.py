@@ -84,7 +84,7 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
     if files is None:
         raise ConfigError(Problem("source", "compare reads this machine's files: copy some rows here first"))
     query = job.query
-    columns = list(dict.fromkeys([query.time, *query.by, *(wanted.column for wanted in query.inputs())]))
+    columns = list(query.columns)
     schema = pa.schema([files.schema.field(name) for name in columns])
     held, rows, cut = [], 0, False
     for batch in files.batches(columns):

@@ -10,6 +10,7 @@ from skyband.pages.markdown import code, docstring, fenced, line, page, paramete
 from skyband.pages.running import run_job_text
 from skyband.parameters import parameters_of
 from skyband.queries import load_query, make_query
+from skyband.queries.query import NULL_TIME
 
 
 def query_page(info: QueryInfo) -> str:
@@ -32,7 +33,7 @@ def _keys(kind: str, cls: Any) -> str:
 
 
 def _left_out(cls: Any) -> str:
-    reasons = [*cls.leaves_out, "late"]
+    reasons = [NULL_TIME, *cls.leaves_out, "late"]
     return f"Rows are left out and counted, by reason: {', '.join(map(code, reasons))}."
 
 
