@@ -34,7 +34,7 @@ def log(tmp_path, monkeypatch):
 
 @pytest.mark.spark
 def test_the_demo_shows_what_it_says(readme, tmp_path):
-    (block,) = readme.blocks("text")
+    block, _ = readme.blocks("text")
     line = block.body.splitlines()[0]
     command = [sys.executable, "-m", *line.removeprefix("$ ").split()]
     env = {**os.environ, **QUICK, "PYTHONIOENCODING": "utf-8"}
@@ -73,6 +73,18 @@ def test_the_same_in_pyspark_gives_the_demos_answers(readme, log):
     expected = [re.split(r"  +", line) for line in local.stdout.splitlines()[1:5]]
     assert [float(row[2]) for row in counts] == pytest.approx([float(row[2]) for row in expected], abs=1e-3)
     assert len(counts) == 4
+
+
+def test_compare_shows_what_it_says_but_for_the_figures(readme, log):
+    _, block = readme.blocks("text")
+    assert call("demo", "--engine", "local", "--rows", "20000", "--dir", log / "demo").exit_code == 0
+    compared = call(*shlex.split(block.body.splitlines()[0].removeprefix("$ skyband ")))
+    assert compared.exit_code == 0, compared.stdout
+    said, shown = block.body.splitlines()[1:], compared.stdout.splitlines()
+    assert [re.split(r"  +", line) for line in shown[1:2]] == [re.split(r"  +", line) for line in said[1:2]]
+    assert [line.split()[:2] for line in shown[2:7]] == [line.split()[:2] for line in said[2:7]]
+    assert [*shown[7:], "page: sketches.html"] == said[7:]
+    assert (log / "sketches.html").stat().st_size < 100_000
 
 
 def test_the_job_is_fine_and_runs(readme, log):
