@@ -52,6 +52,15 @@ def test_keeps_exactly_what_fewer_than_k_dominate(k, room, steps):
     assert rows(band.items()) == skyband(added, k, now)
 
 
+@given(st.integers(1, 4), st.integers(1, 5), st.lists(ITEMS, max_size=60))
+@settings(max_examples=100, deadline=None)
+def test_items_added_at_once_are_no_different(k, room, items):
+    band = KSkyband(k, room)
+    columns = zip(*items, strict=True) if items else ([], [], [], [])
+    band.add(*columns)
+    assert rows(band.items()) == skyband(items, k, sweep.FOREVER_AGO)
+
+
 @given(st.integers(1, 4), st.integers(1, 40), st.lists(ITEMS, max_size=80))
 @settings(max_examples=200, deadline=None)
 def test_items_that_come_in_order_of_expiry_are_no_different(k, room, items):

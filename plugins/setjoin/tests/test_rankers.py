@@ -5,7 +5,10 @@ import pytest
 import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import types
 from skyband import SnapshotError
+from skyband_setjoin.sets import normalise
+from skyband_setjoin.swoop_kernels import take
 from skyband_specs.oracles.pair_ranker import minimal_stock, pairs
 from skyband_specs.streams.pair_ranker import PairStream, bursts, zipf
 
@@ -141,3 +144,42 @@ def test_a_damaged_snapshot_is_refused():
     blob[-20] ^= 1
     with pytest.raises(SnapshotError):
         skyband.restore(bytes(blob))
+
+
+def test_numbers_of_sets_may_pass_32_bits():
+    """Lists keep the low half of a number only."""
+    stream, start = zipf(6, 1200, universe=300, back=100), 2**32 - 700
+    plain, late = (skyband.create("pair-ranker", "swoop", k=6, window=250) for _ in range(2))
+    late._sets.marks[:2] = start
+    late._seen = start
+    for row in range(0, 1200, 60):
+        for ranker in (plain, late):
+            feed(ranker, stream, row, row + 60)
+        assert answer(late) == [(left + start, right + start, score) for left, right, score in answer(plain)]
+        late = skyband.restore(late.snapshot()) if row == 600 else late
+
+
+def test_the_kernel_is_compiled_once_whatever_is_given():
+    """Arrays that cannot be written to, as those from Arrow, are another type to numba; a compilation takes seconds."""
+    ranker = skyband.create("pair-ranker", "swoop", k=2, window=100)
+    columns = [np.arange(2), np.array([0, 2, 4]), np.array([1, 2, 2, 3])]
+    ranker.update(*columns)
+    for column in columns:
+        column.flags.writeable = False
+        ranker.update(columns[0] + ranker.now, *columns[1:])
+    ranker.answers([5, 6], [0, 1, 2], [8, 8], [5, 7])
+    ranker.top()
+    skyband.restore(ranker.snapshot()).update([9], [0, 1], [4])
+    own = [signature[6] for signature in take.signatures]
+    assert own.count(types.none) == 1
+    assert all(column.flags.writeable is False for column in columns)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 48, 49, 50, 127, 1000])
+def test_tokens_are_sorted_and_made_distinct(size):
+    rng = np.random.default_rng(size)
+    for low, high in ((0, 5), (-(2**63), 2**63 - 1)):
+        tokens = rng.integers(low, high, size + 6)
+        scratch = np.empty(size, np.int64)
+        distinct, _ = normalise(tokens, 3, 3 + size, scratch)
+        assert scratch[:distinct].tolist() == sorted(set(tokens[3 : 3 + size].tolist()))

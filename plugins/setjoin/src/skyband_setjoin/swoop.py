@@ -98,4 +98,6 @@ class Swoop(StockRanker):
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
         self._sets = window.new(first)
-        self._take(self._rule * [1, 1, 1, 1, 0], times, offsets, tokens, sides, _NONE, _NONE)
+        rule = self._rule.copy()
+        rule[kernels.MEETS] = False
+        self._take(rule, times, offsets, tokens, sides, _NONE, _NONE)

@@ -26,6 +26,7 @@ from skyband_setjoin.similarity import similarity
 from skyband_setjoin.stairs import BASE, SHIFT, at_most, settle
 
 SHORTEST, FIRST_SEEN = range(2)
+KIND, ORDER, SIDES, LENGTH, MEETS = range(5)
 FAR = 16
 """So many pairs of the stock are passed one by one; where there are more, `steps` leads past them."""
 
@@ -38,13 +39,13 @@ def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, side
     """Take in a batch; moments[i], before which come the rows up to stops[i], is answered on the way.
 
     met:   MET[at least as many as sets has records], the sets met by one.
-    rule:  int64[5]: similarity kind, token order, sides, length of the window, and whether new sets meet those in
-           the window (not where a snapshot is loaded). A negative length counts rows.
+    rule:  int64[5], indexed by KIND of similarity, ORDER of tokens, SIDES, LENGTH of the window (negative: in rows)
+           and MEETS: whether new sets meet those in the window, which they do but where a snapshot is loaded.
     Returns (sets, index, band, stairs, met) to go on with, cuts int64[q + 1] and the answers one after the other
     as ITEM[m]. All calls from Python come here and give arrays of the same kinds, so that it is compiled once.
     """
-    kind, order, two = rule[0], rule[1], rule[2] == 2
-    length, rows, meets = abs(rule[3]), rule[3] < 0, rule[4] == 1
+    kind, order, two = rule[KIND], rule[ORDER], rule[SIDES] == 2
+    length, rows, meets = abs(rule[LENGTH]), rule[LENGTH] < 0, rule[MEETS] == 1
     longest = 1
     for row in range(len(times)):
         longest = max(longest, offsets[row + 1] - offsets[row])
