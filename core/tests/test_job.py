@@ -176,6 +176,15 @@ def test_what_the_local_engine_cannot_do(job, change, said):
     assert said in "\n".join(problems(job(), [change], "local"))
 
 
+def test_the_local_engine_does_not_read_text_in_another_zone_than_utc(job):
+    text = ["source.format=csv", "source.schema=ts TIMESTAMP, client STRING", "spark.sql.session.timeZone=Asia/Tokyo"]
+    (said,) = problems(job(), text, "local")
+    assert "spark.sql.session.timeZone: the local engine reads times that are written without a zone as UTC" in said
+    assert read_job(job(), text).spark == {"spark.sql.session.timeZone": "Asia/Tokyo"}
+    assert read_job(job(), text[2:], "local").query.item == "client", "Parquet holds instants"
+    assert read_job(job(), [*text, "spark.sql.session.timeZone=UTC"], "local").query.item == "client"
+
+
 def test_options_the_local_engine_does_not_know_are_not_passed_over(job):
     path = job()
     (path.parent / "log.csv").write_text("ts,client\n2026-01-01,a\n")

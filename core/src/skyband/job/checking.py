@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from skyband.errors import ConfigError, PluginError, Problem, suggest
+from skyband.job.ddl import ZONE_SETTING
 from skyband.job.files import READABLE, open_files
 from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
 from skyband.parameters import build, parameters_of
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 WRITABLE = ("parquet", "csv", "json", "console")
+_UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 _NO_CHECKPOINT = ("console", "memory", "noop")
 
 
@@ -24,12 +26,19 @@ def everything(
     backends: Mapping[str, Any],
     sink: Sink | None,
     engine: str,
+    zone: str | None = None,
 ) -> "tuple[pa.Schema | None, list[Problem]]":
-    """The source's schema where it can be known here, and every problem. What could not be built is None."""
+    """The source's schema where it can be known here, and every problem. What could not be built is None.
+
+    zone: that of the session, in which Spark reads times that are written without one.
+    """
     problems: list[Problem] = []
     schema = None
     if source is not None:
         problems += _source(source, engine)
+        if engine == "local" and source.format in ("csv", "json") and zone not in (None, *_UTC):
+            said = f"the local engine reads times that are written without a zone as UTC (got {zone!r})"
+            problems.append(Problem(ZONE_SETTING, f"{said}: write their zone, or use --engine spark"))
         if not problems:
             try:
                 schema = _schema(source)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 ZONE = "UTC"
 """The zone of TIMESTAMP: that of the session, which `skyband.spark.session` sets."""
 
+ZONE_SETTING = "spark.sql.session.timeZone"
+
 _PLAIN: dict[str, Callable[[Any], Any]] = {
     "boolean": lambda pa: pa.bool_(),
     "byte": lambda pa: pa.int8(),

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.job import checking
+from skyband.job.ddl import ZONE_SETTING
 from skyband.job.model import ENGINES, Job, Sink, Source, placed
 from skyband.parameters import build, parameters_of
 
@@ -117,7 +118,7 @@ def _job(tables: Mapping[str, Any], path: Path, engine: str) -> Job:
     folder = path.parent
     source = placed(source, folder) if source else None
     sink = placed(sink, folder) if sink else None
-    schema, found = checking.everything(tables, source, query, backends, sink, engine)
+    schema, found = checking.everything(tables, source, query, backends, sink, engine, spark.get(ZONE_SETTING))
     problems += found
     if problems or source is None or query is None or sink is None:
         raise ConfigError(*problems)
