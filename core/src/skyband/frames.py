@@ -1,12 +1,11 @@
 """Frames: record batches with a time and a group for each row, in the form operators take and engines ship."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array, Int64, UInt64
 
 TIME = "time"
 GROUP = "group"
@@ -36,6 +35,16 @@ def decoded(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
+def typed(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A plain column as this type, which may be a dictionary of its values."""
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    found = column.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(
+        found.indices.cast(kind.index_type), found.dictionary.cast(kind.value_type), ordered=kind.ordered
+    )
+
+
 def ordered(frame: pa.RecordBatch, ties: tuple[str, ...]) -> pa.RecordBatch:
     """The frame by group, then time, then the columns `ties`: one order, however its rows arrived. O(n log n)."""
     keys = [frame.column(name).to_numpy() for name in (GROUP, TIME, *ties)]
@@ -46,11 +55,11 @@ def ordered(frame: pa.RecordBatch, ties: tuple[str, ...]) -> pa.RecordBatch:
     return frame.take(pa.array(np.lexsort(keys[::-1])))
 
 
-def group_ranges(frame: pa.RecordBatch) -> dict[int, tuple[int, int]]:
-    """For each group of an ordered frame, the rows [start, stop) it has."""
+def group_spans(frame: pa.RecordBatch) -> tuple[UInt64, Int64]:
+    """The groups of an ordered frame, uint64[g], and the rows [start, stop) of each, int64[g, 2]."""
     groups = frame.column(GROUP).to_numpy()
-    cuts = [0, *(np.flatnonzero(groups[1:] != groups[:-1]) + 1).tolist(), len(groups)]
-    return {int(groups[start]): (start, stop) for start, stop in pairwise(cuts) if stop > start}
+    starts = np.append(0, np.flatnonzero(groups[1:] != groups[:-1]) + 1)[: len(groups)]
+    return groups[starts], np.stack([starts, np.append(starts[1:], len(groups))[: len(starts)]], axis=1)
 
 
 def payload(frame: pa.RecordBatch) -> tuple[Int64, dict[str, Any]]:

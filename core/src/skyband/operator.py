@@ -8,7 +8,7 @@ go to their group's lane in one canonical order, so neither batches nor partitio
 import json
 import time as clock
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -19,11 +19,17 @@ from attrs import define, field, frozen
 import skyband
 from skyband import frames, snapshot
 from skyband.errors import ConfigError, PluginError, Problem, SnapshotError
-from skyband.queries.lane import NEVER, Lane, Rows
+from skyband.groups import Goal, Groups
+from skyband.parameters import build
+from skyband.queries import states
+from skyband.queries.lane import Lane
 from skyband.queries.query import Query
-from skyband.registry import Binding, choose
+from skyband.registry import Binding, choose, load_class
 from skyband.snapshot import Snapshot
 from skyband.watermark import FIRST, Clock, Reach, Ticking
+
+LAYOUT = 2
+"""Of an operator's snapshot."""
 
 
 @frozen
@@ -40,11 +46,25 @@ class Metrics:
     seconds: float
 
 
-@define
-class _Group:
-    lane: Lane
-    values: pa.RecordBatch
-    """One row: the values of the grouping columns."""
+@frozen
+class Turned:
+    """One turn of an operator: the frames it was given, and where time stood after it."""
+
+    frames: Sequence[pa.RecordBatch]
+    watermark: int | None
+    clock: Sequence[int]
+
+    def encode(self, frames: Sequence[bytes]) -> bytes:
+        """As bytes, for `decode`; the frames as they came."""
+        arrays = {f"{number:06}": np.frombuffer(frame, np.uint8) for number, frame in enumerate(frames)}
+        return snapshot.encode({"watermark": self.watermark, "clock": list(self.clock)}, arrays)
+
+    @classmethod
+    def decode(cls, blob: bytes) -> "Turned":
+        """Raises SnapshotError where the bytes are damaged."""
+        held = snapshot.decode(blob)
+        given = [frames.from_bytes(held.arrays[name]) for name in sorted(held.arrays)]
+        return cls(given, held.header["watermark"], held.header["clock"])
 
 
 @define(eq=False)
@@ -61,7 +81,7 @@ class Operator:
     _clock: Clock = field(init=False)
     _since: dict[str, int | None] = field(init=False)
     """The query's parts, each with the watermark at which it joined the checkpoint; None where it began with it."""
-    _groups: dict[int, _Group] = field(factory=dict, init=False)
+    _groups: Groups = field(init=False)
     _waiting: list[pa.RecordBatch] = field(factory=list, init=False)
     _rows_in: int = field(default=0, init=False)
     _rows_late: int = field(default=0, init=False)
@@ -76,6 +96,12 @@ class Operator:
     @_since.default
     def _from_the_start(self) -> dict[str, int | None]:
         return dict.fromkeys(self.query.parts)
+
+    @_groups.default
+    def _no_groups(self) -> Groups:
+        by = pa.schema([self.schema.field(name) for name in self.query.by])
+        answers = pa.schema(self.query.answer_fields(self.schema))
+        return Groups(by, self._lane, self.query.crowd(self.bindings, answers) if self.query.by else None)
 
     @property
     def result_schema(self) -> pa.Schema:
@@ -127,40 +153,28 @@ class Operator:
         """No row before `watermark` will come any more: answer every moment up to it. It never goes back."""
         if self.watermark is None or watermark > self.watermark:
             self.watermark = watermark
-        return self._run(self.watermark, lambda lane, rows: lane.advance(rows, self.watermark or 0))
+        return self._run(Goal(self.watermark))
 
     def finish(self, latest: int) -> pa.RecordBatch:
         """The input has ended, `latest` its last time in any group or shard: answer up to the moment after that."""
-        return self._run(None, lambda lane, rows: lane.finish(rows, latest))
+        return self._run(Goal(None, latest))
 
     def take_metrics(self) -> Metrics:
         """What was done since this was last called."""
-        retained = sum(group.lane.retained for group in self._groups.values())
+        self._left_out.update(self._groups.take_left_out())
         left_out = {reason: count for reason, count in self._left_out.items() if count}
-        taken = Metrics(self._rows_in, self._rows_late, left_out, retained, len(self._groups), self._seconds)
+        taken = Metrics(
+            self._rows_in, self._rows_late, left_out, self._groups.retained, len(self._groups), self._seconds
+        )
         self._rows_in, self._rows_late, self._left_out, self._seconds = 0, 0, Counter(), 0.0
         return taken
 
-    def _run(self, until: int | None, turn: Any) -> pa.RecordBatch:
-        """Give each group that has rows before `until` (None: all rows), or a moment to answer, its turn."""
+    def _run(self, goal: Goal) -> pa.RecordBatch:
+        """Give each group that has rows before the goal, or a moment to answer, its turn."""
         started = clock.perf_counter()
-        ready = self._release(until)
-        ranges = frames.group_ranges(ready) if ready is not None else {}
-        rows = Rows(*frames.payload(ready)) if ready is not None else Rows(np.empty(0, np.int64), {})
-        for key, (start, _) in ranges.items():
-            if key not in self._groups and ready is not None:
-                self._groups[key] = self._begin(ready.slice(start, 1))
-        answers = []
-        for key in self._due(ranges, NEVER if until is None else until):
-            group = self._groups[key]
-            given = turn(group.lane, rows.slice(*ranges.get(key, (0, 0))))
-            self._left_out.update(group.lane.take_left_out())
-            if given is not None and len(given):
-                answers.append(self._with_group(group, given))
-            if group.lane.empty:
-                del self._groups[key]
+        answers = self._groups.run(self._release(goal.watermark), goal)
         self._seconds += clock.perf_counter() - started
-        return pa.concat_batches(answers) if answers else _no_rows(self.result_schema)
+        return _no_rows(self.result_schema) if answers is None else answers
 
     def _release(self, until: int | None) -> pa.RecordBatch | None:
         """The waiting rows before `until`, in canonical order."""
@@ -175,17 +189,6 @@ class Operator:
                 waiting = waiting.filter(pa.array(ready))
         return frames.ordered(waiting, self.query.order) if len(waiting) else None
 
-    def _due(self, fed: Mapping[int, Any], until: int) -> Iterable[int]:
-        """The groups with rows or with a moment to answer, in a fixed order."""
-        return sorted(key for key, group in self._groups.items() if key in fed or group.lane.next_at <= until)
-
-    def _begin(self, row: pa.RecordBatch) -> _Group:
-        fields = [self.schema.field(name) for name in self.query.by]
-        values = [frames.decoded(row.column(frames.by_column(number))) for number in range(len(fields))]
-        # arrays of their own, not views of the batch, so that their bytes do not tell how the input was cut
-        values = [pa.array([value[0]], wanted.type) for value, wanted in zip(values, fields, strict=True)]
-        return _Group(self._lane(), pa.RecordBatch.from_arrays(values, schema=pa.schema(fields)))
-
     def _lane(self) -> Lane:
         lane = self.query.lane(self.bindings, pa.schema(self.query.answer_fields(self.schema)))
         joined = {part: watermark for part, watermark in self._since.items() if watermark is not None}
@@ -193,56 +196,75 @@ class Operator:
             lane.limit(joined)
         return lane
 
-    def _with_group(self, group: _Group, answers: pa.RecordBatch) -> pa.RecordBatch:
-        repeat = pa.array(np.zeros(len(answers), np.int64))
-        columns = [column.take(repeat) for column in group.values.columns]
-        return pa.RecordBatch.from_arrays([*columns, *answers.columns], schema=self.result_schema)
+    def turned(self, given: Sequence[bytes]) -> bytes:
+        """The turn just done, in which it was given these frames, for another to `catch_up` with."""
+        return Turned((), self.watermark, self._clock.packed()).encode(given)
+
+    def catch_up(self, turns: Sequence[Turned]) -> None:
+        """Become what one that took these turns after this one's last became. Their answers were given by that one."""
+        for turn in turns:
+            for frame in turn.frames:
+                self.add(frame)  # drops what was late then
+            self.watermark = turn.watermark
+            self._clock.load(turn.clock)
+        if self.watermark is not None:
+            self.advance(self.watermark)
+        self.take_metrics()
 
     def snapshot(self) -> bytes:
         """The operator as bytes, for `load`: a versioned header plus plain arrays."""
-        arrays: dict[str, Any] = {}
+        arrays = states.under("groups", self._groups.state())
         if self._waiting:
-            arrays["waiting"] = _bytes(frames.concatenated(self._waiting))
-        lanes = []
-        for number, key in enumerate(sorted(self._groups)):
-            header, state = self._groups[key].lane.state()
-            lanes.append([key, header])
-            arrays[f"{number}.by"] = _bytes(self._groups[key].values) if self.query.by else np.empty(0, np.uint8)
-            arrays.update({f"{number}.{name}": array for name, array in state.items()})
-        made_by = fingerprint(self.query, self.bindings, self.schema)
-        header = {"operator": made_by, "watermark": self.watermark, "since": self._since, "lanes": lanes}
+            arrays |= states.framed("waiting", frames.concatenated(self._waiting))
         arrays["clock"] = np.array(self._clock.packed(), np.int64)
-        return snapshot.encode({**header, "skyband": skyband.__version__}, arrays)
+        header = {
+            "layout": LAYOUT,
+            "operator": fingerprint(self.query, self.bindings, self.schema),
+            "backends": self._parameters(),
+            "watermark": self.watermark,
+            "since": self._since,
+            "skyband": skyband.__version__,
+        }
+        return snapshot.encode(header, arrays)
 
-    def load(self, blob: bytes) -> None:
+    def load(self, blob: bytes, joined: int | None = None) -> bool:
         """Become the operator a snapshot was taken of. Raises SnapshotError where it is of another query or backend.
 
-        Parts of the query that the snapshot's did not have join at its watermark.
+        Parts of the query that the snapshot's did not have join at the watermark `joined`, or the snapshot's; returns
+        whether it has other parts.
         """
         held = snapshot.decode(blob)
+        if "operator" in held.header and held.header.get("layout") != LAYOUT:
+            by, here = held.header.get("skyband"), skyband.__version__
+            raise SnapshotError(f"the checkpoint was made by skyband {by}, this is {here}: give this job a new one")
         same_operator(held.header.get("operator"), fingerprint(self.query, self.bindings, self.schema))
+        for role, parameters in held.header["backends"].items():
+            _same_parameters(self.bindings[role], parameters, self.query.given(role))
         fresh = Operator(self.query, self.bindings, self.schema)  # nothing is taken over before all of it fits
-        fresh._take_over(held)
+        changed = fresh._take_over(held, joined)
         for name in ("watermark", "_clock", "_since", "_waiting", "_groups"):
             setattr(self, name, getattr(fresh, name))
+        return changed
 
-    def _take_over(self, held: Snapshot) -> None:
+    def _take_over(self, held: Snapshot, joined: int | None) -> bool:
         self.watermark = held.header["watermark"]
         if "clock" in held.arrays:  # checkpoints of before there was one go on from their watermark
             self._clock.load(held.arrays["clock"].tolist())
-        self._since = {part: held.header["since"].get(part, self.watermark) for part in self.query.parts}
+        since, joined = held.header["since"], self.watermark if joined is None else joined
+        self._since = {part: since.get(part, joined) for part in self.query.parts}
         self._waiting = [frames.from_bytes(held.arrays["waiting"])] if "waiting" in held.arrays else []
-        states: dict[str, dict[str, Any]] = {}
-        for name, array in held.arrays.items():
-            number, _, rest = name.partition(".")
-            states.setdefault(number, {})[rest] = array
-        self._groups = {}
-        for position, (key, header) in enumerate(held.header["lanes"]):
-            state = states[str(position)]
-            values = state.pop("by")
-            lane = self._lane()
-            lane.load(header, state)
-            self._groups[key] = _Group(lane, frames.from_bytes(values) if self.query.by else _no_rows(pa.schema([])))
+        changed = {*since} != {*self.query.parts}
+        self._groups.load(states.of("groups", held.arrays), changed)
+        return changed
+
+    def _parameters(self) -> dict[str, dict[str, str]]:
+        """By role, the backend's own parameters as text, defaults and all: another version's may be others."""
+        found: dict[str, dict[str, str]] = {}
+        for role, binding in self.bindings.items():
+            given = self.query.given(role)
+            every = {name: snapshot.text(value) for name, value in binding.create(**given).parameters().items()}
+            found[role] = {name: value for name, value in every.items() if name not in given}
+        return found
 
 
 def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | None = None) -> dict[str, Binding]:
@@ -304,9 +326,19 @@ def same_operator(held: Any, wanted: Mapping[str, str]) -> None:
         raise SnapshotError(f"the checkpoint was made by another job ({'; '.join(changed)}): {remedy}")
 
 
+def _same_parameters(binding: Binding, held: Mapping[str, str], given: Mapping[str, Any]) -> None:
+    """Raise SnapshotError unless a backend has the parameters its state was made with, or takes more than those."""
+    key = binding.info.key
+    try:
+        build(load_class(binding.info), {**{name: json.loads(value) for name, value in held.items()}, **given})
+    except ConfigError as error:
+        raise SnapshotError(f"of {key} does not fit the installed version: {error}") from error
+    here = binding.create(**given).parameters()
+    for name, value in held.items():
+        if snapshot.text(here[name]) != value:
+            said = f"{name} was {value} by default, is {snapshot.text(here[name])}: set it to what it was"
+            raise SnapshotError(f"of {key} does not fit the installed version: {said}")
+
+
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
-
-
-def _bytes(frame: pa.RecordBatch) -> Any:
-    return np.frombuffer(frames.to_bytes(frame), np.uint8)

@@ -104,6 +104,14 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
 
 def build(cls: type[T], values: Mapping[str, Any]) -> T:
     """`cls(**values)`, or one ConfigError with every problem at once."""
+    try:
+        return cls(**values)
+    except (ConfigError, TypeError, ValueError):
+        return _build(cls, values)
+
+
+def _build(cls: type[T], values: Mapping[str, Any]) -> T:
+    """As `build`, with a look at each value first: `cls` itself tells only the first problem."""
     fields = {field.name: field for field in attrs.fields(cls) if field.init}  # type: ignore[arg-type]
     problems = [Problem(name, f"unknown; {suggest(name, fields)}") for name in values if name not in fields]
     for name, field in fields.items():

@@ -23,6 +23,8 @@ FORMAT = 1
 _MAGIC = b"SKYB"
 _ENVELOPE = struct.Struct("<4sHI")
 _HEADER = b"skyband"
+_LENGTH = struct.Struct("<I")
+_ALIGNED = 8
 
 
 @frozen
@@ -38,13 +40,45 @@ def encode(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     import pyarrow as pa
 
     columns = {name: _one_row(pa, name, array) for name, array in sorted(arrays.items())}
-    text = json.dumps(dict(header), sort_keys=True, allow_nan=False, default=_plain).encode()
-    schema = pa.schema([(name, column.type) for name, column in columns.items()], metadata={_HEADER: text})
+    schema = pa.schema(
+        [(name, column.type) for name, column in columns.items()], metadata={_HEADER: text(dict(header)).encode()}
+    )
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.RecordBatch.from_arrays(list(columns.values()), schema=schema))
     body = sink.getvalue()
     return b"".join((_ENVELOPE.pack(_MAGIC, FORMAT, zlib.crc32(body)), body))
+
+
+def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    """A small part of a state, in memory or inside a snapshot: no envelope, a tenth of the size of `encode`'s bytes.
+
+    A length, JSON, then the arrays, all padded to 8 bytes. Equal headers and arrays give equal bytes.
+    """
+    named = sorted(arrays.items())
+    layout = [[name, array.dtype.str, len(array)] for name, array in named]
+    found = json.dumps([dict(header), layout], sort_keys=True, separators=(",", ":")).encode()
+    parts = [_LENGTH.pack(len(found)), found, bytes(-(len(found) + _LENGTH.size) % _ALIGNED)]
+    for _, array in named:
+        parts += (array.tobytes(), bytes(-array.nbytes % _ALIGNED))
+    return b"".join(parts)
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
+    """What `pack` was given; the arrays are read-only views of `data`."""
+    (length,) = _LENGTH.unpack_from(data)
+    header, layout = json.loads(data[_LENGTH.size : _LENGTH.size + length])
+    at = _padded(_LENGTH.size + length)
+    arrays = {}
+    for name, kind, count in layout:
+        arrays[name] = np.frombuffer(data, kind, count, at)
+        at += _padded(arrays[name].nbytes)
+    return header, arrays
+
+
+def text(value: Any) -> str:
+    """What a header holds, as JSON in one form. Raises SnapshotError where it is code."""
+    return json.dumps(value, sort_keys=True, allow_nan=False, default=_plain)
 
 
 def decode(blob: bytes) -> Snapshot:
@@ -63,6 +97,10 @@ def decode(blob: bytes) -> Snapshot:
         batch = reader.read_next_batch()
         header = json.loads(reader.schema.metadata[_HEADER])
     return Snapshot(header, {name: batch.column(name)[0].values.to_numpy() for name in batch.schema.names})
+
+
+def _padded(length: int) -> int:
+    return -(-length // _ALIGNED) * _ALIGNED
 
 
 def _plain(value: Any) -> Any:

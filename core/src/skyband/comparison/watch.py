@@ -14,7 +14,7 @@ from skyband.parameters import build
 from skyband.registry import Binding, load_class
 from skyband.roles import ROLES, Backend
 
-_NOT_TIMED = ("parameters", "snapshot")
+_NOT_TIMED = ("parameters", "snapshot", "frozen", "thaw")
 
 
 @define(eq=False)
@@ -85,6 +85,8 @@ def watched(cls: type[Backend]) -> type[Backend]:
     names = [name for name, value in inspect.getmembers(interface, inspect.isfunction) if not name.startswith("_")]
     methods = {name: _timed(getattr(cls, name)) for name in names if name not in _NOT_TIMED}
     own: dict[str, Any] = {"_watch": None, "__doc__": cls.__doc__, "__module__": cls.__module__}
+    if hasattr(cls, "exact_up_to"):
+        own["exact_up_to"] = 0  # no crowd stands in for the sketches that are compared
     made: type[Backend] = type(cls)(cls.__name__, (cls,), {**own, **methods})  # type: ignore[misc]
     return made
 

@@ -1,79 +1,151 @@
-"""Where an operator rests between micro-batches: in Spark's state store, written chunk by chunk, and in this worker.
+"""Where an operator rests between micro-batches: in Spark's state store, as a snapshot and a log, and in this worker.
 
-State: a head (the token, length and shard count of the last snapshot) and its bytes in chunks. An operator left in
-this worker by the micro-batch before is used again only where its random token is the one in the state, so a task
-that failed after its operator moved on leaves nothing behind that could be trusted; and only where it runs the same
-query: a job that was changed and started again loads the state, which says what may change.
+A micro-batch writes what it was given, not what it made of it: its frames go to a log, from which an operator that is
+behind catches up. When the log is as large as the last snapshot, or long, the whole state is written anew and the log
+begins afresh. So a micro-batch costs its own bytes, and a whole state once in as many bytes of rows; a state smaller
+than its rows is written whole every time. (Writing only the changed pieces of a snapshot would not do: a backend whose
+state is compact changes most of it with every batch.)
+
+Each turn has a random token, written with it. An operator left in this worker is used again where its token is that of
+the state's last turn, or of one in its log or its snapshot: then it catches up. A task that failed after its operator
+moved on leaves a token that the state does not hold. It is used for the same query only: a job that was changed and
+started again loads the state, which says what may change.
 """
 
 import os
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skyband.errors import SnapshotError
 
 if TYPE_CHECKING:  # imported by the processor, which must stay light
     from skyband.engines.shipment import Shipment
-    from skyband.operator import Operator
+    from skyband.operator import Operator, Turned
 
-CHUNK = 64 * 1024
-"""Bytes of state written at a time; a chunk that did not change is not written again."""
+FORMAT = 2
+CHUNK = 256 * 1024
+"""Bytes of a snapshot in one entry of the state."""
 
-NAME = 8
-"""Bytes of a token that name the shard for all its life; the others are random."""
+MOST_LOGGED = 1000
+"""Turns in a log: what an operator that begins from the snapshot has to catch up with, at most."""
 
 MOST_CACHED = 256
 """Shards remembered in a worker, each with its newest operator only: others would be copies of the whole state."""
+
+
+class Head(NamedTuple):
+    """What the state holds. Turns are numbered from 1; the snapshot is of turn `base`, the log of those after it."""
+
+    format: int
+    line: bytes
+    """Random, for good: which shard of which stream this is."""
+    token: bytes
+    base_token: bytes
+    turn: int
+    base: int
+    base_size: int
+    logged: int
+    """Bytes in the log."""
+    shards: int
+
+
+_HEAD = (
+    "format int, line binary, token binary, base_token binary, turn bigint, base bigint, base_size bigint, "
+    "logged bigint, shards int"
+)
 
 
 class Keeping:
     """Takes the operator of one shard out of its state, and keeps it there again."""
 
     def __init__(self, handle: Any) -> None:
-        self._head = handle.getValueState("head", "token binary, length bigint, shards int")
+        self._state = handle.getValueState("head", _HEAD)
         self._chunks = handle.getMapState("chunks", "number int", "data binary")
-        self._name = b""
-        self._written: list[bytes] = []
+        self._log = handle.getMapState("log", "turn bigint", "token binary, data binary")
 
     def take(self, shipment: "Shipment") -> "Operator":
         """The operator as the last committed micro-batch left it."""
-        self._shipment = shipment
-        self._written = []
-        if not self._head.exists():
-            self._name = os.urandom(NAME)
+        self._head = self._read_head(shipment.shards)
+        self._anew = self._head.turn == 0
+        if self._anew:
             return shipment.operator()
-        token, length, shards = self._head.get()
-        if shards != shipment.shards:
-            raise SnapshotError(
-                f"the checkpoint was made with shards = {shards}, this job has {shipment.shards}: "
-                "change it back, or give the changed job a new checkpoint"
-            )
-        self._name = bytes(token[:NAME])
-        left_by, operator, chunks = _CACHE.pop(self._name, (b"", None, []))
-        if operator is not None and left_by == bytes(token) and shipment.made(operator):
-            self._written = chunks
-            return operator
-        count = -(-length // CHUNK)
-        self._written = [bytes(self._chunks.getValue((number,))[0]) for number in range(count)]
-        operator = shipment.operator()
-        operator.load(b"".join(self._written))
+        held = _CACHE.pop(self._head.line, None)
+        if held is not None and shipment.made(held.operator) and self._follows(held):
+            operator, turn = held.operator, held.turn
+            turns = [*self._turns(turn + 1)]
+        else:
+            operator, turns = shipment.operator(), [*self._turns(self._head.base + 1)]
+            count = -(-self._head.base_size // CHUNK)
+            snapshot = b"".join(bytes(self._chunks.getValue((number,))[0]) for number in range(count))
+            self._anew = operator.load(snapshot, joined=turns[-1].watermark if turns else None)
+        if turns:
+            operator.catch_up(turns)
         return operator
 
-    def keep(self, operator: "Operator") -> int:
-        """Write what changed of its state since `take`, remember it in this worker; returns the state's bytes."""
-        written, blob = self._written, operator.snapshot()
-        chunks = [blob[start : start + CHUNK] for start in range(0, len(blob), CHUNK)]
-        for number, chunk in enumerate(chunks):
-            if number >= len(written) or written[number] != chunk:
-                self._chunks.updateValue((number,), (chunk,))
-        for number in range(len(chunks), len(written)):
-            self._chunks.removeKey((number,))
-        token = self._name + os.urandom(NAME)
-        self._head.update((token, len(blob), self._shipment.shards))
-        _CACHE[self._name] = token, operator, chunks
+    def keep(self, operator: "Operator", frames: Sequence[bytes]) -> int:
+        """Write the turn that was given these frames, remember the operator here; returns the bytes of state kept."""
+        head, token = self._head, os.urandom(16)
+        head = head._replace(turn=head.turn + 1, token=token)
+        given = sum(map(len, frames))
+        if self._anew or head.logged + given > head.base_size or head.turn - head.base > MOST_LOGGED:
+            head = self._write_whole(head, operator.snapshot())
+        else:
+            entry = operator.turned(frames)
+            self._log.updateValue((head.turn,), (token, entry))
+            head = head._replace(logged=head.logged + len(entry))
+        self._state.update(tuple(head))
+        _CACHE[head.line] = _Held(operator, head.turn, token)
         while len(_CACHE) > MOST_CACHED:
             _CACHE.popitem(last=False)
-        return len(blob)
+        return head.base_size + head.logged
+
+    def _read_head(self, shards: int) -> Head:
+        if not self._state.exists():
+            return Head(FORMAT, os.urandom(16), b"", b"", 0, 0, 0, 0, shards)
+        found: Iterable[Any] = self._state.get()
+        head = Head._make(bytes(value) if isinstance(value, bytearray) else value for value in found)
+        if head.format != FORMAT:
+            said = f"the checkpoint has format {head.format}, this Skyband reads {FORMAT}"
+            raise SnapshotError(f"{said}: run the Skyband that made it, or give the job a new checkpoint")
+        if head.shards != shards:
+            raise SnapshotError(
+                f"the checkpoint was made with shards = {head.shards}, this job has {shards}: "
+                "change it back, or give the changed job a new checkpoint"
+            )
+        return head
+
+    def _follows(self, held: "_Held") -> bool:
+        """Whether the state's last turn follows from one that the operator held here has come to."""
+        if held.turn == self._head.turn:
+            return held.token == self._head.token
+        if held.turn == self._head.base:
+            return held.token == self._head.base_token
+        return self._head.base < held.turn < self._head.turn and held.token == bytes(
+            self._log.getValue((held.turn,))[0]
+        )
+
+    def _turns(self, first: int) -> Iterator["Turned"]:
+        from skyband.operator import Turned
+
+        for turn in range(first, self._head.turn + 1):
+            yield Turned.decode(bytes(self._log.getValue((turn,))[1]))
+
+    def _write_whole(self, head: Head, snapshot: bytes) -> Head:
+        for number, start in enumerate(range(0, len(snapshot), CHUNK)):
+            self._chunks.updateValue((number,), (snapshot[start : start + CHUNK],))
+        for number in range(-(-len(snapshot) // CHUNK), -(-head.base_size // CHUNK)):
+            self._chunks.removeKey((number,))
+        for turn in range(head.base + 1, head.turn):
+            self._log.removeKey((turn,))
+        return head._replace(base=head.turn, base_token=head.token, base_size=len(snapshot), logged=0)
 
 
-_CACHE: OrderedDict[bytes, "tuple[bytes, Operator, list[bytes]]"] = OrderedDict()
+class _Held(NamedTuple):
+    operator: "Operator"
+    turn: int
+    token: bytes
+
+
+_CACHE: OrderedDict[bytes, _Held] = OrderedDict()
+"""The operators left in this worker, by line: at most one of each shard."""

@@ -17,14 +17,15 @@ TURN = pa.schema([pa.field("shard", pa.int32()), pa.field("answers", pa.binary()
 def turn(shipment: Shipment, keeping: Keeping, shard: int, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Add the packed rows of a shard to its operator, answer the moments they passed, and keep its state."""
     operator = keeping.take(shipment)
-    end = Ends(shipment.query)
+    end, given = Ends(shipment.query), []
     for packed in rows:
         for row in packed.itertuples(index=False):
             if row.frame is not None:
+                given.append(row.frame)
                 operator.add(frames.from_bytes(row.frame))
             end.add(row.reach, row.dropped)
     answers = operator.turn(end.reach, shipment.ticking)
-    size = keeping.keep(operator)
+    size = keeping.keep(operator, given)
     operator.leave_out(end.left_out)
     metrics = results.with_metrics(shipment, operator.take_metrics(), size, operator.watermark)
     done = {

@@ -7,15 +7,20 @@ import numpy as np
 import pyarrow as pa
 from attrs import define
 
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array, Int64, UInt64
 from skyband.durations import Duration, duration, durations
 from skyband.errors import ConfigError, Problem
 from skyband.hashing import hash_column
+from skyband.queries import states
+from skyband.queries.crowd import Crowd
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.lane import Lane, MomentLane, Rows
 from skyband.queries.query import Input, Query, column_name
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
+
+_FEWEST_IN_CROWD, _MOST_IN_CROWD = 16, 512
+"""Keys of a group in a crowd: fewer would not be worth it, and more make a walk through them slow."""
 
 
 def _countable(kind: pa.DataType) -> bool:
@@ -76,6 +81,20 @@ class DistinctCount(Query):
     def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
         return _CountingLane(self, bindings["sketch"], answers)
 
+    def crowd(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Crowd | None:
+        """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
+        most = min(cast(Sketch, bindings["sketch"].create()).exact_up_to, _MOST_IN_CROWD)
+        if self.rows or most < _FEWEST_IN_CROWD:
+            return None
+
+        def lane(at: int, last: int, times: Int64, keys: UInt64) -> Lane:
+            return _CountingLane(self, bindings["sketch"], answers).begin(at, last, times, keys)
+
+        from skyband.queries.counting_crowd import CountingCrowd  # on use, because it loads numba
+
+        windows = [(window.length, str(window)) for window in self.windows]
+        return CountingCrowd(self.every.length, windows, most, answers, lane)
+
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no item, so their counts add, and so do the ends of their bounds."""
         sums = answers.group_by([*self.by, "at", "window"]).aggregate(
@@ -94,6 +113,12 @@ class _CountingLane(MomentLane):
         self._schema = answers
         self._sketch = cast(Sketch, sketch.create())
         self._answers: list[tuple[int, str, float, float, float]] = []
+
+    def begin(self, at: int, last: int, times: Int64, keys: UInt64) -> "_CountingLane":
+        """Go on from a crowd: the next moment, the last time, and each key with its last time, ascending by time."""
+        self.set_clock({"next": at, "last": last, "count": 0})
+        self._sketch.update(times, keys)
+        return self
 
     def update(self, times: Int64, rows: Rows) -> None:
         self._sketch.update(times, rows["key"])
@@ -120,11 +145,11 @@ class _CountingLane(MomentLane):
         return len(self._sketch)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        return {"clock": self.clock()}, {"sketch": np.frombuffer(self._sketch.snapshot(), np.uint8)}
+        return {"clock": self.clock()}, states.under("sketch", self._sketch.frozen())
 
     def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
-        self._sketch = cast(Sketch, self._binding.restore(arrays["sketch"].tobytes()))
+        self._sketch.thaw(states.of("sketch", arrays))
 
 
 def _unit(rows: bool) -> str:

@@ -34,6 +34,17 @@ class Rows:
         columns = {name: _concatenated([piece[name] for piece in pieces]) for name in pieces[0]._columns}
         return cls(np.concatenate([piece.times for piece in pieces]), columns)
 
+    def pick(self, mask: Array) -> "Rows":
+        """The rows where `mask`, bool[n], is true."""
+        if mask.all():
+            return self
+        arrow = pa.array(mask)
+        columns = {
+            name: column[mask] if isinstance(column, np.ndarray) else column.filter(arrow)
+            for name, column in self._columns.items()
+        }
+        return Rows(self.times[mask], columns)
+
     def slice(self, start: int, stop: int) -> "Rows":
         """Rows start..stop."""
         if start == 0 and stop == len(self.times):
@@ -174,6 +185,14 @@ class MomentLane(Lane):
             self.update(times[start:stop], rows.slice(start, stop))
             self._last = int(times[stop - 1])
         return stop
+
+    def empty_before(self, times: Int64) -> int:
+        """The first of these rows, in time order, that finds the longest window empty since a moment before it."""
+        if self._last is None or self._rows or not len(times):
+            return len(times)
+        empty_at = self._every + (np.append(self._last, times[:-1]) + self._horizon) // self._every * self._every
+        found = np.flatnonzero(empty_at <= times)
+        return int(found[0]) if len(found) else len(times)
 
     def clock(self) -> dict[str, Any]:
         """Where the lane stands, for its `state`."""

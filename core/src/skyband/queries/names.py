@@ -1,5 +1,7 @@
 """Objects and ids of any type: the int64 a backend knows each by, and back."""
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 
@@ -49,14 +51,14 @@ class Names:
         self._kind = kind
         self._needed = not counted(kind)
         self._before: int | None = None
-        self._known = self._table(np.empty(0, np.int64), np.empty(0, np.int64), pa.array([], kind))
+        self._known = _no_names(kind)
         self._new: list[pa.RecordBatch] = []
         self._rows = 0
 
     def update(self, times: Int64, rows: Rows) -> None:
         """Learn the names of rows at these times: columns `object` and, where needed, `name`."""
         if self._needed:
-            self._new.append(self._table(times, rows["object"], spelled(rows, self._kind)))
+            self._new.append(_names(times, rows["object"], spelled(rows, self._kind)))
             self._rows += len(times)
             if self._rows > 2 * len(self._known) + _LEAST:
                 self._settle()
@@ -75,7 +77,8 @@ class Names:
 
     def frame(self) -> pa.RecordBatch:
         """All that is known, in one form however it came."""
-        self._settle()
+        if self._needed:
+            self._settle()
         return self._known
 
     def load(self, frame: pa.RecordBatch) -> None:
@@ -93,8 +96,14 @@ class Names:
             last = last[times[last] >= self._before]
         self._known = together.take(pa.array(last))
 
-    def _table(self, times: Int64, ids: Int64, names: pa.Array) -> pa.RecordBatch:
-        return pa.RecordBatch.from_pydict({"last": pa.array(times), "id": pa.array(ids), "name": names})
+
+def _names(times: Int64, ids: Int64, names: pa.Array) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"last": pa.array(times), "id": pa.array(ids), "name": names})
+
+
+@cache
+def _no_names(kind: pa.DataType) -> pa.RecordBatch:
+    return _names(np.empty(0, np.int64), np.empty(0, np.int64), pa.array([], kind))
 
 
 class Arrivals:

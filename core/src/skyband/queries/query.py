@@ -12,6 +12,7 @@ from skyband.durations import Duration, duration, parsed
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.frames import plain
 from skyband.parameters import checked
+from skyband.queries.crowd import Crowd
 from skyband.queries.lane import Lane
 from skyband.registry import Binding
 from skyband.roles import Backend
@@ -163,6 +164,10 @@ class Query(ABC):
     @abstractmethod
     def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
         """A fresh stream of one group, whose answers have the schema `answers`."""
+
+    def crowd(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Crowd | None:  # noqa: ARG002
+        """Where small groups may be held together and answered by one call, instead of a lane each."""
+        return None
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """One answer from those of the shards at the same moments. Only where `shard_by` is set."""

@@ -14,6 +14,7 @@ from skyband.durations import Duration, duration
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.hashing import hash_column
 from skyband.parameters import checked, integer, number
+from skyband.queries import states
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.fed_lane import FedLane
 from skyband.queries.lane import Lane, Rows
@@ -232,11 +233,11 @@ class _RankingLane(FedLane):
         return len(self._ranker)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        held = {"ranker": self._ranker.snapshot(), "names": frames.to_bytes(self._names.frame())}
-        return {"clock": self.clock()}, {name: np.frombuffer(blob, np.uint8) for name, blob in held.items()}
+        names = states.framed("names", self._names.frame())
+        return {"clock": self.clock()}, states.under("ranker", self._ranker.frozen()) | names
 
     def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
-        self._ranker = cast(ObjectRanker, self._binding.restore(arrays["ranker"].tobytes()))
+        self._ranker.thaw(states.of("ranker", arrays))
         self._counted = self._ranker.repeated
-        self._names.load(frames.from_bytes(arrays["names"]))
+        self._names.load(states.unframed("names", arrays, self._names.frame()))

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 from attrs import define
 
-from skyband import frames
 from skyband.arrays import Array, Int64
 from skyband.durations import Duration, duration
 from skyband.errors import ConfigError, Problem
 from skyband.parameters import checked, integer
+from skyband.queries import states
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.fed_lane import FedLane
 from skyband.queries.lane import Lane, Rows
@@ -164,10 +164,10 @@ class _PairLane(FedLane):
         return len(self._ranker)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        held = {"ranker": self._ranker.snapshot(), "ids": frames.to_bytes(self._ids.frame())}
-        return {"clock": self.clock()}, {name: np.frombuffer(blob, np.uint8) for name, blob in held.items()}
+        ids = states.framed("ids", self._ids.frame())
+        return {"clock": self.clock()}, states.under("ranker", self._ranker.frozen()) | ids
 
     def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
-        self._ranker = cast(PairRanker, self._binding.restore(arrays["ranker"].tobytes()))
-        self._ids.load(frames.from_bytes(arrays["ids"]), self._ranker.seen)
+        self._ranker.thaw(states.of("ranker", arrays))
+        self._ids.load(states.unframed("ids", arrays, self._ids.frame()), self._ranker.seen)

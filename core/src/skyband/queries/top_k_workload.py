@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
 
-from skyband import frames
 from skyband.arrays import Array, Int64
 from skyband.hashing import hash_column
+from skyband.queries import states
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.lane import NEVER, Lane, Rows
 from skyband.queries.names import Names, identify, nameable, spelled_as
@@ -232,13 +232,13 @@ class _WorkloadLane(Lane):
         return len(self._ranker)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        held = {"ranker": self._ranker.snapshot(), "names": frames.to_bytes(self._names.frame())}
-        arrays = {name: np.frombuffer(blob, np.uint8) for name, blob in held.items()}
-        return {"last": self._last, "count": self._count}, arrays
+        # A snapshot, not just its state: it tells the queries, which may be others when the lane is loaded.
+        ranker = {"ranker": np.frombuffer(self._ranker.snapshot(), np.uint8)}
+        return {"last": self._last, "count": self._count}, ranker | states.framed("names", self._names.frame())
 
     def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self._last, self._count = header["last"], header["count"]
         self._ranker = cast(WorkloadRanker, self._binding.restore(arrays["ranker"].tobytes()))
-        self._names.load(frames.from_bytes(arrays["names"]))
+        self._names.load(states.unframed("names", arrays, self._names.frame()))
         if tuple(self._ranker.queries) != self._given["queries"]:
             self._ranker.reconfigure(self._given["queries"])

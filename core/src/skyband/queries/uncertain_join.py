@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
 
-from skyband import frames
 from skyband.arrays import Array, Float64, Int64
 from skyband.parameters import integer, number
+from skyband.queries import states
 from skyband.queries.encoding import moments
 from skyband.queries.lane import Rows
 from skyband.queries.names import Arrivals, identify, nameable, spelled, spelled_as
@@ -90,7 +90,6 @@ class _Side:
     """One side of a join: its window, its matcher, and what is needed of the tuples in them."""
 
     def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], ids: pa.DataType) -> None:
-        self._bindings = bindings
         self.window = cast(Window, bindings["window"].create(**query.given("window")))
         self.matcher = cast(Matcher, bindings["matcher"].create(**query.given("matcher")))
         self.existence: Float64 = np.empty(0)
@@ -129,15 +128,14 @@ class _Side:
         self.ids.forget(self.window.start)
 
     def state(self) -> dict[str, Array]:
-        snapshots = {role: getattr(self, role).snapshot() for role in ("window", "matcher")}
-        held = {**snapshots, "ids": frames.to_bytes(self.ids.frame())}
-        return {"existence": self.existence, **{name: np.frombuffer(blob, np.uint8) for name, blob in held.items()}}
+        backends = states.under("window", self.window.frozen()) | states.under("matcher", self.matcher.frozen())
+        return {"existence": self.existence, **backends, **states.framed("ids", self.ids.frame())}
 
     def load(self, arrays: Mapping[str, Array]) -> None:
-        self.window = cast(Window, self._bindings["window"].restore(arrays["window"].tobytes()))
-        self.matcher = cast(Matcher, self._bindings["matcher"].restore(arrays["matcher"].tobytes()))
+        self.window.thaw(states.of("window", arrays))
+        self.matcher.thaw(states.of("matcher", arrays))
         self.existence = arrays["existence"].copy()
-        self.ids.load(frames.from_bytes(arrays["ids"]), self.window.end)
+        self.ids.load(states.unframed("ids", arrays, self.ids.frame()), self.window.end)
 
 
 class _JoinLane(ArrivalLane):
@@ -190,13 +188,12 @@ class _JoinLane(ArrivalLane):
         return sum(len(side.matcher) for side in self._sides)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        states = zip(SIDES, self._sides, strict=True)
-        return {}, {f"{name}.{key}": array for name, side in states for key, array in side.state().items()}
+        sides = zip(SIDES, self._sides, strict=True)
+        return {}, {key: array for name, side in sides for key, array in states.under(name, side.state()).items()}
 
     def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:  # noqa: ARG002
         for name, side in zip(SIDES, self._sides, strict=True):
-            prefix = f"{name}."
-            side.load({key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)})
+            side.load(states.of(name, arrays))
 
 
 def _part(samples: Samples, rows: Int64) -> Samples:

@@ -9,6 +9,7 @@ from attrs import define
 
 from skyband.arrays import Array, Float64
 from skyband.parameters import integer, number
+from skyband.queries import states
 from skyband.queries.encoding import moments
 from skyband.queries.lane import NEVER, Lane, Rows
 from skyband.queries.query import Input, Query, column_name
@@ -117,11 +118,11 @@ class _SumLane(ArrivalLane):
         return len(self._window)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        window = np.frombuffer(self._window.snapshot(), np.uint8)
-        return {}, {"window": window, "averages": self._averages, "ranks": self._ranks}
+        window = states.under("window", self._window.frozen())
+        return {}, {**window, "averages": self._averages, "ranks": self._ranks}
 
     def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:  # noqa: ARG002
-        self._window = cast(Window, self._binding.restore(arrays["window"].tobytes()))
+        self._window.thaw(states.of("window", arrays))
         self._averages, self._ranks = arrays["averages"].copy(), arrays["ranks"].copy()
 
 

@@ -9,6 +9,7 @@ from attrs import define
 
 from skyband import snapshot
 from skyband.arrays import Array
+from skyband.errors import SnapshotError
 
 
 @define(eq=False)
@@ -48,6 +49,23 @@ class Backend(ABC):
         """The backend as bytes, back through `skyband.restore`. Equal parameters and input give equal bytes."""
         header = {"role": self.role, "name": self.name, "parameters": self.parameters()}
         return snapshot.encode(header, self._state())
+
+    def frozen(self) -> dict[str, Array]:
+        """The state alone, for `thaw`: small and quick, where there are many backends with the same parameters."""
+        return self._state()
+
+    def thaw(self, state: Mapping[str, Array]) -> None:
+        """Take over what `frozen` gave: called on a fresh backend with the same parameters.
+
+        Raises SnapshotError where the state is of another version, or of other parameters.
+        """
+        try:
+            self._load(state)
+        except SnapshotError:
+            raise
+        except Exception as error:  # what a backend makes of a state that another version wrote is anyone's guess
+            said = f"{type(error).__name__}: {error}"
+            raise SnapshotError(f"of {self.role}/{self.name} does not fit the installed version: {said}") from error
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

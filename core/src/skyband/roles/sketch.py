@@ -35,6 +35,15 @@ class Sketch(Backend):
         """Estimates are since multiples of this. Above 1 the sketch lacks `any-since`, and refuses other moments."""
         return 1
 
+    @property
+    def exact_up_to(self) -> int:
+        """Distinct keys up to which estimates and bounds are exact and the state tells only each key's last time.
+
+        So a sketch that has not seen more may as well not exist yet: the keys, each once with its last time, make it
+        later. An operator of many groups begins a group's sketch only then. 0: there is no such number.
+        """
+        return 0
+
     def update(self, times: npt.ArrayLike, keys: npt.ArrayLike) -> None:
         """Take in keys (uint64[n], spread evenly, as `skyband.hashing` makes them) seen at times (int64[n]).
 

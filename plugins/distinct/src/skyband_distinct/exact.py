@@ -48,6 +48,11 @@ class Exact(Sketch):
         """Bytes of the table, and of the sorted last times and the log where there are any."""
         return self._table.nbytes + self._log.nbytes + (0 if self._sorted is None else self._sorted.nbytes)
 
+    @property
+    def exact_up_to(self) -> int:
+        """Any number."""
+        return 2**63 - 1
+
     def estimate(self, since: int) -> float:
         """Distinct keys with time >= `since`."""
         if self._now is None or since > self._now:

@@ -78,6 +78,11 @@ class KSkb(Sketch):
         """Bytes of the skybands and of the buffer."""
         return 16 * self._buffered + sum(24 * len(times) for times, _, _ in self._skybands)
 
+    @property
+    def exact_up_to(self) -> int:
+        """Fewer than k pairs are all keys there are."""
+        return self._k - 1
+
     def estimate(self, since: int) -> float:
         """Distinct keys with time >= `since`: 0 where there are none, exact below k."""
         if self._now is None or since > self._now:

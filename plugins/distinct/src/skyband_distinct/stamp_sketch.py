@@ -40,6 +40,11 @@ class StampSketch(Sketch):
         """Bytes of the table and of the list of recent keys. O(1)."""
         return self._recent.nbytes + self._table.stamps.nbytes
 
+    @property
+    def exact_up_to(self) -> int:
+        """As many as the list of recent keys holds: until then the table is empty."""
+        return self._recent.size
+
     def estimate(self, since: int) -> float:
         """Distinct keys with time >= `since`; 0 where there are none, exact as far as the recent keys reach."""
         if self._recent.knows(since):

@@ -21,8 +21,8 @@ OBJECT, LAST, NEWEST, IS_CHANGED = range(4)
 FACTS = 4
 """Columns of `Slots.facts`."""
 
-LEAST = 1024
-"""The least room an array is made with."""
+LEAST = 64
+"""The least room an array is made with: an operator may have one ranker for each of many groups."""
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 _OLDEST = 2**64 - 1
