@@ -1,6 +1,7 @@
 # mypy: disable-error-code="untyped-decorator,no-untyped-def"
 """The loop of the two rankers without an index, in compiled code: each set meets the whole window."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from attrs import define
 from numba import njit
 from skyband import sweep
 from skyband.arrays import Int8, Int64
+from skyband.kernel_cache import drop_stale
 from skyband.sweep import FOREVER_AGO, PENDING, SIZE, Band
 
 from skyband_setjoin import sets as window
@@ -102,3 +104,6 @@ class Exhaustive(StockRanker):
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
         self._sets = load(window.new(first), *alike(times, offsets, tokens, sides))
+
+
+drop_stale(sys.modules[__name__])

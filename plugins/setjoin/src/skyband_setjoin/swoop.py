@@ -6,6 +6,7 @@ import numpy as np
 from attrs import define, field
 from skyband import sweep
 from skyband.arrays import Array, Float64, Int8, Int64
+from skyband.kernel_cache import drop_stale
 from skyband.parameters import choice
 
 from skyband_setjoin import index as lists
@@ -15,6 +16,8 @@ from skyband_setjoin import swoop_kernels as kernels
 from skyband_setjoin.index import Index
 from skyband_setjoin.ranker import StockRanker, alike
 from skyband_setjoin.stairs import Stairs
+
+drop_stale(stairs, kernels)
 
 _NONE = np.empty(0, np.int64)
 _SIDES = np.empty(0, np.int8)
