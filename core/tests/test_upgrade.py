@@ -211,13 +211,14 @@ def acme(site, monkeypatch):
         plugin.install("acme", PLUGIN, version)
         monkeypatch.syspath_prepend(str(plugin.folder))
         for module in ("acme_sketch", "acme_hooks"):
-            monkeypatch.delitem(sys.modules, module, raising=False)
+            sys.modules.pop(module, None)
         installed.cache_clear()
         assert {plugin.distribution: plugin.version for plugin in installed().plugins}["acme"] == version
         return LocalRun.start(family("distinct-count"), source().schema, {"sketch": "acme"})
 
     yield install
     installed.cache_clear()
+    sys.modules.pop("acme_sketch", None)
 
 
 def test_a_patch_of_a_plugin_goes_on_and_one_that_drops_a_parameter_says_so(acme):

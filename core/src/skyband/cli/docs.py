@@ -45,7 +45,8 @@ def commands_page() -> str:
     from skyband.cli.group import COMMANDS, group
     from skyband.pages.markdown import code, fenced, page, section
 
-    context = click.Context(group, info_name="skyband", max_content_width=WIDTH, terminal_width=WIDTH)
+    settings = {**group.context_settings, "max_content_width": WIDTH, "terminal_width": WIDTH}
+    context = click.Context(group, info_name="skyband", **settings)
     parts = []
     for name in COMMANDS:
         found = group.get_command(context, name)
