@@ -1,0 +1,178 @@
+"""Spark at scale: what a micro-batch costs by the size of the state, by the number of groups, and by the shards.
+
+    state    a window of a day counted exactly, its state 10 KB to 100 MB; 2000 rows a micro-batch; 2 shards
+    groups   100,000 groups of distinct-count and top-k; a micro-batch has rows of all of them, of 1 %, of ten
+    shards   a global query in batch on 1, 2, 4 and 8 shards: rows a second and bytes shuffled
+
+    python tests/bench/spark_scale.py state --megabytes 0.01 1 10 100
+
+Bytes written are those of Spark's changelogs, one a partition and micro-batch, compressed; its store writes the same
+again in the background when it compacts.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from skyband import spark
+from skyband.queries import make_query
+
+SECOND = 1_000_000
+COUNTED = {"kind": "distinct-count", "time": "ts", "item": "item", "windows": ["1 day"], "every": "1 hour"}
+BYTES_A_KEY = 16
+
+
+def write(folder: Path, number: int, at: int, items: np.ndarray, **columns) -> None:
+    """Rows at one time but for the last, a second later: the next file of a stream."""
+    times = np.full(len(items), at * SECOND)
+    times[-1:] += SECOND
+    ts = pa.array(times, pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"ts": ts, "item": items, **columns}), folder / f"{number:04}.parquet")
+
+
+def run(session, folder: Path, query: dict, backends: dict, shards: int, home: Path):
+    """A stream to its end, a file a micro-batch: the progress of each, and the bytes it wrote as state."""
+    checkpoint = home / f"checkpoint {time.monotonic_ns()}"
+    schema = session.read.parquet(str(folder)).schema
+    source = session.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    answers = spark.apply(source, make_query(query), backends, shards=shards)
+    writer = answers.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+    started = writer.trigger(availableNow=True).start()
+    started.awaitTermination()
+    progress = [entry for entry in started.recentProgress if entry.numInputRows]
+    written: dict[int, int] = {}
+    for path in (checkpoint / "state").rglob("*.changelog"):
+        version = int(path.stem.split("_")[0])
+        written[version] = written.get(version, 0) + path.stat().st_size
+    shutil.rmtree(checkpoint)
+    return progress, [written.get(entry.batchId + 1, 0) for entry in progress]
+
+
+def by_state(session, home: Path, options) -> None:
+    rng = np.random.default_rng(1)
+    print("state       median trigger   90 %      written, median   mean        whole state written in")  # noqa: T201
+    for megabytes in options.megabytes:
+        folder = home / f"state {megabytes}"
+        folder.mkdir()
+        items = np.arange(max(int(megabytes * 1e6 / BYTES_A_KEY), 1))
+        write(folder, 0, 0, items)
+        for number in range(1, options.batches + 1):
+            write(folder, number, number, rng.choice(items, 2000))
+        progress, written = run(session, folder, COUNTED, {"sketch": "exact"}, 2, home)
+        trigger = [entry.durationMs["triggerExecution"] for entry in progress[4:]]
+        held = progress[-1].observedMetrics["skyband"]["state_bytes"]
+        whole = [entry.durationMs["triggerExecution"] for entry, size in zip(progress, written, strict=True)
+                 if size > 0.4 * held][-1:]  # fmt: skip
+        print(  # noqa: T201
+            f"{held / 1e6:7.2f} MB  {statistics.median(trigger):9.0f} ms   {np.percentile(trigger, 90):6.0f} ms"
+            f"  {statistics.median(written[4:]) / 1e3:10.1f} KB  {statistics.mean(written[4:]) / 1e3:10.1f} KB"
+            f"  {whole[0] if whole else 0:9.0f} ms"
+        )
+
+
+def by_groups(session, home: Path, options) -> None:
+    rng = np.random.default_rng(1)
+    counted = COUNTED | {"windows": ["10 minutes"], "every": "1 minute", "by": ["group"]}
+    top = {"kind": "top-k", "time": "ts", "object": "item", "stream": "stream", "value": "value", "k": 3}
+    top |= {"streams": ["a", "b"], "window": "10 minutes", "every": "1 minute", "by": ["group"]}
+    top |= {"repeats": "per-window"}
+    plan = [("all", np.arange(options.groups))] * 3 + [
+        ("1 %", rng.choice(options.groups, options.groups // 100).repeat(20)),
+        ("few", rng.choice(options.groups, 10).repeat(2000)),
+    ] * 3
+    for name, query in (("distinct-count", counted), ("top-k", top)):
+        if name not in options.queries:
+            continue
+        folder = home / name
+        folder.mkdir()
+        for number, (_, groups) in enumerate(plan):
+            columns = {"group": [f"group {group}" for group in groups], "value": rng.random(len(groups))}
+            columns["stream"] = np.where(rng.random(len(groups)) < 0.5, "a", "b")
+            write(folder, number, number * 40, rng.integers(0, 50, len(groups)), **columns)
+        progress, written = run(session, folder, query, {}, 8, home)
+        print(f"{name}, {options.groups:,} groups")  # noqa: T201
+        for entry, size, (touched, groups) in zip(progress, written, plan, strict=True):
+            seen = entry.observedMetrics["skyband"]
+            print(  # noqa: T201
+                f"  {touched:4} {len(groups):8,} rows  {entry.durationMs['triggerExecution'] / 1e3:6.1f} s, "
+                f"{seen['seconds']:6.1f} s in operators  written {size / 1e6:7.2f} MB  "
+                f"state {seen['state_bytes'] / 1e6:6.1f} MB of {seen['groups']:,} groups"
+            )
+
+
+def by_shards(session, home: Path, options) -> None:
+    rng = np.random.default_rng(1)
+    folder = home / "shards"
+    folder.mkdir()
+    rows = options.rows // 8
+    for number in range(8):
+        seconds = np.sort(rng.integers(number * 1000, number * 1000 + 1000, rows))
+        ts = pa.array(seconds * SECOND, pa.timestamp("us", "UTC"))
+        columns = {"item": rng.zipf(1.3, rows) % 10**6, "value": rng.random(rows), "stream": np.full(rows, "a")}
+        pq.write_table(pa.table({"ts": ts, **columns}), folder / f"{number}.parquet")
+    frame = session.read.parquet(str(folder))
+    top = {"kind": "top-k", "time": "ts", "object": "item", "stream": "stream", "value": "value", "streams": ["a"]}
+    queries = {
+        "distinct-count": COUNTED | {"windows": ["10 minutes", "1 hour"], "every": "1 minute"},
+        "top-k": top | {"window": "10 minutes", "every": "1 minute", "repeats": "per-window", "k": 10},
+    }
+    for name, query in queries.items():
+        for shards in options.shards:
+            taken = []
+            for _ in range(3):
+                before = _shuffled(session)
+                began = time.perf_counter()
+                spark.apply(frame, make_query(query), shards=shards).write.format("noop").mode("overwrite").save()
+                taken.append(time.perf_counter() - began)
+            moved = _shuffled(session) - before
+            print(  # noqa: T201
+                f"{name:15} {shards:2} shards  {min(taken):6.2f} s  {options.rows / min(taken):10,.0f} rows/s  "
+                f"shuffled {moved / options.rows:6.1f} bytes a row"
+            )
+
+
+def _shuffled(session) -> int:
+    """Bytes that all stages so far wrote for shuffles, as Spark's own interface on this machine has them."""
+    address = f"{session.sparkContext.uiWebUrl}/api/v1/applications/{session.sparkContext.applicationId}/stages"
+    with urllib.request.urlopen(address) as answer:
+        return sum(stage["shuffleWriteBytes"] for stage in json.load(answer))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["state", "groups", "shards"])
+    parser.add_argument("--megabytes", type=float, nargs="+", default=[0.01, 1, 10, 100])
+    parser.add_argument("--batches", type=int, default=24)
+    parser.add_argument("--groups", type=int, default=100_000)
+    parser.add_argument("--queries", nargs="+", default=["distinct-count", "top-k"])
+    parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--shards", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--cores", type=int, default=2)
+    options = parser.parse_args()
+    settings = {
+        "spark.master": f"local[{options.cores}]",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": str(options.what == "shards").lower(),
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+    }
+    session = spark.session("bench", **settings)
+    session.sparkContext.setLogLevel("ERROR")
+    home = Path(tempfile.mkdtemp())
+    try:
+        {"state": by_state, "groups": by_groups, "shards": by_shards}[options.what](session, home, options)
+    finally:
+        shutil.rmtree(home)
+
+
+if __name__ == "__main__":
+    main()
