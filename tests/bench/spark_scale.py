@@ -6,8 +6,8 @@
 
     python tests/bench/spark_scale.py state --megabytes 0.01 1 10 100
 
-Bytes written are those of Spark's changelogs, one a partition and micro-batch, compressed; its store writes the same
-again in the background when it compacts.
+Bytes written are those that the micro-batch put into Spark's state store, before compression; the store writes them to
+its changelog, and again in the background when it compacts.
 """
 
 import argparse
@@ -48,12 +48,12 @@ def run(session, folder: Path, query: dict, backends: dict, shards: int, home: P
     started = writer.trigger(availableNow=True).start()
     started.awaitTermination()
     progress = [entry for entry in started.recentProgress if entry.numInputRows]
-    written: dict[int, int] = {}
-    for path in (checkpoint / "state").rglob("*.changelog"):
-        version = int(path.stem.split("_")[0])
-        written[version] = written.get(version, 0) + path.stat().st_size
+    written = [
+        sum(each["customMetrics"]["rocksdbTotalBytesWritten"] for each in json.loads(entry.json)["stateOperators"])
+        for entry in progress
+    ]
     shutil.rmtree(checkpoint)
-    return progress, [written.get(entry.batchId + 1, 0) for entry in progress]
+    return progress, written
 
 
 def by_state(session, home: Path, options) -> None:
