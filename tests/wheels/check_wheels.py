@@ -42,7 +42,8 @@ def check_content(wheel: Path) -> None:
     """Typed modules and metadata, and nothing that was only lying about."""
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.endswith("/py.typed") for name in names), f"{wheel.name} is not typed"
-    strange = [name for name in names if not name.endswith((".py", "/py.typed")) and ".dist-info/" not in name]
+    wanted = (".py", "/py.typed", "/comparison/page.css")
+    strange = [name for name in names if not name.endswith(wanted) and ".dist-info/" not in name]
     assert not strange, f"{wheel.name} holds {strange}"
     metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))
     lines = zipfile.ZipFile(wheel).read(metadata).decode().splitlines()
@@ -83,6 +84,19 @@ def check_use(python: Path, folder: Path) -> None:
         [python, "-m", "skyband", "run", folder / "demo" / "job.toml"], capture_output=True, text=True, check=False
     )
     assert without.returncode == 1, without
+    page = folder / "demo" / "sketches.html"
+    run(
+        python,
+        "-m",
+        "skyband",
+        "compare",
+        folder / "demo" / "job.toml",
+        "--backends",
+        "sketch=pcsa-ml,exact",
+        "--html",
+        page,
+    )
+    assert "<style>" in page.read_text("utf-8")
     assert "skyband[spark]" in without.stderr or "Java" in without.stderr, without.stderr
 
 
