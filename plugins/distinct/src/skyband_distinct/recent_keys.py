@@ -125,7 +125,13 @@ class RecentKeys:
 
     def _prune(self) -> None:
         """Keep the best `size` of at least as many; the worst of them is the bar. O(slots)."""
-        self._bar = keep_best(self._times, self._keys, self._count, self.size)
+        times, keys = self._filled()
+        # numpy selects: numba's own partition and sort would take ten seconds to compile
+        time = np.partition(times, len(times) - self.size)[len(times) - self.size]
+        key = np.sort(keys[times == time])[self.size - 1 - np.count_nonzero(times > time)]
+        self._times.fill(NEVER)
+        reenter(self._times, self._keys, times, keys, time, key)
+        self._bar = int(time), int(key)
         self._count = self.size
 
     def _filled(self) -> tuple[Int64, UInt64]:
@@ -196,17 +202,12 @@ def enter(
 
 
 @njit(cache=True)
-def keep_best(held_times: Any, held_keys: Any, count: int, size: int) -> tuple[int, int]:
-    """Free all but the best `size` of the `count` entries; returns the time and the key of the worst of those."""
-    times, keys = filled(held_times, held_keys, count)
-    time = np.partition(times, count - size)[count - size]
-    key = np.sort(keys[times == time])[size - 1 - np.count_nonzero(times > time)]
-    held_times[:] = NEVER
-    for entry in range(count):
+def reenter(held_times: Any, held_keys: Any, times: Any, keys: Any, time: np.int64, key: np.uint64) -> None:
+    """Of entries taken out of an empty table, put back those as good as (time, key) or better."""
+    for entry in range(len(times)):
         if times[entry] > time or (times[entry] == time and keys[entry] <= key):
             slot = _slot_of(held_times, held_keys, keys[entry])
             held_times[slot], held_keys[slot] = times[entry], keys[entry]
-    return time, key
 
 
 @njit(cache=True)
