@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband import frames
+from skyband.binding import bind
 from skyband.engines import keeping, local
 from skyband.engines.shipment import Shipment
 from skyband.errors import SnapshotError
-from skyband.operator import bind
 from skyband.queries import make_query
 from skyband.queries.encoding import encode
 from skyband.watermark import Reach

@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband import lanes
+from skyband.binding import bind
 from skyband.engines import local
-from skyband.operator import Operator, bind
+from skyband.operator import Operator
 from skyband.queries import distinct_count, make_query
 
 SECOND = 1_000_000

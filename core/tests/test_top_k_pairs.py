@@ -7,9 +7,10 @@ from itertools import combinations, product
 import numpy as np
 import pyarrow as pa
 import pytest
+from skyband.binding import bind
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
-from skyband.operator import Operator, bind
+from skyband.operator import Operator
 from skyband.queries import make_query
 from skyband.queries.names import identify
 

@@ -6,9 +6,10 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from skyband.binding import bind
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
-from skyband.operator import Operator, bind
+from skyband.operator import Operator
 from skyband.queries import make_query
 
 SECOND = 1_000_000

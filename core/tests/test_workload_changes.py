@@ -5,11 +5,12 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
+from skyband.binding import bind
 from skyband.engines import local
 from skyband.engines.shipment import Shipment
 from skyband.errors import SnapshotError
 from skyband.hashing import hash_column
-from skyband.operator import Operator, bind
+from skyband.operator import Operator
 from skyband.queries import make_query
 from skyband.queries.encoding import encode
 

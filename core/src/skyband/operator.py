@@ -5,26 +5,23 @@ go to their group's lane in one canonical order, so neither batches nor partitio
 `delay` can be seen in an answer.
 """
 
-import json
 import time as clock
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import attrs
 import numpy as np
 import pyarrow as pa
 from attrs import define, field, frozen
 
 import skyband
 from skyband import frames, snapshot
-from skyband.errors import ConfigError, PluginError, Problem, SnapshotError
+from skyband.errors import SnapshotError
 from skyband.groups import Goal, Groups
-from skyband.parameters import build
+from skyband.identity import check_parameters, check_same, fingerprint
 from skyband.queries import states
 from skyband.queries.lane import Lane
 from skyband.queries.query import Query
-from skyband.registry import Binding, choose, load_class
+from skyband.registry import Binding
 from skyband.snapshot import Snapshot
 from skyband.watermark import FIRST, Clock, Reach, Ticking
 
@@ -237,9 +234,9 @@ class Operator:
         if "operator" in held.header and held.header.get("layout") != LAYOUT:
             by, here = held.header.get("skyband"), skyband.__version__
             raise SnapshotError(f"the checkpoint was made by skyband {by}, this is {here}: give this job a new one")
-        same_operator(held.header.get("operator"), fingerprint(self.query, self.bindings, self.schema))
+        check_same(held.header.get("operator"), fingerprint(self.query, self.bindings, self.schema))
         for role, parameters in held.header["backends"].items():
-            _same_parameters(self.bindings[role], parameters, self.query.given(role))
+            check_parameters(self.bindings[role], parameters, self.query.given(role))
         fresh = Operator(self.query, self.bindings, self.schema)  # nothing is taken over before all of it fits
         changed = fresh._take_over(held, joined)
         for name in ("watermark", "_clock", "_since", "_waiting", "_groups"):
@@ -265,79 +262,6 @@ class Operator:
             every = {name: snapshot.text(value) for name, value in binding.create(**given).parameters().items()}
             found[role] = {name: value for name, value in every.items() if name not in given}
         return found
-
-
-def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | None = None) -> dict[str, Binding]:
-    """The backends for a query over a source with this schema; None where it is not known yet.
-
-    Raises ConfigError with every problem at once, those of a backend under `backends.ROLE`.
-    """
-    problems = [] if schema is None else [problem.within("query") for problem in query.check(schema)]
-    try:
-        bindings = choose(query.roles, backends)
-    except ConfigError as error:
-        raise ConfigError(*problems, *(problem.within("backends") for problem in error.problems)) from error
-    for role, binding in bindings.items():
-        given = query.given(role)
-        taken = [name for name in binding.parameters if name in given]
-        problems.extend(Problem(f"backends.{role}.{name}", f"is set by the query ({given[name]!r})") for name in taken)
-        try:
-            problems.extend(problem.within("query") for problem in query.beyond(binding.create(**given)))
-        except ConfigError as error:
-            problems.extend(problem.within(f"backends.{role}") for problem in error.problems)
-        except PluginError as error:
-            problems.append(Problem(f"backends.{role}", str(error)))
-    if problems:
-        raise ConfigError(*problems)
-    return bindings
-
-
-def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema) -> dict[str, str]:
-    """What must stay the same for a checkpoint to go on: keys of the query, types of its columns, backends."""
-    keys = {
-        f"query.{entry.name}": str(getattr(query, entry.name))
-        for entry in attrs.fields(type(query))
-        if entry.init and entry.name not in query.changeable
-    }
-    chosen = {
-        f"backends.{role}": json.dumps({"name": binding.info.name, **binding.parameters}, sort_keys=True, default=str)
-        for role, binding in bindings.items()
-    }
-    types = {f"column {name}": str(frames.plain(schema.field(name).type)) for name in query.columns}
-    time = schema.field(query.time).type
-    if pa.types.is_timestamp(time):  # the zone in which instants are shown may change, and their unit
-        types[f"column {query.time}"] = "timestamp" if time.tz else "timestamp_ntz"
-    return {"query.kind": query.kind, "windows": "rows" if query.rows else "time", **keys, **types, **chosen}
-
-
-def same_operator(held: Any, wanted: Mapping[str, str]) -> None:
-    """Raise SnapshotError unless the state `held` was made by what is `wanted` now, saying what changed."""
-    if not isinstance(held, dict):
-        raise SnapshotError("the checkpoint holds no operator of Skyband; give this job a checkpoint of its own")
-    # Keys that an older Skyband did not know it had left at their default, which is none; types it did not write down.
-    before = {**{name: "None" for name in wanted if name.startswith("query.")}, **held}
-    changed = [
-        f"{name} was {before.get(name)}, is {wanted.get(name)}"
-        for name in sorted({*before, *wanted})
-        if before.get(name) != wanted.get(name) and (name in before or not name.startswith("column "))
-    ]
-    if changed:
-        remedy = "change it back, or give the changed job a new checkpoint"
-        raise SnapshotError(f"the checkpoint was made by another job ({'; '.join(changed)}): {remedy}")
-
-
-def _same_parameters(binding: Binding, held: Mapping[str, str], given: Mapping[str, Any]) -> None:
-    """Raise SnapshotError unless a backend has the parameters its state was made with, or takes more than those."""
-    key = binding.info.key
-    try:
-        build(load_class(binding.info), {**{name: json.loads(value) for name, value in held.items()}, **given})
-    except ConfigError as error:
-        raise SnapshotError(f"of {key} does not fit the installed version: {error}") from error
-    here = binding.create(**given).parameters()
-    for name, value in held.items():
-        if snapshot.text(here[name]) != value:
-            said = f"{name} was {value} by default, is {snapshot.text(here[name])}: set it to what it was"
-            raise SnapshotError(f"of {key} does not fit the installed version: {said}")
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:

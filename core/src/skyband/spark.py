@@ -12,12 +12,12 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from skyband.binding import bind
 from skyband.durations import Duration, clock_problem, parse
 from skyband.engines.java import require_java
 from skyband.engines.results import observed
 from skyband.engines.shipment import Shipment
 from skyband.errors import ConfigError, EngineError, Problem
-from skyband.operator import bind
 from skyband.queries import make_query
 from skyband.queries.query import Query
 from skyband.watermark import Ticking

@@ -10,12 +10,13 @@ import pyarrow as pa
 from attrs import define, field
 
 from skyband.arrays import Float64, Int64
+from skyband.binding import bind
 from skyband.comparison.choosing import Choice
 from skyband.comparison.steps import Steps
 from skyband.comparison.watch import Watch, Watched
 from skyband.discovery import cause
 from skyband.errors import ConfigError, SkybandError
-from skyband.operator import Operator, bind
+from skyband.operator import Operator
 from skyband.registry import Binding, choose
 
 SAMPLES = 200

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 from attrs import define, field
 
+from skyband.binding import bind
 from skyband.errors import InputError
-from skyband.operator import Operator, bind
+from skyband.operator import Operator
 from skyband.queries.encoding import encode
 from skyband.queries.query import Query
 from skyband.watermark import FIRST, Reach, Ticking

@@ -147,7 +147,7 @@ def _is_missing(source: Source) -> bool:
 
 
 def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], source: Source | None) -> list[Problem]:
-    from skyband.operator import bind
+    from skyband.binding import bind
 
     try:
         bind(query, schema, backends)
