@@ -15,7 +15,6 @@ from skyband.comparison.measuring import measure
 from skyband.comparison.results import run_case
 from skyband.comparison.scenarios import SCENARIOS
 from skyband.comparison.steps import MOST, steps_of
-from skyband.comparison.table import fitting
 from skyband.comparison.watch import Watch, Watched, watched
 from skyband.engines import local
 from skyband.errors import ConfigError
@@ -265,14 +264,6 @@ def test_labels_beside_dots_do_not_cover_each_other():
 )
 def test_figures_as_people_read_them(shown, text):
     assert shown == text
-
-
-def test_a_narrow_terminal_shows_what_tells_most():
-    head = ["backend", "guarantee", "error", "bytes", "snapshot", "rows/s", "rows/s alone", ""]
-    rows = [["pcsa-ml", "bounded", "0.4 %", "1 KB", "2 KB", "3 M", "4 M", ""]]
-    assert fitting(head, rows, 200) == [0, 1, 2, 3, 4, 5, 6], "nothing is said in the last one"
-    assert [head[place] for place in fitting(head, rows, 40)] == ["backend", "error", "bytes", "rows/s"]
-    assert fitting(head, rows, 1) == fitting(head, rows, 40)
 
 
 def test_only_public_methods_of_the_role_are_timed():

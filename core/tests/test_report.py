@@ -48,6 +48,19 @@ def test_on_a_terminal_it_is_drawn_and_no_color_is_honoured(monkeypatch, no_colo
     assert ("\x1b[32m" in out.getvalue()) is not no_color
 
 
+def test_a_narrow_terminal_leaves_out_spare_columns_and_says_which(monkeypatch):
+    head = ["backend", "guarantee", "error", "bytes", "snapshot", "rows/s", ""]
+    rows = [["pcsa-ml", "bounded", "0.4 %", "1 KB", "2 KB", "3 M", ""]]
+    spare = ("snapshot", "guarantee", "error")
+    assert report.fitting(head, rows, spare, 200) == [0, 1, 2, 3, 4, 5], "nothing is said in the last one"
+    assert [head[place] for place in report.fitting(head, rows, spare, 40)] == ["backend", "error", "bytes", "rows/s"]
+    assert [head[place] for place in report.fitting(head, rows, spare, 1)] == ["backend", "bytes", "rows/s"]
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    assert report.table(head, rows, Terminal(), spare=spare) == ["guarantee", "snapshot"]
+    assert report.table(head, rows, io.StringIO(), spare=spare) == []
+
+
 def test_values_are_never_taken_for_markup(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     out = Terminal()

@@ -21,17 +21,23 @@ def table(
     rows: Iterable[Sequence[Any]],
     out: IO[str] | None = None,
     styles: Mapping[str, str] | None = None,
-) -> None:
-    """Write a table to `out` (stdout). Columns of numbers are set flush right; `styles`: by column, for terminals."""
+    spare: Sequence[str] = (),
+    flush: Sequence[bool] | None = None,
+) -> list[str]:
+    """Write a table to `out` (stdout), and return the columns that a narrow terminal has no room for.
+
+    styles: by column, for terminals. spare: columns to leave out there, the first one first. flush: which columns are
+    set flush right; None: those of numbers. Elsewhere than on a terminal every column is written.
+    """
     stream = sys.stdout if out is None else out
     cells = [list(row) for row in rows]
-    right = [bool(cells) and all(_is_number(row[place]) for row in cells) for place in range(len(headers))]
+    right = flush or [bool(cells) and all(_is_number(row[place]) for row in cells) for place in range(len(headers))]
     texts = [[text(value) for value in row] for row in cells]
     if is_terminal(stream):
-        _drawn(headers, texts, right, styles or {}, stream)
-    else:
-        for line in aligned(headers, texts, right):
-            print(line, file=stream)
+        return _drawn(headers, texts, right, styles or {}, spare, stream)
+    for line in aligned(headers, texts, right):
+        print(line, file=stream)
+    return []
 
 
 def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
@@ -108,17 +114,41 @@ def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
+def fitting(headers: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], width: int) -> list[int]:
+    """The columns with something in them, less `spare` ones, the first one first, until the rest fits into `width`."""
+    wide = [min(max(map(len, column)), _FOLDED) for column in zip(headers, *rows, strict=True)]
+    kept = [place for place, name in enumerate(headers) if name or any(row[place] for row in rows)]
+    for name in spare:
+        if sum(wide[place] + 3 for place in kept) <= width:
+            break
+        kept = [place for place in kept if headers[place] != name]
+    return kept
+
+
+_FOLDED = 32
+"""A cell longer than this is better folded than a reason to leave a column out."""
+
+
 def _drawn(
-    headers: Sequence[str], rows: list[list[str]], right: list[bool], styles: Mapping[str, str], out: IO[str]
-) -> None:
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[bool],
+    styles: Mapping[str, str],
+    spare: Sequence[str],
+    out: IO[str],
+) -> list[str]:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(file=out, width=width(out))
+    kept = fitting(headers, rows, spare, console.width)
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for header, flush in zip(headers, right, strict=True):
-        drawn.add_column(header, justify="right" if flush else "left", style=styles.get(header, ""), overflow="fold")
+    for place in kept:
+        name, justify = headers[place], "right" if right[place] else "left"
+        drawn.add_column(Text(name), justify=justify, style=styles.get(name, ""), overflow="fold")
     for row in rows:
-        drawn.add_row(*map(Text, row))  # Text, because a value may hold what rich takes for markup
-    Console(file=out).print(drawn)
+        drawn.add_row(*(Text(row[place]) for place in kept))  # Text, because a value may hold what rich takes for markup
+    console.print(drawn)
+    return [name for place, name in enumerate(headers) if place not in kept and any(row[place] for row in rows)]

@@ -46,11 +46,10 @@ def command(role: str | None, as_json: bool) -> None:
 def _shown(listing: list[Any], is_default: Any) -> None:
     from skyband import report
 
-    star = "default"
     rows = [
         [
             entry.info.key,
-            star if is_default(entry) else "",
+            "default" if is_default(entry) else "",
             entry.info.guarantee,
             entry.distribution,
             entry.version,
@@ -59,7 +58,11 @@ def _shown(listing: list[Any], is_default: Any) -> None:
         for entry in listing
     ]
     styles = {"backend": "bold", "": "green", "distribution": "dim", "version": "dim"}
-    report.table(["backend", "", "guarantee", "distribution", "version", "status"], rows, styles=styles)
+    spare = ("version", "distribution", "guarantee")
+    head = ["backend", "", "guarantee", "distribution", "version", "status"]
+    missing = report.table(head, rows, styles=styles, spare=spare)
+    if missing:
+        click.echo(f"no room for {', '.join(missing)}: --json shows every column", err=True)
 
 
 def _plain(entry: Any, default: bool) -> dict[str, Any]:

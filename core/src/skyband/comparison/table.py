@@ -1,7 +1,6 @@
 """A comparison as a table in a terminal, plain text elsewhere; a backend that failed is a red row with its cause."""
 
 import sys
-from collections.abc import Sequence
 from typing import IO
 
 from skyband import report
@@ -10,7 +9,11 @@ from skyband.comparison.results import Case, Comparison, Entry, latency, most
 
 _COST = ("retained", "bytes", "snapshot", "rows/s", "rows/s alone", "median", "p99", "first call")
 
-_LEAST_TELLING = ("rows/s alone", "snapshot", "first call", "F1", "guarantee", "p99", "largest", "retained")
+_STYLES = {"backend": "bold", "": "dim"}
+_LEAST_TELLING = (
+    "rows/s alone", "snapshot", "first call", "F1", "guarantee", "p99", "largest", "retained", "within low and high",
+    "median",
+)  # fmt: skip
 
 
 def show(comparison: Comparison, out: IO[str] | None = None) -> None:
@@ -80,50 +83,22 @@ def _of_kind(case: Case) -> list[str]:
 
 def _write(case: Case, out: IO[str]) -> None:
     head, rows = headers(case), [cells(case, entry) for entry in case.entries]
-    if report.is_terminal(out):
-        _drawn(case, head, rows, out)
+    flush = [0 < place < len(head) - 1 and place != 1 for place in range(len(head))]
+    if not report.is_terminal(out):
+        print(case.title, file=out)
+        report.table(head, rows, out, flush=flush)
+        print(explained(case), file=out)
         return
-    print(case.title, file=out)
-    right = [0 < place < len(head) - 1 and place != 1 for place in range(len(head))]
-    for line in report.aligned(head, rows, right):
-        print(line, file=out)
-    print(explained(case), file=out)
-
-
-def _drawn(case: Case, head: Sequence[str], rows: Sequence[Sequence[str]], out: IO[str]) -> None:
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     console = Console(file=out, width=report.width(out))
-    measured = [row for row, entry in zip(rows, case.entries, strict=True) if entry.measured.failed is None]
-    kept = fitting(head, measured, console.width)
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1))
-    for place in kept:
-        left = place in (0, 1, len(head) - 1)
-        style = "bold" if place == 0 else "dim" if place == len(head) - 1 else ""
-        drawn.add_column(Text(head[place]), justify="left" if left else "right", style=style)
-    for row in measured:
-        drawn.add_row(*(Text(row[place]) for place in kept))
     console.print(Text(case.title, style="bold"))
-    if measured:
-        console.print(drawn)
+    measured = [row for row, entry in zip(rows, case.entries, strict=True) if entry.measured.failed is None]
+    missing = report.table(head, measured, out, _STYLES, _LEAST_TELLING, flush) if measured else []
     for row in rows:
         if row not in measured:
             console.print(Text(f"{row[0]}  {row[-1]}", style="red"))
     console.print(Text(explained(case), style="dim"))
-    missing = [name for place, name in enumerate(head) if place not in kept and any(row[place] for row in measured)]
     if missing:
-        console.print(Text(f"no room for {', '.join(missing)}: --json and --html tell all", style="dim"))
-
-
-def fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """The columns with something in them, less the least telling where there is no room for all."""
-    wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    kept = [place for place, name in enumerate(head) if name or any(row[place] for row in rows)]
-    for name in _LEAST_TELLING:
-        if sum(wide[place] + 3 for place in kept) <= width:
-            break
-        kept = [place for place in kept if head[place] != name]
-    return kept
+        console.print(Text(f"no room for {', '.join(missing)}: --json and --html show every column", style="dim"))
