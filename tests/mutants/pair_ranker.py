@@ -10,6 +10,7 @@ from skyband import BackendInfo, ConfigError
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.errors import Problem
 from skyband.roles import PairRanker
+from skyband.roles.pair_ranker import KEPT, MEETS
 from skyband_specs.faults import Mutant, faulty
 from skyband_specs.oracles.pair_ranker import SIMILARITIES
 
@@ -23,8 +24,8 @@ class Reference(PairRanker):
 
     name: ClassVar[str] = "reference"
 
-    _rows: list[tuple[int, int, int, frozenset[int]]] = field(factory=list, init=False)
-    """(number, time, side, tokens), oldest first."""
+    _rows: list[tuple[int, int, int, int, frozenset[int]]] = field(factory=list, init=False)
+    """(number, time, side, part, tokens), oldest first."""
 
     def __attrs_post_init__(self) -> None:
         if callable(self.similarity):
@@ -38,13 +39,14 @@ class Reference(PairRanker):
             if not fine:
                 raise ConfigError(Problem("similarity", f"is not well-behaved at {(o, n, m)}"))
 
-    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None:
         for row, time in enumerate(times.tolist()):
-            self.take(self._seen + row, time, int(sides[row]), tokens[offsets[row] : offsets[row + 1]].tolist())
+            chosen = tokens[offsets[row] : offsets[row + 1]].tolist()
+            self.take(self._seen + row, time, int(sides[row]), int(parts[row]), chosen)
         self.expire(self._reached(times))
 
-    def take(self, number: int, time: int, side: int, tokens: list[int]) -> None:
-        self._rows.append((number, time, side, frozenset(tokens)))
+    def take(self, number: int, time: int, side: int, part: int, tokens: list[int]) -> None:
+        self._rows.append((number, time, side, part, frozenset(tokens)))
 
     def _advance(self, now: int) -> None:
         self.expire(now)
@@ -60,15 +62,18 @@ class Reference(PairRanker):
         return float(function(len(a & b), len(a), len(b)))
 
     def meets(self, older: Any, newer: Any) -> bool:
-        return bool(older[3] & newer[3]) and (self.sides == 1 or older[2] != newer[2])
+        return bool(older[4] & newer[4]) and (self.sides == 1 or older[2] != newer[2])
+
+    def shares(self, older: Any, newer: Any) -> bool:
+        return bool(older[3] & KEPT and newer[3] & MEETS)
 
     def pairs(self) -> list[tuple[float, int, int]]:
         found = []
         for j, newer in enumerate(self._rows):
             for older in self._rows[:j]:
-                if self.meets(older, newer):
+                if self.shares(older, newer) and self.meets(older, newer):
                     ends = (newer[0], older[0]) if self.sides == 2 and older[2] == 1 else (older[0], newer[0])
-                    found.append((self.score(older[3], newer[3]), *ends))
+                    found.append((self.score(older[4], newer[4]), *ends))
         return sorted(found, key=self.rank)
 
     def rank(self, pair: tuple[float, int, int]) -> Any:
@@ -84,13 +89,13 @@ class Reference(PairRanker):
 
     @property
     def nbytes(self) -> int:
-        return sum(24 + 8 * len(row[3]) for row in self._rows)
+        return sum(32 + 8 * len(row[4]) for row in self._rows)
 
     def _state(self) -> dict[str, Array]:
-        tokens = [sorted(row[3]) for row in self._rows]
+        tokens = [sorted(row[4]) for row in self._rows]
         return {
             "clock": np.array([self._seen, *([] if self._now is None else [self._now])], np.int64),
-            "rows": np.array([value for row in self._rows for value in row[:3]], np.int64),
+            "rows": np.array([value for row in self._rows for value in row[:4]], np.int64),
             "sizes": np.array([len(entry) for entry in tokens], np.int64),
             "tokens": np.array([token for entry in tokens for token in entry], np.int64),
         }
@@ -100,7 +105,7 @@ class Reference(PairRanker):
         self._now = now[0] if now else None
         cuts = np.cumsum([0, *state["sizes"].tolist()])
         tokens = [frozenset(state["tokens"][a:b].tolist()) for a, b in pairwise(cuts.tolist())]
-        rows = state["rows"].reshape(-1, 3).tolist()
+        rows = state["rows"].reshape(-1, 4).tolist()
         self._rows = [(*row, entry) for row, entry in zip(rows, tokens, strict=True)]
 
 
@@ -128,13 +133,13 @@ class TiesToTheLater(Reference):
 class CountsRepeats(Reference):
     """A token that is repeated counts as often as it comes."""
 
-    def take(self, number: int, time: int, side: int, tokens: list[int]) -> None:
+    def take(self, number: int, time: int, side: int, part: int, tokens: list[int]) -> None:
         seen: dict[int, int] = {}
         marked = []
         for token in tokens:
             seen[token] = seen.get(token, 0) + 1
             marked.append(token if seen[token] == 1 else hash((token, seen[token])))
-        super().take(number, time, side, marked)
+        super().take(number, time, side, part, marked)
 
 
 class PairsWithNothing(Reference):
@@ -148,14 +153,36 @@ class IgnoresSides(Reference):
     """Pairs within a stream count where there are two."""
 
     def meets(self, older: Any, newer: Any) -> bool:
-        return bool(older[3] & newer[3])
+        return bool(older[4] & newer[4])
+
+
+class MeetsAll(Reference):
+    """Sets meet those before them whatever their part is."""
+
+    def shares(self, older: Any, newer: Any) -> bool:
+        return bool(older[3] & KEPT)
+
+
+class KeepsAll(Reference):
+    """Sets are kept whatever their part is."""
+
+    def shares(self, older: Any, newer: Any) -> bool:
+        return bool(newer[3] & MEETS)
+
+
+class ForgetsParts(Reference):
+    """A snapshot does not hold the parts."""
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        super()._load(state)
+        self._rows = [(*row[:3], KEPT | MEETS, row[4]) for row in self._rows]
 
 
 class ShortTokens(Reference):
     """Tokens are kept in 32 bits."""
 
-    def take(self, number: int, time: int, side: int, tokens: list[int]) -> None:
-        super().take(number, time, side, [token & 0xFFFFFFFF for token in tokens])
+    def take(self, number: int, time: int, side: int, part: int, tokens: list[int]) -> None:
+        super().take(number, time, side, part, [token & 0xFFFFFFFF for token in tokens])
 
 
 class KeepsOnlyTheTop(Reference):
@@ -170,8 +197,9 @@ class KeepsOnlyTheTop(Reference):
 class AnswersLate(Reference):
     """An answer on the way through a batch sees the rows behind it."""
 
-    def _answers(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, moments: Int64, stops: Int64) -> Any:
-        return super()._answers(times, offsets, tokens, sides, moments, np.minimum(stops + 1, len(times)))
+    def _answers(self, times: Int64, *rows: Any) -> Any:
+        *others, stops = rows
+        return super()._answers(times, *others, np.minimum(stops + 1, len(times)))
 
 
 class OverflowingWindow(Reference):
@@ -232,8 +260,8 @@ class KeepsEveryToken(Reference):
 
     _tokens: ClassVar[dict[int, set[int]]] = {}
 
-    def take(self, number: int, time: int, side: int, tokens: list[int]) -> None:
-        super().take(number, time, side, tokens)
+    def take(self, number: int, time: int, side: int, part: int, tokens: list[int]) -> None:
+        super().take(number, time, side, part, tokens)
         self._tokens.setdefault(id(self), set()).update(tokens)
 
     @property
@@ -253,6 +281,7 @@ INFO = BackendInfo(
 REFERENCES = [(INFO, Reference)]
 
 ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
+SHARED = ("shared_pairs_equal_the_oracle",)
 
 MUTANTS: list[Mutant] = [
     *faulty(INFO, Reference, globals()),
@@ -262,6 +291,9 @@ MUTANTS: list[Mutant] = [
     (INFO, CountsRepeats, ("order_and_repeats_of_tokens_do_not_matter", *ORACLE)),
     (INFO, PairsWithNothing, ORACLE),
     (INFO, IgnoresSides, (*ORACLE, "zipf_streams_equal_the_oracle")),
+    (INFO, MeetsAll, SHARED),
+    (INFO, KeepsAll, SHARED),
+    (INFO, ForgetsParts, SHARED),
     (INFO, ShortTokens, ("names_of_tokens_do_not_matter",)),
     (INFO, KeepsOnlyTheTop, ("silence_equals_the_oracle",)),
     (INFO, AnswersLate, ("answers_are_update_and_top",)),

@@ -15,6 +15,10 @@ from skyband.roles.clock import Clocked
 from skyband.roles.similarity import misbehaviour
 
 SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming")
+MEETS, KEPT = 1, 2
+"""What a set does: it meets the sets before it, and is kept for those after it."""
+
+BOTH = MEETS | KEPT
 
 
 def _check_similarity(value: Any) -> str | None:
@@ -40,6 +44,10 @@ class PairRanker(Clocked):
 
     Pairs share at least one token; an empty set pairs with nothing; a set's repeated tokens count once.
     Hamming ranks by the smallest distance and reports it as a negative similarity.
+
+    Rankers may share the pairs of a stream: two sets are a pair here iff the earlier one is KEPT and the later one
+    MEETS (`parts`). So where each set is kept by some rankers and meets in others, and the two always have one ranker
+    in common, every pair is found once. A set of either part, or of none, has its number all the same.
     """
 
     role: ClassVar[str] = "pair-ranker"
@@ -62,15 +70,21 @@ class PairRanker(Clocked):
         return self._seen
 
     def update(
-        self, times: npt.ArrayLike, offsets: npt.ArrayLike, tokens: npt.ArrayLike, sides: npt.ArrayLike | None = None
+        self,
+        times: npt.ArrayLike,
+        offsets: npt.ArrayLike,
+        tokens: npt.ArrayLike,
+        sides: npt.ArrayLike | None = None,
+        parts: npt.ArrayLike | None = None,
     ) -> None:
         """Take in n sets at times (int64[n]): set i is tokens[offsets[i]:offsets[i+1]] (int64[m], int64[n+1]).
 
-        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two. Moves `now` to the last
-        time. Raises InputError, the ranker unchanged, on unequal lengths, offsets that do not fit, times that go
-        back, or a side other than the two.
+        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: MEETS, KEPT,
+        BOTH, or 0 for none) what each does, BOTH unless given. Moves `now` to the last time. Raises InputError, the
+        ranker unchanged, on unequal lengths, offsets that do not fit, times that go back, or a side or part that does
+        not exist.
         """
-        rows = self._checked(times, offsets, tokens, sides)
+        rows = self._checked(times, offsets, tokens, sides, parts)
         if len(rows[0]):
             self._update(*rows)
             self._seen += len(rows[0])
@@ -83,6 +97,7 @@ class PairRanker(Clocked):
         tokens: npt.ArrayLike,
         moments: npt.ArrayLike,
         sides: npt.ArrayLike | None = None,
+        parts: npt.ArrayLike | None = None,
     ) -> tuple[Int64, Int64, Int64, Float64]:
         """As `update`, with the answer at each of the `moments` (int64[q], ascending) passed on the way.
 
@@ -90,33 +105,39 @@ class PairRanker(Clocked):
         (cuts int64[q + 1], left int64[m], right int64[m], similarity float64[m]). `now` is moved to the last time or
         moment. Raises InputError as `update` and `advance`.
         """
-        rows = self._checked(times, offsets, tokens, sides)
+        rows = self._checked(times, offsets, tokens, sides, parts)
         marks: Int64 = column("moments", moments, np.int64)
         never_back("moments", marks, self._now)
         stops = np.searchsorted(rows[0], marks, side="left" if self.by == "rows" else "right").astype(np.int64)
         return self._answers(*rows, marks, stops)
 
     def _checked(
-        self, times: npt.ArrayLike, offsets: npt.ArrayLike, tokens: npt.ArrayLike, sides: npt.ArrayLike | None
-    ) -> tuple[Int64, Int64, Int64, Int8]:
+        self,
+        times: npt.ArrayLike,
+        offsets: npt.ArrayLike,
+        tokens: npt.ArrayLike,
+        sides: npt.ArrayLike | None,
+        parts: npt.ArrayLike | None,
+    ) -> tuple[Int64, Int64, Int64, Int8, Int8]:
         moments: Int64 = column("times", times, np.int64)
         words: Int64 = column("tokens", tokens, np.int64)
         cuts: Int64 = column("offsets", offsets, np.int64, len(moments) + 1)
         offsets_of("offsets", cuts, len(words))
         origin = self._check_sides(sides, len(moments))
+        does = np.full(len(moments), BOTH, np.int8) if parts is None else _among("parts", parts, BOTH, len(moments))
         self._check_times(moments)
-        return moments, cuts, words, origin
+        return moments, cuts, words, origin, does
 
     def _answers(
-        self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, moments: Int64, stops: Int64
+        self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8, moments: Int64, stops: Int64
     ) -> tuple[Int64, Int64, Int64, Float64]:
         """`answers`; before moments[i] come the rows up to stops[i]. A backend may do it in one compiled loop."""
         found = []
         start = 0
         for moment, stop in zip([*moments.tolist(), None], [*stops.tolist(), len(times)], strict=True):
             if stop > start:
-                cuts = offsets[start : stop + 1]
-                self._update(times[start:stop], cuts - cuts[0], tokens[cuts[0] : cuts[-1]], sides[start:stop])
+                cuts, some = offsets[start : stop + 1], slice(start, stop)
+                self._update(times[some], cuts - cuts[0], tokens[cuts[0] : cuts[-1]], sides[some], parts[some])
                 self._seen += stop - start
                 self._now = self._reached(times[start:stop])
                 start = stop
@@ -132,15 +153,10 @@ class PairRanker(Clocked):
             if self.sides == 2 and length:
                 raise InputError("sides", "is needed: this ranker joins two streams")
             return np.zeros(length, np.int8)
-        origin: Int8 = column("sides", sides, np.int8, length)
-        wrong = (origin < 0) | (origin >= self.sides)
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise InputError("sides", f"must be from 0 to {self.sides - 1} (got {int(origin[row])})", row)
-        return origin
+        return _among("sides", sides, self.sides - 1, length)
 
     @abstractmethod
-    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None: ...
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None: ...
 
     @abstractmethod
     def top(self) -> tuple[Int64, Int64, Float64]:
@@ -149,3 +165,13 @@ class PairRanker(Clocked):
         Similarity descending, then left, then right ascending. Within one stream left < right; across two, left
         is of side 0.
         """
+
+
+def _among(name: str, numbers: npt.ArrayLike, most: int, length: int) -> Int8:
+    """int8[length], each from 0 to `most`; or an InputError naming the row."""
+    found: Int8 = column(name, numbers, np.int8, length)
+    wrong = (found < 0) | (found > most)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(name, f"must be from 0 to {most} (got {int(found[row])})", row)
+    return found

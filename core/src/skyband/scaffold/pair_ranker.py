@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define, field, frozen
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.roles import PairRanker
+from skyband.roles.pair_ranker import KEPT, MEETS
 from skyband.roles.similarity import NAMED
 
 
@@ -18,6 +19,7 @@ class Held:
     number: int
     time: int
     side: int
+    part: int
     tokens: frozenset[int]
 
 
@@ -31,15 +33,17 @@ class MinePairRanker(PairRanker):
     _pairs: list[tuple[float, int, int]] = field(factory=list, init=False)
     """(similarity, left, right)"""
 
-    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None:
         words = tokens.tolist()
         for row, (time, (begin, end)) in enumerate(zip(times.tolist(), pairwise(offsets.tolist()), strict=True)):
             self._advance(time + (self.by == "rows"))
-            self._take(Held(self._seen + row, time, int(sides[row]), frozenset(words[begin:end])))
+            chosen = frozenset(words[begin:end])
+            self._take(Held(self._seen + row, time, int(sides[row]), int(parts[row]), chosen))
 
     def _take(self, newer: Held) -> None:
-        for older in self._held:
-            if newer.tokens & older.tokens and (self.sides == 1 or newer.side != older.side):
+        for older in self._held if newer.part & MEETS else ():
+            apart = older.part & KEPT and (self.sides == 1 or newer.side != older.side)
+            if apart and newer.tokens & older.tokens:
                 self._pairs.append(self._pair(older, newer))
         self._held.append(newer)
 
@@ -74,6 +78,7 @@ class MinePairRanker(PairRanker):
             "seen": np.array([self._seen], np.int64),
             "times": np.array([held.time for held in self._held], np.int64),
             "sides": np.array([held.side for held in self._held], np.int64),
+            "parts": np.array([held.part for held in self._held], np.int64),
             "offsets": np.cumsum([0, *map(len, tokens)], dtype=np.int64),
             "tokens": np.array([token for chosen in tokens for token in chosen], np.int64),
         }
@@ -81,7 +86,8 @@ class MinePairRanker(PairRanker):
     def _load(self, state: Mapping[str, Array]) -> None:
         self._now = next(iter(state["now"].tolist()), None)
         self._seen = int(state["seen"][0])
-        rows = zip(state["times"].tolist(), state["sides"].tolist(), pairwise(state["offsets"].tolist()), strict=True)
+        columns = (state[name].tolist() for name in ("times", "sides", "parts"))
+        rows = zip(*columns, pairwise(state["offsets"].tolist()), strict=True)
         first, words = self._seen - len(state["times"]), state["tokens"].tolist()
-        for number, (time, side, (begin, end)) in enumerate(rows, first):
-            self._take(Held(number, time, side, frozenset(words[begin:end])))
+        for number, (time, side, part, (begin, end)) in enumerate(rows, first):
+            self._take(Held(number, time, side, part, frozenset(words[begin:end])))

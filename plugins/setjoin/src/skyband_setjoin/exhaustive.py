@@ -10,6 +10,7 @@ from numba import njit
 from skyband import sweep
 from skyband.arrays import Int8, Int64
 from skyband.kernel_cache import drop_stale
+from skyband.roles.pair_ranker import KEPT, MEETS
 from skyband.sweep import FOREVER_AGO, PENDING, SIZE, Band
 
 from skyband_setjoin import sets as window
@@ -19,10 +20,11 @@ from skyband_setjoin.similarity import similarity
 
 
 @njit(cache=True)
-def take(sets, band, rule, own, times, offsets, tokens, sides):
+def take(sets, band, rule, own, times, offsets, tokens, sides, parts):
     """Take in a batch; returns (sets, band) to go on with.
 
     rule: int64[4]: similarity kind, whether the skyband is recomputed, sides, length (negative: counts rows).
+    parts: int8[n]: whether each set MEETS those in the window, and is KEPT there itself; else it leaves an empty set.
     """
     kind, afresh, two = rule[0], rule[1] == 1, rule[2] == 2
     length, rows = abs(rule[3]), rule[3] < 0
@@ -35,7 +37,7 @@ def take(sets, band, rule, own, times, offsets, tokens, sides):
         size, signature = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
         marks, records = sets.marks, sets.records
         side = np.int64(sides[row])
-        for met in range(marks[FIRST], marks[NEXT]):
+        for met in range(marks[FIRST], marks[NEXT] if parts[row] & MEETS else marks[FIRST]):
             record = records[met & (len(records) - 1)]
             if two and record.side == side:
                 continue
@@ -51,6 +53,7 @@ def take(sets, band, rule, own, times, offsets, tokens, sides):
         if afresh:
             band = _all_pending(band)
         band = sweep.flush(band)
+        size = size if parts[row] & KEPT else np.int64(0)
         sets = window.enlarged(sets, size)
         window.append(sets, times[row], side, scratch, size, signature)
     return window.trim(sets), band
@@ -94,8 +97,9 @@ class Exhaustive(StockRanker):
         """Whether the stock is computed from scratch for each arrival."""
         raise NotImplementedError
 
-    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
-        taken: Any = take(self._sets, self._stock.band, self._rule(), self._own, *alike(times, offsets, tokens, sides))
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None:
+        rows = alike(times, offsets, tokens, sides, parts)
+        taken: Any = take(self._sets, self._stock.band, self._rule(), self._own, *rows)
         self._sets, self._stock.band = taken
 
     def _advance(self, now: int) -> None:

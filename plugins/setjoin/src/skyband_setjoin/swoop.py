@@ -8,6 +8,7 @@ from skyband import sweep
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.kernel_cache import drop_stale
 from skyband.parameters import choice
+from skyband.roles.pair_ranker import KEPT
 
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
@@ -20,7 +21,7 @@ from skyband_setjoin.stairs import Stairs
 drop_stale(stairs, kernels)
 
 _NONE = np.empty(0, np.int64)
-_SIDES = np.empty(0, np.int8)
+_NO_BYTES = np.empty(0, np.int8)
 _START = np.zeros(1, np.int64)
 
 
@@ -60,24 +61,24 @@ class Swoop(StockRanker):
         self._met = np.zeros(len(self._sets.records), kernels.MET)
         order = kernels.SHORTEST if self.order == "shortest" else kernels.FIRST_SEEN
         length = self._length() if self.by == "time" else -self._length()
-        self._rule = np.array([self._kind, order, self.sides, length, True], np.int64)
+        self._rule = np.array([self._kind, order, self.sides, length], np.int64)
 
-    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
-        self._take(self._rule, times, offsets, tokens, sides, _NONE, _NONE)
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None:
+        self._take(times, offsets, tokens, sides, parts, _NONE, _NONE)
 
     def _answers(
-        self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, moments: Int64, stops: Int64
+        self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8, moments: Int64, stops: Int64
     ) -> tuple[Int64, Int64, Int64, Float64]:
-        cuts, best = self._take(self._rule, times, offsets, tokens, sides, moments, stops)
+        cuts, best = self._take(times, offsets, tokens, sides, parts, moments, stops)
         self._seen += len(times)
         reached = [*moments[-1:].tolist(), *([self._reached(times)] if len(times) else [])]
         self._now = max(reached, default=self._now)
         return cuts, best["tie"].copy(), best["key"].copy(), best["score"].copy()
 
-    def _take(self, rule: Int64, *rows: Array) -> tuple[Int64, Array]:
+    def _take(self, *rows: Array) -> tuple[Int64, Array]:
         """The one way into the kernel, so that it is compiled once; returns cuts and ITEM[cuts[-1]]."""
         held = (self._sets, self._index, self._stock.band, self._stairs, self._met)
-        taken: Any = kernels.take(*held, rule, self._own, *alike(*rows))
+        taken: Any = kernels.take(*held, self._rule, self._own, *alike(*rows))
         (self._sets, self._index, self._stock.band, self._stairs, self._met), cuts, best = taken
         return cuts, best[: cuts[-1]]
 
@@ -92,7 +93,7 @@ class Swoop(StockRanker):
 
     def _answer(self) -> Array:
         moments = _NONE if self._now is None else np.array([self._now])
-        return self._take(self._rule, _NONE, _START, _NONE, _SIDES, moments, _START[: len(moments)])[1]
+        return self._take(_NONE, _START, _NONE, _NO_BYTES, _NO_BYTES, moments, _START[: len(moments)])[1]
 
     @property
     def nbytes(self) -> int:
@@ -101,6 +102,4 @@ class Swoop(StockRanker):
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
         self._sets = window.new(first)
-        rule = self._rule.copy()
-        rule[kernels.MEETS] = False
-        self._take(rule, times, offsets, tokens, sides, _NONE, _NONE)
+        self._take(times, offsets, tokens, sides, np.full(len(times), KEPT, np.int8), _NONE, _NONE)

@@ -16,6 +16,7 @@ key = right. Source: section 5 of the paper, algorithm 4.
 import numpy as np
 from numba import njit
 from skyband import sweep
+from skyband.roles.pair_ranker import KEPT, MEETS
 from skyband.sweep import FOREVER_AGO, SIZE, K
 
 from skyband_setjoin import index as lists
@@ -26,7 +27,7 @@ from skyband_setjoin.similarity import similarity
 from skyband_setjoin.stairs import BASE, SHIFT, at_most, settle
 
 SHORTEST, FIRST_SEEN = range(2)
-KIND, ORDER, SIDES, LENGTH, MEETS = range(5)
+KIND, ORDER, SIDES, LENGTH = range(4)
 FAR = 16
 """So many pairs of the stock are passed one by one; where there are more, `steps` leads past them."""
 
@@ -35,17 +36,18 @@ MET = np.dtype([("number", np.int64), ("limit", np.int64), ("start", np.int64)])
 
 
 @njit(cache=True)
-def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, sides, moments, stops):
+def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, sides, parts, moments, stops):
     """Take in a batch; moments[i], before which come the rows up to stops[i], is answered on the way.
 
     met:   MET[at least as many as sets has records], the sets met by one.
-    rule:  int64[5], indexed by KIND of similarity, ORDER of tokens, SIDES, LENGTH of the window (negative: in rows)
-           and MEETS: whether new sets meet those in the window, which they do but where a snapshot is loaded.
+    rule:  int64[4], indexed by KIND of similarity, ORDER of tokens, SIDES and LENGTH of the window (negative: in
+           rows).
+    parts: int8[n]: whether each set MEETS those in the window, and is KEPT there itself; else it leaves an empty set.
     Returns (sets, index, band, stairs, met) to go on with, cuts int64[q + 1] and the answers one after the other
     as ITEM[m]. All calls from Python come here and give arrays of the same kinds, so that it is compiled once.
     """
     kind, order, two = rule[KIND], rule[ORDER], rule[SIDES] == 2
-    length, rows, meets = abs(rule[LENGTH]), rule[LENGTH] < 0, rule[MEETS] == 1
+    length, rows = abs(rule[LENGTH]), rule[LENGTH] < 0
     longest = 1
     for row in range(len(times)):
         longest = max(longest, offsets[row + 1] - offsets[row])
@@ -74,6 +76,7 @@ def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, side
         if 2 * (index.marks[LISTS] + size) > len(index.table) or row & 4095 == 4095:
             index = lists.roomy(lists.trim(index), size)
         found = 0
+        meets, kept = parts[row] & MEETS != 0, parts[row] & KEPT != 0
         if meets:
             _find(index.table, 1 - side if two else side, scratch, size, places)
             _order(index.table, places, size, order, walk, weights)
@@ -85,6 +88,7 @@ def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, side
                 band, stairs = settle(band, stairs)
                 fresh = False
             done = _verify(sets, band, kind, own, scratch, size, met, done, found, two and side == 0, fresh)
+        size = size if kept else np.int64(0)
         if two or not meets:
             _find(index.table, side, scratch, size, places)
         if not lists.is_reserved(index.marks, index.table, index.pool, places, size):

@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 import numpy as np
 from skyband import ConfigError
+from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
 
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
@@ -15,7 +16,7 @@ from skyband_specs.feeding import fed, seeded
 from skyband_specs.oracles.pair_ranker import SIMILARITIES, minimal_stock, pairs
 from skyband_specs.streams.pair_ranker import PairStream, bursts, zipf
 
-COUNT = 9
+COUNT = 10
 LAST = 2**63 - 1
 
 
@@ -25,10 +26,12 @@ def answer(backend: Any) -> list[tuple[int, int, float]]:
     return list(zip(left.tolist(), right.tolist(), similarity.tolist(), strict=True))
 
 
-def wanted(case: Case, stream: PairStream, stop: int, now: int, **overrides: Any) -> list[tuple[int, int, float]]:
+def wanted(
+    case: Case, stream: PairStream, stop: int, now: int, parts: Any = None, **overrides: Any
+) -> list[tuple[int, int, float]]:
     """The same by the definition."""
     parameters = {**case.parameters, **overrides}
-    best = pairs(parameters, stream, stop, now)[: parameters["k"]]
+    best = pairs(parameters, stream, stop, now, parts)[: parameters["k"]]
     return [(pair.left, pair.right, pair.similarity) for pair in best]
 
 
@@ -144,6 +147,25 @@ def check_zipf_streams_equal_the_oracle(make: Make, case: Case) -> None:
                 case.driver.feed(backend, stream, start, stop)
                 right = wanted(case, stream, stop, stop - 1, **chosen)
                 expect_equal(answer(backend), right, f"top after {stop} sets, {similarity}, {sides} sides")
+
+
+@check("oracle", guarantees=("exact",))
+def check_shared_pairs_equal_the_oracle(make: Make, case: Case) -> None:
+    """Rankers may share pairs: two sets are one iff the earlier is kept and the later meets, after a restore too."""
+
+    def law(stream: PairStream) -> None:
+        parts = np.random.default_rng(len(stream)).choice([0, MEETS, KEPT, BOTH], len(stream)).astype(np.int8)
+        backend = make()
+        for start in range(0, len(stream), 20):
+            stop = min(start + 20, len(stream))
+            backend.update(*rows(backend, stream, start, stop), parts[start:stop])
+            if case.has("snapshot"):
+                backend = case.restore(backend.snapshot())
+            right = wanted(case, stream, stop, backend.now, parts)
+            expect_equal(answer(backend), right, f"top after {stop} sets with parts {parts[:stop].tolist()}")
+        expect_equal(backend.seen, len(stream), "sets seen, of whatever part")
+
+    holds_for(case, seeded(case, (1, 2)), law)
 
 
 @check("oracle", guarantees=("exact",))

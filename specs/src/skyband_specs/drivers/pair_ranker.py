@@ -79,6 +79,8 @@ class PairRankerDriver(Driver):
             ("fewer sides than times", update(sides=good["sides"][:2])),
             ("a side that does not exist", update(sides=[0, 0, backend.sides])),
             ("a negative side", update(sides=[0, -1, 0])),
+            ("fewer parts than times", update(parts=[3, 3])),
+            ("a part that does not exist", update(parts=[3, 4, 0])),
             ("a time before now", update(times=times - 1)),
             ("a time that goes back within the batch", update(times=times + np.array([0, 2, 1]))),
             ("times in two dimensions", update(times=times.reshape(3, 1))),

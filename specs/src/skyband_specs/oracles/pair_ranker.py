@@ -1,9 +1,11 @@
 """The pairs of the sets in a window, by comparing all of them."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
+
+from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_specs.streams.pair_ranker import PairStream
 
@@ -27,8 +29,13 @@ class Pair(NamedTuple):
     right: int
 
 
-def pairs(parameters: Mapping[str, Any], stream: PairStream, stop: int, now: int) -> list[Pair]:
-    """Every pair of the first `stop` sets that is valid at `now`, best first: similarity, left, right."""
+def pairs(
+    parameters: Mapping[str, Any], stream: PairStream, stop: int, now: int, parts: Sequence[int] | None = None
+) -> list[Pair]:
+    """Every pair of the first `stop` sets that is valid at `now`, best first: similarity, left, right.
+
+    parts: what each set does where pairs are shared; the earlier of a pair is KEPT and the later one MEETS.
+    """
     similarity = parameters.get("similarity", "jaccard")
     score = SIMILARITIES[similarity] if isinstance(similarity, str) else similarity
     two = parameters.get("sides", 1) == 2
@@ -38,6 +45,8 @@ def pairs(parameters: Mapping[str, Any], stream: PairStream, stop: int, now: int
     found = []
     for older, newer in combinations(valid, 2):
         if two and stream.sides[older] == stream.sides[newer]:
+            continue
+        if parts is not None and not (parts[older] & KEPT and parts[newer] & MEETS):
             continue
         overlap = len(sets[older] & sets[newer])
         if overlap:
