@@ -155,6 +155,11 @@ def test_keys_that_need_one_another_in_a_stream(job, changes, said):
     assert said in found[0]
 
 
+def test_a_fault_in_the_source_is_not_blamed_on_the_sink(job):
+    found = problems(job(), ["source.stream=true", "source.formt=csv", "sink.checkpoint=c", "sink.trigger=1 minute"])
+    assert found == ["--set: source.formt: unknown; did you mean 'format'?"]
+
+
 def test_a_stream_with_all_it_needs_is_fine(job):
     changes = ["source.stream=true", "sink.checkpoint=c", "sink.trigger=10 seconds", "sink.mode=append"]
     assert read_job(job(), changes).sink.trigger == "10 seconds"

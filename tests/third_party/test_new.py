@@ -48,6 +48,11 @@ def test_a_plugin_bears_its_own_name_throughout(role):
     assert version("skyband") in requirement.specifier
 
 
+def test_a_name_that_says_its_role_is_not_doubled():
+    assert "class MySketch(Sketch)" in render("sketch", "my-sketch")["src/skyband_my_sketch/sketch.py"]
+    assert "class BestSketch(Sketch)" in render("sketch", "best")["src/skyband_best/sketch.py"]
+
+
 def test_a_made_plugin_installs_is_found_verified_and_answers(maker):
     folder, site = maker.make("sketch"), maker.home / "site"
     maker.install(folder, sys.executable, "--target", str(site))
@@ -136,7 +141,7 @@ def test_files_are_listed_on_stdout_and_what_to_do_next_on_stderr(maker):
     assert {Path(line) for line in called.stdout.splitlines()} == {
         maker.home / "a b" / path for path in render("matcher", "near")
     }
-    assert f"pip install -e '{maker.home / 'a b'}'" in called.stderr
+    assert f"pip install -e '{maker.home / 'a b'}[test]'" in called.stderr
     assert "skyband verify matcher/near" in called.stderr
 
 

@@ -149,6 +149,6 @@ def _drawn(
         name, justify = headers[place], "right" if right[place] else "left"
         drawn.add_column(Text(name), justify=justify, style=styles.get(name, ""), overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(row[place]) for place in kept))  # Text, because a value may hold what rich takes for markup
+        drawn.add_row(*(Text(row[place]) for place in kept))  # Text, because a value may hold rich's markup
     console.print(drawn)
     return [name for place, name in enumerate(headers) if place not in kept and any(row[place] for row in rows)]

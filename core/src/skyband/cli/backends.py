@@ -5,22 +5,21 @@ from typing import Any
 
 import click
 
+from skyband.cli.options import ROLE
+
 
 @click.command(short_help="List what is installed, and what is broken and why.")
-@click.option("--role", help="Only backends of this role.")
+@click.option("--role", type=ROLE, help="Only backends of this role.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(role: str | None, as_json: bool) -> None:
-    """List the installed backends, and the plugins that are broken with the cause.
+    """List the installed backends, and every broken plugin with its cause.
 
-    A broken plugin harms no other, so the exit status is 0 unless the role asked for has no backend that works.
-    SKYBAND_PLUGINS=a,b restricts what is loaded.
+    A broken plugin does not affect the others: the exit status is 0 unless the role asked for has no backend that
+    works. SKYBAND_PLUGINS=a,b loads only the plugins a and b.
     """
-    from skyband.errors import suggest
     from skyband.registry import Listed, installed
     from skyband.roles import ROLES
 
-    if role is not None and role not in ROLES:
-        raise click.BadParameter(f"unknown role {role!r}; {suggest(role, ROLES)}", param_hint="--role")
     listing = installed().listing(role)
     broken = [plugin for plugin in installed().plugins if plugin.problem]
 

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from skyband.cli.comparing import SECONDS, Ticker, names_of, output_options, told, writable
+from skyband.cli.options import ROLE
 
 
 def _windows(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...] | None:
@@ -21,12 +22,12 @@ def _windows(ctx: click.Context, parameter: click.Parameter, value: str | None) 
 
 
 @click.command(short_help="Measure the backends of a role on generated streams.")
-@click.argument("role")
+@click.argument("role", type=ROLE, metavar="ROLE")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--backends", "chosen", metavar="A,B,C", help="The same as NAMEs: which backends; else all.")
-@click.option("--against", metavar="NAME", help="Whose answers are right; else an exact backend's.")
-@click.option("--rows", type=click.IntRange(100), help="Length of the stream; each role has its own.")
-@click.option("--windows", metavar="W,W,W", callback=_windows, help="Lengths of the window; each role has its own.")
+@click.option("--backends", "chosen", metavar="A,B,C", help="Which backends, as NAMEs do; else all of the role.")
+@click.option("--against", metavar="NAME", help="The backend whose answers count as right; else an exact one.")
+@click.option("--rows", type=click.IntRange(100), help="Length of the stream; the default depends on the role.")
+@click.option("--windows", metavar="W,W,W", callback=_windows, help="Window lengths; the defaults depend on the role.")
 @click.option("--seconds", type=SECONDS, default=10.0, show_default=True,
               help="Stop a backend that takes longer on one window and compare what it has answered.")  # fmt: skip
 @output_options
@@ -41,17 +42,16 @@ def command(
     as_json: bool,
     html: Path | None,
 ) -> None:
-    """Measure every backend of a role on streams of skyband-specs, with windows of several lengths.
+    """Measure the backends of a role on generated streams, with windows of several lengths.
 
-    Parameters go behind a name: skyband bench sketch pcsa-ml k-skb:epsilon=0.05. Figures are told as by skyband
-    compare, which measures on a job of your own.
+    Parameters follow a name: skyband bench sketch pcsa-ml k-skb:epsilon=0.05. The figures are those of skyband compare,
+    which measures on a job of your own.
     """
     from skyband.comparison import choosing
     from skyband.comparison.results import run_case
     from skyband.comparison.scenarios import scenario
 
     writable(html)
-    names_of("ROLE", choosing.known_role, role)
     wanted = ",".join([*names, *([chosen] if chosen is not None else [])])
     compared = names_of("NAME", choosing.choices, role, wanted) if wanted else _all(role)
     right = names_of("--against", choosing.choices, role, against)[0] if against is not None else None

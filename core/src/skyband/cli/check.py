@@ -5,12 +5,12 @@ import click
 from skyband.cli.options import job_argument
 
 
-@click.command(short_help="Say everything that is wrong with a job.")
+@click.command(short_help="Check a job, and report every problem at once.")
 @job_argument
 def command(job: str, sets: tuple[str, ...], engine: str) -> None:
-    """Check a job and say every problem at once.
+    """Check a job without running it, and report every problem at once.
 
-    Where the source is on this machine its columns are looked at too. Neither Spark nor Java is started.
+    The columns are checked too where the source is on this machine. Starts neither Spark nor Java.
     """
     from skyband.cli.group import Failure
     from skyband.job import JobError, read_job

@@ -18,7 +18,7 @@ NO_SINK = 'sink={format="console"}'
     "--backends", "chosen", required=True, metavar="ROLE=A,B,C",
     help="What to compare; parameters go behind a name: sketch=pcsa-ml,k-skb:epsilon=0.05.",
 )  # fmt: skip
-@click.option("--against", metavar="NAME", help="Whose answers are right; else an exact backend's.")
+@click.option("--against", metavar="NAME", help="The backend whose answers count as right; else an exact one.")
 @click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
               help="Change a key of the job, such as query.k=10; may be given several times.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), default=1_000_000, show_default=True, metavar="ROWS",
@@ -36,14 +36,14 @@ def command(
     as_json: bool,
     html: Path | None,
 ) -> None:
-    """Run a job on several backends of one role, and hold their answers, memory and speed beside each other.
+    """Run a job on several backends of one role, and compare their answers, memory and speed.
 
-    All get the same rows in this process, in order of time and from moment to moment, each twice: once to warm up, once
-    to be measured. What the job's other roles do stays as it is. Nothing is written to the job's sink.
+    Each backend gets the same rows in this process, in order of time, twice: once to warm up, once to be measured.
+    "first call" is what the first run took longer, which every process pays once: importing, and compiling or loading
+    kernels. The job's other roles stay as they are, and nothing is written to its sink.
 
-    The answers are held against those of an exact backend: the first that is named, else the role's default if it
-    is exact, else another that is installed. A backend that fails is a red row with the cause, and the exit status
-    is 1.
+    The answers are compared with those of an exact backend: the first one named, else the role's default if it is
+    exact, else any installed one. A backend that fails is shown in red with its cause, and the exit status is 1.
     """
     from skyband.comparison.choosing import choices, reference, role_and_names
     from skyband.comparison.results import run_case

@@ -11,7 +11,7 @@ from skyband.cli.options import backend_key
 
 @click.command(short_help="Describe a backend: parameters, guarantee, paper.")
 @click.argument("backend", metavar="ROLE/NAME", callback=backend_key)
-@click.option("--distribution", help="Whose, where two distributions bring a backend of this name.")
+@click.option("--distribution", help="Whose backend, where two distributions have one of this name.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(backend: tuple[str, str], distribution: str | None, as_json: bool) -> None:
     """Describe a backend: its parameters with types, defaults and bounds, its guarantee, capabilities and paper."""
@@ -22,7 +22,7 @@ def command(backend: tuple[str, str], distribution: str | None, as_json: bool) -
     try:
         binding = installed().bind(*backend, distribution)
     except ConfigError as error:
-        raise click.BadParameter(str(error), param_hint="ROLE/NAME") from error
+        raise click.BadParameter(str(error), param_hint="'ROLE/NAME'") from error
     cls = load_class(binding.info)
     parameters = parameters_of(cls)
     described = _first_paragraph(cls)

@@ -8,9 +8,9 @@ import click
 @click.command(short_help="Write the reference of what is installed, in Markdown.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 def command(folder: Path) -> None:
-    """Write a page for every role, query and installed backend into DIR, yours among them, with examples that it runs.
+    """Write a page for every role, query and installed backend into DIR, your own included, with examples that run.
 
-    Only pages that it wrote before are replaced. A backend that cannot be used has no page, and is told of.
+    Only pages written by this command are replaced. A backend that cannot be used gets a warning in place of a page.
     """
     from skyband.cli.group import Failure
     from skyband.pages import everything

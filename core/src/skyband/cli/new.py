@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from skyband.errors import suggest
+from skyband.cli.options import ROLE
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MOST_LETTERS = 60
@@ -16,17 +16,13 @@ MOST_LETTERS = 60
 
 @click.command(short_help="Make a plugin to start from.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--role", required=True, help="What its backend does; skyband backends lists the roles.")
-@click.option("--name", help="What the backend is called; DIR's name unless given.")
+@click.option("--role", type=ROLE, required=True, help="What its backend does.")
+@click.option("--name", help="What the backend is called; the default is DIR's name.")
 def command(folder: Path, role: str, name: str | None) -> None:
-    """Make a plugin with one backend of a role: a distribution that installs and passes its own conformance run.
+    """Make a plugin with one backend: a distribution that installs and passes the conformance checks of its role.
 
-    Its algorithm is a simple one that is right; replace it by yours. What is in DIR is never overwritten.
+    It starts with a simple, correct algorithm for you to replace. Nothing in DIR is overwritten.
     """
-    from skyband.roles import ROLES
-
-    if role not in ROLES:
-        raise click.BadParameter(f"unknown role {role!r}; {suggest(role, ROLES)}", param_hint="--role")
     if name is None:
         name = folder.resolve().name.removeprefix("skyband-")
     _check_name(name)
@@ -40,8 +36,8 @@ def command(folder: Path, role: str, name: str | None) -> None:
 
         raise Failure(f"{folder} cannot be written: {error.strerror or error}") from error
     click.echo(f"{role}/{name} is in {folder}. Next:", err=True)
-    place = shlex.quote(str(folder))
-    for call in (f"pip install -e {place}", f"skyband verify {role}/{name}", f"pytest {place}"):
+    tested, place = shlex.quote(f"{folder}[test]"), shlex.quote(str(folder))
+    for call in (f"pip install -e {tested}", f"skyband verify {role}/{name}", f"pytest {place}"):
         click.echo(f"   {call}", err=True)
 
 

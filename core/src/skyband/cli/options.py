@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import difflib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,34 @@ from skyband.errors import suggest
 ENGINES = ("spark", "local")
 
 
+class RoleName(click.ParamType):
+    """The name of a role; what roles there are is looked up only when it is needed."""
+
+    name = "role"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from skyband.roles import ROLES
+
+        if value not in ROLES:
+            self.fail(f"unknown role {value!r}; {suggest(value, ROLES)}", param, ctx)
+        return str(value)
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        from skyband.roles import ROLES
+
+        return f"[{'|'.join(ROLES)}]"
+
+    def get_missing_message(self, *_: Any, **__: Any) -> str:
+        from skyband.roles import ROLES
+
+        return f"Choose from: {', '.join(ROLES)}."
+
+
+ROLE = RoleName()
+
+
 def job_argument(command: Callable[..., Any]) -> Any:
-    """The job file, its changes and its engine."""
+    """The job file, changes to it, and the engine that runs it."""
     command = click.option(
         "--engine", type=click.Choice(ENGINES), default="spark", show_default=True,
         help="What runs the job; local needs no Java.",
@@ -28,11 +55,22 @@ def backend_key(ctx: click.Context, parameter: click.Parameter, value: str) -> t
     from skyband.roles import ROLES
 
     role, slash, name = value.partition("/")
-    if role not in ROLES:
-        raise click.BadParameter(f"unknown role {role!r}; {suggest(role, ROLES)}", ctx, parameter)
-    if not slash or not name:
+    if not slash and role not in ROLES:
+        raise click.BadParameter(f"must be ROLE/NAME (got {value!r}); {_closest(value)}", ctx, parameter)
+    ROLE.convert(role, parameter, ctx)
+    if not name:
         raise click.BadParameter(f"must be ROLE/NAME, such as {role}/{ROLES[role].default}", ctx, parameter)
     return role, name
+
+
+def _closest(name: str) -> str:
+    """The installed backends of this name, or of the closest one."""
+    from skyband.registry import installed
+
+    infos = installed().backends()
+    close = difflib.get_close_matches(name, [info.name for info in infos], n=1)
+    keys = [info.key for info in infos if info.name in close]
+    return f"did you mean {' or '.join(keys)}?" if keys else "skyband backends lists them"
 
 
 def settings(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,12 +10,13 @@ from skyband.cli.options import backend_key
 
 @click.command(short_help="Check that a backend does what it promises.")
 @click.argument("backend", metavar="ROLE/NAME", callback=backend_key)
-@click.option("--distribution", help="Whose, where two distributions bring a backend of this name.")
+@click.option("--distribution", help="Whose backend, where two distributions have one of this name.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(backend: tuple[str, str], distribution: str | None, as_json: bool) -> None:
-    """Check that a backend does what its role demands and what it declares.
+    """Run the conformance checks of its role on an installed backend.
 
-    A capability it declares to lack is not checked, and said so; one that works all the same is a failure.
+    Checks of a capability that the backend declares to lack are skipped and counted as not applicable. A capability
+    that it declares to lack but has is a failure.
     """
     from skyband.cli.group import INTERRUPTED, Failure
     from skyband.errors import ConfigError
@@ -33,7 +34,7 @@ def command(backend: tuple[str, str], distribution: str | None, as_json: bool) -
     try:
         report = verify(*backend, progress=tick, distribution=distribution)
     except ConfigError as error:
-        raise click.BadParameter(str(error), param_hint="ROLE/NAME") from error
+        raise click.BadParameter(str(error), param_hint="'ROLE/NAME'") from error
     except KeyboardInterrupt:
         click.echo(f"\ninterrupted after {len(seen)} checks", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None

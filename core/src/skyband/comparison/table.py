@@ -70,7 +70,8 @@ def explained(case: Case) -> str:
     told = [f"a latency is of a {case.moment}"]
     measures = {entry.accuracy.measure for entry in case.entries if entry.accuracy is not None}
     told = [f"error: {measure}, against {case.reference.label}" for measure in sorted(measures)] + told
-    return "; ".join([*told, "rows/s alone: without the operator around the backend"])
+    told += ["rows/s alone: without the operator around the backend", "first call: what it adds, once a process"]
+    return "; ".join(told)
 
 
 def _of_kind(case: Case) -> list[str]:

@@ -45,7 +45,7 @@ def everything(
             except ConfigError as error:
                 problems += [problem.within("source") for problem in error.problems]
     if sink is not None:
-        problems += _sink(sink, engine, stream=source is not None and source.stream)
+        problems += _sink(sink, engine, None if source is None else source.stream)
     if source is not None:
         problems += _ends(source, None if sink is None else sink.trigger)
     if query is not None:
@@ -103,7 +103,8 @@ def _local_source(source: Source) -> list[Problem]:
     return problems
 
 
-def _sink(sink: Sink, engine: str, stream: bool) -> list[Problem]:
+def _sink(sink: Sink, engine: str, stream: bool | None) -> list[Problem]:
+    """stream: None where the source could not be built, so that the sink is not blamed for its fault."""
     problems = []
     if sink.of_files and sink.path is None:
         problems.append(Problem("sink.path", f"is required for {sink.format}: the folder for the answers"))
@@ -114,6 +115,8 @@ def _sink(sink: Sink, engine: str, stream: bool) -> list[Problem]:
         problems.append(Problem("sink.path", f"the local engine writes to this machine (got {sink.path!r})"))
     if engine == "spark" and sink.format == "arrow":
         problems.append(Problem("sink.format", "Spark does not write arrow; use parquet"))
+    if stream is None:
+        return problems
     if not stream:
         only = [name for name in ("checkpoint", "trigger") if getattr(sink, name) is not None]
         return problems + [

@@ -183,7 +183,7 @@ def render(role: str, name: str) -> dict[str, str]:
     """The text of each file of a plugin that brings `role/name`, by its path."""
     template, module = TEMPLATES[role], role.replace("-", "_")
     source = import_module(f"skyband.scaffold.{module}")
-    cls = _camel(name) + ROLES[role].interface.__name__
+    cls = _class_name(name, ROLES[role].interface.__name__)
     package = f"skyband_{name.replace('-', '_')}"
     facts = {
         "role": role, "name": name, "package": package, "module": module, "cls": cls, "versions": _versions(),
@@ -206,8 +206,10 @@ def _renamed(source: str, name: str, cls: str) -> str:
     return re.sub(r"\bmine\b", name, re.sub(r"\bMine[A-Z]\w*", cls, source))
 
 
-def _camel(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("-"))
+def _class_name(name: str, interface: str) -> str:
+    """BestSketch of best, MySketch of my-sketch; never the interface's own name."""
+    camel = "".join(word.capitalize() for word in name.split("-"))
+    return camel if camel.endswith(interface) and camel != interface else camel + interface
 
 
 def _versions() -> str:
