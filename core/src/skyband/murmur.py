@@ -17,6 +17,7 @@ _33 = np.uint64(33)
 _64 = np.uint64(64)
 _N1 = np.uint64(0x52DCE729)
 _N2 = np.uint64(0x38495AB5)
+_WORD = np.int64(8)  # as a literal it would have `_read` compiled twice
 
 
 def _compiled(**options: Any) -> Any:
@@ -49,8 +50,8 @@ def _murmur(data, start, length):  # type: ignore[no-untyped-def]
     h2 = np.uint64(0)
     blocks = length // 16
     for b in range(blocks):
-        k1 = _read(data, start + 16 * b, 8)
-        k2 = _read(data, start + 16 * b + 8, 8)
+        k1 = _read(data, start + 16 * b, _WORD)
+        k2 = _read(data, start + 16 * b + 8, _WORD)
         h1 ^= _rotl(k1 * _C1, _31) * _C2
         h1 = (_rotl(h1, _27) + h2) * _5 + _N1
         h2 ^= _rotl(k2 * _C2, _33) * _C1

@@ -51,7 +51,7 @@ def match(
     base: int, cuts: Int64, v: Float64, pv: Float64, marks: Float64, epsilon: float, beta: float,
 ) -> Found:  # fmt: skip
     """Probe i's matches among the tuples from starts[i] to ends[i]; `marked` are the marks of the probes."""
-    found, count = nothing(), 0
+    found, count = nothing()
     left, totals = np.empty(len(cuts), np.int64), np.empty(LANES)
     passed = np.empty(len(cuts), np.uint8)
     floor = beta * (1.0 - SLACK) if beta > FAINT else 0.0

@@ -177,8 +177,10 @@ def _unit(rows: Float64, bands: Int64, row: int, stride: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _copy(rows: Float64, bands: Int64, source: int, target: int, stride: int) -> None:
-    rows[target * stride : (target + 1) * stride] = rows[source * stride : (source + 1) * stride]
-    bands[3 * target : 3 * target + 3] = bands[3 * source : 3 * source + 3]
+    for k in range(stride):  # loops, as assigning a slice compiles for seconds
+        rows[target * stride + k] = rows[source * stride + k]
+    for k in range(3):
+        bands[3 * target + k] = bands[3 * source + k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -99,7 +99,7 @@ def _match(
     base: int, cuts: Int64, v: Float64, pv: Float64,
     origin: float, per_half: float, cells: Int64, members: Int64, epsilon: float, beta: float,
 ) -> Found:  # fmt: skip
-    found, count = nothing(), 0
+    found, count = nothing()
     near = np.zeros(len(cuts), np.bool_)
     for i in range(len(starts)):
         begin, end = probes[i], probes[i + 1]

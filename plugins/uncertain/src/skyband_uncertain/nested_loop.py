@@ -31,7 +31,7 @@ def _match(
     probes: Int64, u: Float64, pu: Float64, starts: Int64, ends: Int64,
     base: int, cuts: Int64, v: Float64, pv: Float64, epsilon: float, beta: float,
 ) -> Found:  # fmt: skip
-    found, count = nothing(), 0
+    found, count = nothing()
     for i in range(len(starts)):
         found = room(found, count, ends[i] - starts[i])
         for position in range(starts[i], ends[i]):

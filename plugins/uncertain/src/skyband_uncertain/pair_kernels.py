@@ -43,9 +43,9 @@ def sorted_pair(
 
 
 @njit(cache=True, nogil=True)
-def nothing() -> Found:
-    """No match yet."""
-    return np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16)
+def nothing() -> tuple[Found, int]:
+    """No match yet: the arrays, and 0 matches, which as a literal would have `room` compiled twice."""
+    return (np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16)), np.int64(0)
 
 
 @njit(cache=True, nogil=True)
@@ -53,18 +53,21 @@ def room(found: Found, count: int, more: int) -> Found:
     """The three arrays, long enough to take `more` matches after `count`."""
     if count + more <= len(found[0]):
         return found
-    length = 2 * (count + more)
-    longer = np.empty(length, np.int64), np.empty(length, np.int64), np.empty(length)
-    longer[0][:count] = found[0][:count]
-    longer[1][:count] = found[1][:count]
-    longer[2][:count] = found[2][:count]
-    return longer
+    return _resized(found, count, 2 * (count + more))
 
 
 @njit(cache=True, nogil=True)
 def first_of(found: Found, count: int) -> Found:
     """The first `count` matches."""
-    return found[0][:count].copy(), found[1][:count].copy(), found[2][:count].copy()
+    return _resized(found, count, count)
+
+
+@njit(cache=True, nogil=True)
+def _resized(found: Found, count: int, length: int) -> Found:
+    resized = np.empty(length, np.int64), np.empty(length, np.int64), np.empty(length)
+    for i in range(count):  # a loop, as assigning a slice compiles for seconds
+        resized[0][i], resized[1][i], resized[2][i] = found[0][i], found[1][i], found[2][i]
+    return resized
 
 
 def sort_each(cuts: Int64, values: Float64, probabilities: Float64) -> tuple[Float64, Float64]:

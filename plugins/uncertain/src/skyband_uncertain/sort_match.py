@@ -62,7 +62,7 @@ def _match(
     v: Float64, pv: Float64, owners: Int64, epsilon: float, beta: float,
 ) -> Found:  # fmt: skip
     """Terms of one tuple come in the order of the definition: by probe sample, then by value."""
-    found, count = nothing(), 0
+    found, count = nothing()
     totals = np.zeros(youngest - oldest)
     for i in range(len(starts)):
         found = room(found, count, ends[i] - starts[i])

@@ -35,7 +35,7 @@ def run(
     sizes = np.zeros(len(before), np.int64)
     room = _answer_room(band, len(rows.time), k)
     objects, scores = np.empty(room, np.int64), np.empty(room, np.float64)
-    filled, taken = 0, 0
+    filled, taken = np.int64(0), np.int64(0)  # a literal 0 would have `_take` compiled twice
     for m in range(len(before)):
         band = _take(band, state, pending, panes, rows, taken, before[m])
         taken = before[m]
@@ -43,8 +43,7 @@ def run(
         wanted = min(k[m], _alive(band, start[m]))
         if filled + wanted >= len(objects):
             larger = 2 * (filled + wanted) + 1
-            objects = np.concatenate((objects[:filled], np.empty(larger - filled, np.int64)))
-            scores = np.concatenate((scores[:filled], np.empty(larger - filled, np.float64)))
+            objects, scores = sweep.grown(objects, filled, larger), sweep.grown(scores, filled, larger)
         _extract(band, pending, start[m], wanted, objects[filled:], scores[filled:])
         filled += wanted
         sizes[m] = wanted

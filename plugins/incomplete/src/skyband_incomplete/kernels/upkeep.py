@@ -17,8 +17,10 @@ def gather_slots(first, cursor, reports, slots, log, kept):
     for slot in range(cursor[USED]):
         if slots.facts[slot, LAST] < first:
             continue
-        kept.facts[used, :] = slots.facts[slot, :]
-        kept.counts[used, :] = slots.counts[slot, :]
+        for fact in range(slots.facts.shape[1]):  # loops, as assigning a row compiles for seconds
+            kept.facts[used, fact] = slots.facts[slot, fact]
+        for stream in range(slots.counts.shape[1]):
+            kept.counts[used, stream] = slots.counts[slot, stream]
         kept.table[find(slots.facts[slot, OBJECT], kept)] = used
         moved[slot] = used
         used += 1
