@@ -141,10 +141,17 @@ def test_the_guide_to_writing_shows_code_that_is_fine_and_files_that_are_made(gu
 
 
 def test_the_picture_shows_the_2_skyband():
-    circles = [shape.attrib for shape in ElementTree.parse(DOCS / "skyband.svg").iter() if "class" in shape.attrib]
+    shapes = list(ElementTree.parse(DOCS / "skyband.svg").iter())
+    circles = [shape.attrib for shape in shapes if shape.get("class") in ("kept", "gone")]
+    numbers = [int(shape.text) for shape in shapes if shape.get("class") in ("kept-number", "gone-number")]
     points = [((float(c["cx"]) - 70) / 52, (300 - float(c["cy"])) / 26, c["class"]) for c in circles]
-    assert len(points) > 10
+    assert len(points) == 14
     assert all(left[:2] != right[:2] for left, right in pairwise(sorted(points)))
-    for x, y, kept in points:
+    for (x, y, kept), number in zip(points, numbers, strict=True):
         dominators = sum(score > y and expiry >= x for expiry, score, _ in points)
-        assert kept == ("kept" if dominators < 2 else "gone"), (x, y)
+        assert (kept, number) == ("kept" if dominators < 2 else "gone", dominators), (x, y)
+
+
+def test_the_program_of_the_first_page_is_the_readmes(guide):
+    page, readme = guide("index.md"), Document(ROOT / "README.md", False)
+    page.holds(page.blocks("python")[0].body, readme.blocks("python")[0].body)

@@ -10,7 +10,7 @@ from skyband.pages.markdown import code, docstring, fenced, line, page, paramete
 from skyband.pages.running import run_job_text
 from skyband.parameters import parameters_of
 from skyband.queries import load_query, make_query
-from skyband.queries.query import NULL_TIME
+from skyband.queries.query import NULL_TIME, Query
 
 
 def query_page(info: QueryInfo) -> str:
@@ -20,44 +20,50 @@ def query_page(info: QueryInfo) -> str:
     links = " and ".join(f"[{role}](../roles/{role}.md)" for role in cls.roles)
     return page(
         code(info.kind),
-        f"{info.summary[:1].upper()}{info.summary[1:]}. Its roles: {links}.",
+        f"{info.summary[:1].upper()}{info.summary[1:]}. {'Roles' if len(cls.roles) > 1 else 'Role'}: {links}.",
         prose(docstring(cls)),
-        section("Keys", "Of `[query]` in a job, and of the query in Python:", _keys(info.kind, cls)),
-        section("Left out", _left_out(cls)),
-        *_shown(example),
+        *([] if example is None else [_example(example)]),
+        section("Keys", _keys(info.kind, cls)),
+        *([] if example is None else _results(example)),
+        section("Rows left out", _left_out(cls)),
     )
 
 
 def _keys(kind: str, cls: Any) -> str:
-    return f'{parameters(parameters_of(cls))}\n\nA job says `kind = "{kind}"` besides.'
+    """Every key: those that must be given, those of this query, and those that every query has."""
+    common = {parameter.name for parameter in parameters_of(Query)}
+    ordered = sorted(parameters_of(cls), key=lambda one: (not one.required, one.name in common))
+    lead = f'In a job, under `[query]` with `kind = "{kind}"`; in Python, `spark.apply(rows, {{"kind": "{kind}", …}})`.'
+    return f"{lead}\n\n{parameters(ordered)}"
 
 
 def _left_out(cls: Any) -> str:
     reasons = [NULL_TIME, *cls.leaves_out, "late"]
-    return f"Rows are left out and counted, by reason: {', '.join(map(code, reasons))}."
+    return f"These rows are not in the answers; each kind is counted: {', '.join(map(code, reasons))}."
 
 
-def _shown(example: JobExample | None) -> list[str]:
-    if example is None:
-        return []
+def _example(example: JobExample) -> str:
+    language = "json" if example.file.endswith("json") else "text"
+    return section(
+        "Example", example.lead, code(example.file), fenced(language, example.rows), code("job.toml"),
+        fenced("toml", example.job), _output(example),
+    )  # fmt: skip
+
+
+def _results(example: JobExample) -> list[str]:
     tables = tomllib.loads(example.job)
     query = make_query(tables["query"])
     fields = query.result_schema(parse_ddl(tables["source"]["schema"]))
     rows = [[code(field.name), code(field.type)] for field in fields]
-    language = "json" if example.file.endswith("json") else "text"
     given = [
         [code(role), ", ".join(code(f"{name} = {value!r}") for name, value in query.given(role).items()) or "nothing"]
         for role in query.roles
     ]
     return [
-        section(
-            "Example", example.lead, f"{code(example.file)}", fenced(language, example.rows), code("job.toml"),
-            fenced("toml", example.job),
-            _output(example),
-        ),
-        section("Result", "The columns of the example, after those of `by`:", table(["column", "Arrow type"], rows)),
-        section("What backends are given", "By the example's query, times in microseconds:",
-                table(["role", "parameters"], given)),
+        section("Result", "The example's columns; those of `by` come before them:",
+                table(["column", "Arrow type"], rows)),
+        section("Parameters of its backends", "Set by the query, here of the example, times in microseconds; the rest "
+                "are yours to set:", table(["role", "parameters"], given)),
     ]  # fmt: skip
 
 
