@@ -6,9 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
+from skyband.roles.pair_ranker import BOTH
 
 TIME = "time"
 GROUP = "group"
+PART = "part"
+"""What a row does in a shard, where it goes to several (see `skyband.queries.spread`)."""
 
 
 def by_column(number: int) -> str:
@@ -70,6 +73,14 @@ def payload(frame: pa.RecordBatch) -> tuple[Int64, dict[str, Any]]:
             number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
             columns[name] = column.to_numpy() if number and not column.null_count else column
     return frame.column(TIME).to_numpy(), columns
+
+
+def own(frame: pa.RecordBatch) -> Array:
+    """bool[n]: the rows that are this shard's own; a row that goes to several is one shard's only."""
+    if PART not in frame.schema.names:
+        return np.ones(len(frame), bool)
+    mine: Array = frame.column(PART).to_numpy() == BOTH
+    return mine
 
 
 def to_bytes(frame: pa.RecordBatch) -> bytes:

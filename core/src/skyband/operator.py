@@ -72,6 +72,8 @@ class Operator:
     bindings: Mapping[str, Binding]
     schema: pa.Schema
     """Schema of the source."""
+    shared: bool = False
+    """Whether it is one of several shards without groups, whose answers are merged into one."""
 
     watermark: int | None = field(default=None, init=False)
     """Microseconds since the epoch; None before the first row."""
@@ -97,21 +99,26 @@ class Operator:
     @_groups.default
     def _no_groups(self) -> Groups:
         by = pa.schema([self.schema.field(name) for name in self.query.by])
-        answers = pa.schema(self.query.answer_fields(self.schema))
-        return Groups(by, self._lane, self.query.crowd(self.bindings, answers) if self.query.by else None)
+        crowd = self.query.crowd(self.bindings, self._answers) if self.query.by else None
+        return Groups(by, self._lane, crowd)
+
+    @property
+    def _answers(self) -> pa.Schema:
+        return pa.schema((self.query.shard_fields if self.shared else self.query.answer_fields)(self.schema))
 
     @property
     def result_schema(self) -> pa.Schema:
         """Schema of the answers."""
-        return self.query.result_schema(self.schema)
+        return self._answers if self.shared else self.query.result_schema(self.schema)
 
     def add(self, frame: pa.RecordBatch) -> None:
         """Take in a frame (made by `encode`). Rows before the watermark are late: counted and dropped."""
-        self._rows_in += len(frame)
+        own = frames.own(frame)
+        self._rows_in += int(np.count_nonzero(own))
         if self.watermark is not None:
             late = frame.column(frames.TIME).to_numpy() < self.watermark
             if late.any():
-                self._rows_late += int(np.count_nonzero(late))
+                self._rows_late += int(np.count_nonzero(late & own))
                 frame = frame.filter(pa.array(~late))
         if len(frame):
             self._waiting.append(frame)
@@ -187,7 +194,7 @@ class Operator:
         return frames.ordered(waiting, self.query.order) if len(waiting) else None
 
     def _lane(self) -> Lane:
-        lane = self.query.lane(self.bindings, pa.schema(self.query.answer_fields(self.schema)))
+        lane = self.query.lane(self.bindings, self._answers)
         joined = {part: watermark for part, watermark in self._since.items() if watermark is not None}
         if joined:
             lane.limit(joined)
@@ -237,7 +244,8 @@ class Operator:
         check_same(held.header.get("operator"), fingerprint(self.query, self.bindings, self.schema))
         for role, parameters in held.header["backends"].items():
             check_parameters(self.bindings[role], parameters, self.query.given(role))
-        fresh = Operator(self.query, self.bindings, self.schema)  # nothing is taken over before all of it fits
+        # Nothing is taken over before all of it fits.
+        fresh = Operator(self.query, self.bindings, self.schema, self.shared)
         changed = fresh._take_over(held, joined)
         for name in ("watermark", "_clock", "_since", "_waiting", "_groups"):
             setattr(self, name, getattr(fresh, name))

@@ -78,9 +78,10 @@ def apply(
 
     query: a Query, or its keys (`kind` among them). backends: by role, a name or a table with `name` and
     parameters; else the setting `spark.skyband.backends.ROLE`, else the role's default. shards: operators that
-    share the work (8 with `by`, else 1); a checkpoint is bound to their number. observe: the name, or in batch the
-    Observation, under which Spark reports rows_in, rows_late, rows_REASON left out, retained, groups, state_bytes
-    and seconds.
+    share the work (8 with `by`, else 1); a checkpoint is bound to their number, the answers are the same with any.
+    Without `by`, windows in rows take one shard, and rows that are looked at in pairs go to several. observe: the
+    name, or in batch the Observation, under which Spark reports rows_in, rows_late, rows_REASON left out, retained,
+    groups, state_bytes and seconds.
 
     idle_after: a stream that had no rows for so long by the clock goes on with the clock, so that its last windows are
     answered; one tick, and so at most one micro-batch more, a second. finish: for runs with Trigger.AvailableNow that
@@ -139,12 +140,9 @@ def shard_count(query: Query, shards: int | None = None) -> int:
     wanted = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
     if not isinstance(wanted, int) or wanted < 1:
         raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {wanted!r})"))
-    if wanted > 1 and not query.by:
-        if query.rows:
-            message = f"row windows need one order of all rows: use shards = 1, or group with `by` (got {wanted})"
-            raise ConfigError(Problem("shards", message))
-        if query.shard_by is None:
-            raise ConfigError(Problem("shards", f"{query.kind} without `by` runs on one shard (got {wanted})"))
+    if wanted > 1 and not query.by and query.one_shard is not None:
+        said = f"{query.one_shard}: use shards = 1, or group with `by` (got {wanted})"
+        raise ConfigError(Problem("shards", said))
     return wanted
 
 

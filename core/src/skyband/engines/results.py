@@ -32,8 +32,16 @@ def metrics_type(shipment: Shipment) -> pa.DataType:
 
 def unpacked_schema(shipment: Shipment) -> pa.Schema:
     """The result's columns, then the metrics."""
-    result = shipment.query.result_schema(shipment.schema)
-    nullable = [field.with_nullable(True) for field in result]
+    return _with_metrics_column(shipment, shipment.query.result_schema(shipment.schema))
+
+
+def shard_schema(shipment: Shipment) -> pa.Schema:
+    """The columns of one shard's answers, then the metrics; the unpacked schema where they need no merging."""
+    return _with_metrics_column(shipment, shipment.answers)
+
+
+def _with_metrics_column(shipment: Shipment, answers: pa.Schema) -> pa.Schema:
+    nullable = [field.with_nullable(True) for field in answers]
     return pa.schema([*nullable, pa.field(METRICS, metrics_type(shipment))])
 
 
@@ -49,29 +57,30 @@ def with_metrics(shipment: Shipment, metrics: Metrics, state_bytes: int, waterma
 
 
 def answer_rows(shipment: Shipment, answers: pa.RecordBatch) -> pa.RecordBatch:
-    """Answers in the unpacked schema."""
-    schema = unpacked_schema(shipment)
+    """Answers beside the metrics, which are null."""
+    schema = _with_metrics_column(shipment, answers.schema)
     nothing = pa.nulls(len(answers), schema.field(METRICS).type)
     return pa.RecordBatch.from_arrays([*answers.columns, nothing], schema=schema)
 
 
 def metrics_row(shipment: Shipment, metrics: dict[str, Any]) -> pa.RecordBatch:
-    """One row that holds only metrics, in the unpacked schema."""
-    schema = unpacked_schema(shipment)
+    """One row that holds only metrics, beside the columns of a shard's answers."""
+    schema = shard_schema(shipment)
     columns = [pa.nulls(1, kind) for kind in schema.types[:-1]]
     return pa.RecordBatch.from_arrays([*columns, pa.array([metrics], schema.types[-1])], schema=schema)
 
 
 def merged(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The partial answers of all shards at the same moments as one answer, the metrics untouched."""
-    table = pa.Table.from_batches(batches, schema=unpacked_schema(shipment))
+    table = pa.Table.from_batches(batches, schema=shard_schema(shipment))
     is_answer = table.column(METRICS).is_null()
     partial = table.filter(is_answer).drop_columns([METRICS])
     if len(partial):
         whole = shipment.query.merge(partial).combine_chunks()
         for batch in whole.cast(shipment.query.result_schema(shipment.schema)).to_batches():
             yield answer_rows(shipment, batch)
-    yield from table.filter(pc.invert(is_answer)).to_batches()
+    metrics = table.filter(pc.invert(is_answer)).select(unpacked_schema(shipment).names)
+    yield from metrics.to_batches()
 
 
 def observed(shipment: Shipment, df: Any, observe: Any) -> Any:

@@ -9,10 +9,10 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband import frames
-from skyband.arrays import UInt64
 from skyband.operator import Operator
 from skyband.queries.encoding import encode
 from skyband.queries.query import Query
+from skyband.queries.spread import Spread, by_hash
 from skyband.registry import Binding
 from skyband.watermark import Reach, Ticking
 
@@ -44,9 +44,21 @@ class Shipment:
     shards: int
     ticking: Ticking | None = None
 
+    @property
+    def merges(self) -> bool:
+        """Whether the answers of the shards make one, which is when they do not have groups of their own."""
+        return self.shards > 1 and not self.query.by
+
+    @property
+    def answers(self) -> pa.Schema:
+        """Schema of what an operator answers."""
+        if self.merges:
+            return pa.schema(self.query.shard_fields(self.schema))
+        return self.query.result_schema(self.schema)
+
     def operator(self) -> Operator:
         """A fresh operator for one shard."""
-        return Operator(self.query, self.bindings, self.schema)
+        return Operator(self.query, self.bindings, self.schema, self.merges)
 
     def made(self, operator: Operator) -> bool:
         """Whether `operator` runs just this: the query with its changeable keys, the backends, the source's schema."""
@@ -76,19 +88,23 @@ class Shipment:
         times = frame.column(frames.TIME).to_numpy()
         if self.shards == 1:
             return [{"shard": 0, "first": int(times.min()), "frame": frames.to_bytes(frame)}]
-        shards = self._shard_of(frame)
-        order = np.argsort(shards, kind="stable")
-        cuts = np.searchsorted(shards[order], np.arange(self.shards + 1))
+        spread = self._spread(frame)
+        order = np.argsort(spread.shards, kind="stable")
+        cuts = np.searchsorted(spread.shards[order], np.arange(self.shards + 1))
         pieces = []
         for shard in np.flatnonzero(cuts[1:] > cuts[:-1]).tolist():
-            rows = order[cuts[shard] : cuts[shard + 1]]
-            piece = frames.to_bytes(frame.take(pa.array(rows)))
-            pieces.append({"shard": shard, "first": int(times[rows].min()), "frame": piece})
+            chosen = order[cuts[shard] : cuts[shard + 1]]
+            rows = spread.rows[chosen]
+            piece = frame.take(pa.array(rows))
+            if spread.parts is not None:
+                piece = piece.append_column(frames.PART, pa.array(spread.parts[chosen]))
+            pieces.append({"shard": shard, "first": int(times[rows].min()), "frame": frames.to_bytes(piece)})
         return pieces
 
-    def _shard_of(self, frame: pa.RecordBatch) -> UInt64:
-        hashes = frame.column(frames.GROUP if self.query.by else str(self.query.shard_by)).to_numpy()
-        return (hashes.view(np.uint64) >> np.uint64(32)) % np.uint64(self.shards)
+    def _spread(self, frame: pa.RecordBatch) -> Spread:
+        if self.query.by:
+            return by_hash(frame.column(frames.GROUP).to_numpy(), self.shards)
+        return self.query.spread(frame, self.shards)
 
 
 class Ends:

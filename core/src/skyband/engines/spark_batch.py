@@ -25,15 +25,15 @@ def run(df: Any, shipment: Shipment) -> Any:
     def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _operate(shipment, batches)
 
-    answers = from_arrow_schema(results.unpacked_schema(shipment))
-    unpacked = by_shard.mapInArrow(sealed(operate, shipment), answers)
-    if shipment.shards == 1 or shipment.query.by:
+    unpacked = by_shard.mapInArrow(sealed(operate, shipment), from_arrow_schema(results.shard_schema(shipment)))
+    if not shipment.merges:
         return unpacked
 
     def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return results.merged(shipment, batches)
 
-    return unpacked.repartition(1).mapInArrow(sealed(merge, shipment), answers)
+    whole = from_arrow_schema(results.unpacked_schema(shipment))
+    return unpacked.repartition(1).mapInArrow(sealed(merge, shipment), whole)
 
 
 def _operate(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

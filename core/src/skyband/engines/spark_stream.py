@@ -25,13 +25,12 @@ def run(df: Any, shipment: Shipment) -> Any:
             sealed(Shard(shipment), shipment), from_arrow_schema(TURN), outputMode="append", timeMode="None"
         )
     )
-    together = not (shipment.shards == 1 or shipment.query.by)
 
     def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = _unpacked(shipment, batches)
-        return results.merged(shipment, rows) if together else rows
+        return results.merged(shipment, rows) if shipment.merges else rows
 
-    whole = turns.repartition(1) if together else turns
+    whole = turns.repartition(1) if shipment.merges else turns
     return whole.mapInArrow(sealed(unpack, shipment), from_arrow_schema(results.unpacked_schema(shipment)))
 
 

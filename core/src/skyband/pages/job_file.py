@@ -63,7 +63,12 @@ def job_page() -> str:
 
 
 def _top() -> str:
-    shards = f"operators that share the work: {GROUPED_SHARDS} with `by`, else 1; a checkpoint is bound to their number"
+    shards = (
+        f"operators that share the work: {GROUPED_SHARDS} with `by`, else 1; a checkpoint is bound to their number. "
+        "With `by` each group is on one shard. Without, each item or object is, and their counts and tops are put "
+        "together; rows that are looked at in pairs go to several, so that every two meet on one. Windows in rows need "
+        "one order of all rows, and so one shard"
+    )
     return table(["name", "type", "meaning"], [
         ["`name`", "str", "what Spark calls the job; the file's name without `.toml` unless given"],
         ["`shards`", "int", shards],

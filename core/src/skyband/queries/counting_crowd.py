@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
+from skyband.ascending import among, distinct
 from skyband.queries.crowd import Answered, Crowd, Outgrown
 from skyband.queries.crowd_kernels import count_moments, run_groups
 from skyband.queries.encoding import moments
@@ -59,7 +60,7 @@ class CountingCrowd(Crowd):
         return latest // self._every * self._every + self._every
 
     def has(self, keys: UInt64) -> Array:
-        return np.isin(keys, np.concatenate([self._key, *(buffered for buffered, _, _ in self._buffer)]))
+        return among(keys, distinct(self._key, *(buffered for buffered, _, _ in self._buffer)))
 
     @property
     def retained(self) -> int:
@@ -68,7 +69,7 @@ class CountingCrowd(Crowd):
     def _run(self) -> Answered:
         """Walk all groups, with the rows of the buffer, to the moment reached."""
         group, start, stop, times, keys = self._rows()
-        everyone = np.union1d(self._key, group)
+        everyone = distinct(self._key, group)
         held, fed = _places(self._key, everyone), _places(group, everyone)
         nexts = np.append(self._next, NEVER)[held]
         lasts = np.append(self._last, 0)[held]

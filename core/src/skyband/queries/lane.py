@@ -26,6 +26,9 @@ class Rows:
         """A column as numpy, or as an Arrow array where it holds lists or ids of any type."""
         return self._columns[name]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._columns
+
     @classmethod
     def joined(cls, pieces: Sequence["Rows"]) -> "Rows":
         """Pieces, at least one, as one; their columns are the same."""

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 from attrs import define, frozen
 from attrs.converters import optional
@@ -14,6 +15,7 @@ from skyband.frames import plain
 from skyband.parameters import checked
 from skyband.queries.crowd import Crowd
 from skyband.queries.lane import Lane
+from skyband.queries.spread import Spread, by_hash
 from skyband.registry import Binding
 from skyband.roles import Backend
 from skyband.watermark import Reach
@@ -78,7 +80,7 @@ class Query(ABC):
     kind: ClassVar[str]
     roles: ClassVar[tuple[str, ...]]
     shard_by: ClassVar[str | None] = None
-    """Frame column whose hash spreads a query without `by` over shards; None where it must stay on one."""
+    """Frame column whose hash spreads a query without `by` over shards; None where `spread` does it in another way."""
 
     changeable: ClassVar[tuple[str, ...]] = ()
     """Keys that may differ from those a checkpoint was made with: `parts` says what they hold."""
@@ -114,6 +116,13 @@ class Query(ABC):
     @abstractmethod
     def rows(self) -> bool:
         """Whether its windows are counted in rows."""
+
+    @property
+    def one_shard(self) -> str | None:
+        """Why it runs on one shard where it has no `by`; None where `merge` makes one answer of those of several."""
+        if self.rows:
+            return "row windows need one order of all rows"
+        return f"{self.kind} needs all rows in one place" if self.shard_by is None else None
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -163,14 +172,22 @@ class Query(ABC):
 
     @abstractmethod
     def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
-        """A fresh stream of one group, whose answers have the schema `answers`."""
+        """A fresh stream of one group; `answers` is the schema of its answers, of `answer_fields` or `shard_fields`."""
 
     def crowd(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Crowd | None:  # noqa: ARG002
         """Where small groups may be held together and answered by one call, instead of a lane each."""
         return None
 
+    def spread(self, frame: pa.RecordBatch, shards: int) -> Spread:
+        """The shards to which each row goes, without `by`. Every row is one shard's own, whatever others it goes to."""
+        return by_hash(frame.column(str(self.shard_by)).to_numpy().view(np.uint64), shards)
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        """The columns of a shard's answers without `by`: those of the result, and what `merge` needs besides."""
+        return self.answer_fields(schema)
+
     def merge(self, answers: pa.Table) -> pa.Table:
-        """One answer from those of the shards at the same moments. Only where `shard_by` is set."""
+        """One answer from those of the shards at the same moments (`shard_fields`). Never where `one_shard` is set."""
         raise ConfigError(Problem("shards", f"{self.kind} needs all rows in one place: use shards = 1 (got {answers})"))
 
     def check(self, schema: pa.Schema) -> list[Problem]:

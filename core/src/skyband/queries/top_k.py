@@ -14,7 +14,7 @@ from skyband.durations import Duration, duration
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.hashing import hash_column
 from skyband.parameters import checked, integer, number
-from skyband.queries import states
+from skyband.queries import states, tops
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.fed_lane import FedLane
 from skyband.queries.lane import Lane, Rows
@@ -164,25 +164,9 @@ class TopK(Query):
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
         ids, _ = identify(answers.column("object").combine_chunks())
-        at = [*self.by, "at"]
         keyed = answers.append_column("id", pa.array(ids))
-        keyed = keyed.sort_by([*((name, "ascending") for name in at), ("score", "descending"), ("id", "ascending")])
-        ranks = np.arange(len(keyed)) - group_starts(keyed, at) + 1
-        keyed = keyed.set_column(keyed.column_names.index("rank"), "rank", pa.array(ranks))
-        return keyed.filter(pa.array(ranks <= self.k)).select(answers.column_names)
-
-
-def group_starts(table: pa.Table, by: list[str]) -> Int64:
-    """int64[n]: for each row of a sorted table, the first row with the same values of the columns `by`."""
-    changed = np.ones(len(table), bool)
-    if len(table):
-        changed[1:] = False
-        for name in by:
-            column = table.column(name).combine_chunks()
-            same = pc.equal(column[1:], column[:-1]).fill_null(False)
-            both_null = pc.and_(column[1:].is_null(), column[:-1].is_null())
-            changed[1:] |= ~pc.or_(same, both_null).to_numpy(zero_copy_only=False)
-    return np.maximum.accumulate(np.where(changed, np.arange(len(table)), 0))
+        ranked = tops.merged(keyed, [*self.by, "at"], [("score", "descending"), ("id", "ascending")])
+        return tops.cut(ranked, self.k, answers.column_names)
 
 
 class _RankingLane(FedLane):

@@ -7,11 +7,13 @@ import numpy as np
 import pyarrow as pa
 from attrs import define
 
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array, Int64, UInt64
 from skyband.durations import Duration, duration
 from skyband.errors import ConfigError, Problem
+from skyband.frames import PART, TIME
+from skyband.hashing import hash_columns
 from skyband.parameters import checked, integer
-from skyband.queries import states
+from skyband.queries import states, tops
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.fed_lane import FedLane
 from skyband.queries.lane import Lane, Rows
@@ -19,11 +21,17 @@ from skyband.queries.names import Arrivals, identify, nameable, spelled, spelled
 from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.sides import SIDES, is_side, sides_of
 from skyband.queries.sides import WHAT as A_SIDE
+from skyband.queries.spread import Spread, by_cell, lines_of
 from skyband.queries.tokens import WHAT as TOKENS
 from skyband.queries.tokens import encode_tokens, is_tokens, sets_of
 from skyband.registry import Binding
 from skyband.roles import PairRanker
 from skyband.roles.pair_ranker import similarity_parameter
+
+PLACES = ("left place", "right place")
+"""Columns of a shard's answers: where the two sets stand in the order of all rows, as bytes."""
+
+_PLACE = pa.binary(32)
 
 
 @define(eq=True)
@@ -38,6 +46,9 @@ class TopKPairs(Query):
 
     Pairs share at least one token. Repeated tokens count once, and a null in a list is no token. Rows without id,
     list, token or side are left out and counted; they do not count as rows of a window.
+
+    On several shards each row goes to some of them, so that every two rows meet in one; each shard gives the best of
+    the pairs it has found.
     """
 
     kind: ClassVar[str] = "top-k-pairs"
@@ -119,11 +130,42 @@ class TopKPairs(Query):
     def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
         return _PairLane(self, bindings["pair-ranker"], answers)
 
+    @property
+    def one_shard(self) -> str | None:
+        return super().one_shard if self.rows else None
+
+    def spread(self, frame: pa.RecordBatch, shards: int) -> Spread:
+        """Rows with nothing to tell them apart go to the same shards."""
+        lines = lines_of(shards)
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.order)]), lines, shards // lines)
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in PLACES)]
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no pair, so the best of all are among the best of each."""
+        ranked = tops.merged(answers, ["at"], [("similarity", "descending"), *((name, "ascending") for name in PLACES)])
+        return tops.cut(ranked, self.k, [name for name in answers.column_names if name not in PLACES])
+
+
+def _places(times: Int64, codes: Int64, ties: UInt64) -> pa.Array:
+    """Where rows stand in the order of all rows, whatever others a shard has: bytes that compare as they do.
+
+    Time, code and tie, then the number among those equal in these, which are in the same shards.
+    """
+    again = (times[1:] == times[:-1]) & (codes[1:] == codes[:-1]) & (ties[1:] == ties[:-1])
+    place = np.arange(len(times))
+    number = place - np.maximum.accumulate(np.where(np.append(False, again), 0, place))
+    signs = np.uint64(1 << 63)
+    columns = [times.view(np.uint64) ^ signs, codes.view(np.uint64) ^ signs, ties, number.view(np.uint64)]
+    packed = np.stack(columns, axis=1).astype(">u8")
+    return pa.Array.from_buffers(_PLACE, len(times), [None, pa.py_buffer(packed.tobytes())])
+
 
 class _PairLane(FedLane):
     no_rows: ClassVar[Rows] = Rows(
         np.empty(0, np.int64),
-        {"tokens": pa.array([], pa.large_list(pa.int64())), "side": np.empty(0, np.int8)},
+        {"tokens": pa.array([], pa.large_list(pa.int64())), "side": np.empty(0, np.int8), PART: np.empty(0, np.int8)},
     )
 
     def __init__(self, query: TopKPairs, ranker: Binding, answers: pa.Schema) -> None:
@@ -131,21 +173,28 @@ class _PairLane(FedLane):
         self._given = query.given("pair-ranker")
         self._schema = answers
         self._kind = answers.field("left").type
+        self._shared = PLACES[0] in answers.names
         super().__init__(query.every.length, query.window.length, query.rows)
 
     def begin(self) -> None:
         self._ranker = cast(PairRanker, self._binding.create(**self._given))
         self._ids = Arrivals(self._kind)
+        self._places = Arrivals(_PLACE)
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
         sides = rows["side"] if self._ranker.sides == 2 else None
         marks = asked - (self._ranker.by == "time")
-        found = self._ranker.answers(times, *sets_of(rows["tokens"]), marks, sides)
+        parts = rows[PART] if self._shared else None
+        found = self._ranker.answers(times, *sets_of(rows["tokens"]), marks, sides, parts)
         if len(times):
             self._ids.update(times, spelled(rows, self._kind))
+        if len(times) and self._shared:
+            self._places.update(times, _places(times, rows["code"], rows["tie"]))
         answers = self._answers(asked, *found)
         # The next moment is after the last one and after the last row.
-        self._ids.forget(max([*asked[-1:].tolist(), *times[-1:].tolist()]) + 1 - self._horizon)
+        gone = max([*asked[-1:].tolist(), *times[-1:].tolist()]) + 1 - self._horizon
+        self._ids.forget(gone)
+        self._places.forget(gone)
         return answers
 
     def _answers(self, asked: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> pa.RecordBatch:
@@ -157,6 +206,8 @@ class _PairLane(FedLane):
             self._ids.of(right),
             pa.array(similarity),
         ]
+        if self._shared:
+            columns += [self._places.of(numbers).cast(pa.binary()) for numbers in (left, right)]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     @property
@@ -164,10 +215,11 @@ class _PairLane(FedLane):
         return len(self._ranker)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        ids = states.framed("ids", self._ids.frame())
-        return {"clock": self.clock()}, states.under("ranker", self._ranker.frozen()) | ids
+        named = states.framed("ids", self._ids.frame()) | states.framed("places", self._places.frame())
+        return {"clock": self.clock()}, states.under("ranker", self._ranker.frozen()) | named
 
     def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
         self._ranker.thaw(states.of("ranker", arrays))
         self._ids.load(states.unframed("ids", arrays, self._ids.frame()), self._ranker.seen)
+        self._places.load(states.unframed("places", arrays, self._places.frame()), self._ranker.seen)

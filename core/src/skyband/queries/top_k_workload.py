@@ -11,12 +11,11 @@ from attrs import define
 
 from skyband.arrays import Array, Int64
 from skyband.hashing import hash_column
-from skyband.queries import states
+from skyband.queries import states, tops
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.lane import NEVER, Lane, Rows
 from skyband.queries.names import Names, identify, nameable, spelled_as
 from skyband.queries.query import Input, Query, column_name
-from skyband.queries.top_k import group_starts
 from skyband.queries.workload import NamedQuery, named_queries
 from skyband.registry import Binding
 from skyband.roles import Answer, Answers, WorkloadRanker
@@ -96,14 +95,11 @@ class TopKWorkload(Query):
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
         ids, _ = identify(answers.column("object").combine_chunks())
-        each = [*self.by, "at", "query"]
         keyed = answers.append_column("id", pa.array(ids))
-        keyed = keyed.sort_by([*((name, "ascending") for name in each), ("score", "descending"), ("id", "ascending")])
-        ranks = np.arange(len(keyed)) - group_starts(keyed, each) + 1
-        keyed = keyed.set_column(keyed.column_names.index("rank"), "rank", pa.array(ranks))
-        place = pc.index_in(keyed.column("query"), value_set=pa.array([query.name for query in self.queries]))
+        ranked = tops.merged(keyed, [*self.by, "at", "query"], [("score", "descending"), ("id", "ascending")])
+        place = pc.index_in(ranked.column("query"), value_set=pa.array([query.name for query in self.queries]))
         most = np.array([query.k for query in self.queries])[place.to_numpy()]
-        return keyed.filter(pa.array(ranks <= most)).select(answers.column_names)
+        return tops.cut(ranked, most, answers.column_names)
 
 
 class _WorkloadLane(Lane):

@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 from attrs import define
 
 from skyband.arrays import Array, Float64, Int64
+from skyband.frames import PART, TIME
+from skyband.hashing import hash_columns
 from skyband.parameters import integer, number
 from skyband.queries import states
 from skyband.queries.encoding import moments
@@ -18,9 +20,11 @@ from skyband.queries.query import Input, Query, column_name
 from skyband.queries.samples import Samples, encode_samples, sample_inputs, samples_of
 from skyband.queries.sides import SIDES, is_side, sides_of
 from skyband.queries.sides import WHAT as A_SIDE
+from skyband.queries.spread import Spread, by_cell
 from skyband.queries.uncertain_sum import ArrivalLane, time_field
 from skyband.registry import Binding
 from skyband.roles import Matcher, Window
+from skyband.roles.pair_ranker import MEETS
 
 
 @define(eq=True)
@@ -31,6 +35,9 @@ class UncertainJoin(Query):
     probability, that both exist within epsilon of each other and the earlier is among the last `size` existing tuples
     of its side (eq. 26 of Dallachiesa et al.). It is computed in float64, and as such compared with beta: a match of
     exactly beta is told. Rows with a null are left out and reported.
+
+    On several shards all have all rows, because a window is known by all tuples in it; each finds the matches of its
+    part of the tuples with those that came before.
     """
 
     kind: ClassVar[str] = "uncertain-join"
@@ -81,6 +88,18 @@ class UncertainJoin(Query):
         if role == "window":
             return {"size": self.size, "alpha": self.alpha, "beta": self.beta}
         return {"epsilon": self.epsilon, "beta": self.beta}
+
+    @property
+    def one_shard(self) -> str | None:
+        return None
+
+    def spread(self, frame: pa.RecordBatch, shards: int) -> Spread:
+        """Every row is kept in all shards and meets the other side in one."""
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.order)]), 1, shards)
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no match, and all there are is wanted."""
+        return answers
 
     def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "_JoinLane":
         return _JoinLane(self, bindings, answers)
@@ -146,6 +165,7 @@ class _JoinLane(ArrivalLane):
 
     def arrive(self, rows: Rows) -> pa.RecordBatch | None:
         sides, samples = rows["side"], samples_of(rows)
+        meets = (rows[PART] & MEETS).astype(bool) if PART in rows else np.ones(len(rows), bool)
         turns = [np.flatnonzero(sides == number) for number in (0, 1)]
         parts = [_part(samples, turn) for turn in turns]
         ids = spelled(rows, self._schema.field("left").type)
@@ -153,10 +173,7 @@ class _JoinLane(ArrivalLane):
             side.append(part, ids.take(pa.array(turn)))
             for side, part, turn in zip(self._sides, parts, turns, strict=True)
         ]
-        found = [
-            self._probe(number, parts[number], turns[number], np.searchsorted(turns[1 - number], turns[number]), bounds)
-            for number in (0, 1)
-        ]
+        found = [self._probe(number, samples, turns, np.flatnonzero(meets[turns[number]]), bounds) for number in (0, 1)]
         answers = self._answers(rows, *(np.concatenate(column) for column in zip(*found, strict=True)))
         for side in self._sides:
             side.evict()
@@ -175,13 +192,18 @@ class _JoinLane(ArrivalLane):
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _probe(
-        self, number: int, part: Samples, turn: Int64, seen: Int64, bounds: list[tuple[Int64, Int64]]
+        self, number: int, samples: Samples, turns: list[Int64], meeting: Int64, bounds: list[tuple[Int64, Int64]]
     ) -> tuple[Int64, Int64, Int64, Float64]:
-        """The matches of one side's rows in the other side as each of them saw it: row, left, right, probability."""
-        starts, ends = bounds[1 - number]
-        probes, positions, chances = self._sides[1 - number].matches(part, starts[seen], ends[seen], self._beta)
-        own = bounds[number][1][probes]
-        return turn[probes], *((own, positions) if number == 0 else (positions, own)), chances
+        """The matches of one side's rows in the other side as each of them saw it: row, left, right, probability.
+
+        turns: the rows of each side. meeting: which of this one's meet the other.
+        """
+        rows = turns[number][meeting]
+        seen = np.searchsorted(turns[1 - number], rows)
+        starts, ends = (bound[seen] for bound in bounds[1 - number])
+        probes, positions, chances = self._sides[1 - number].matches(_part(samples, rows), starts, ends, self._beta)
+        own = bounds[number][1][meeting[probes]]
+        return rows[probes], *((own, positions) if number == 0 else (positions, own)), chances
 
     @property
     def retained(self) -> int:
