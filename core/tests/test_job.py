@@ -134,6 +134,11 @@ def test_one_wrong_key_is_named_with_the_remedy(job, change, said):
     assert said in found[0]
 
 
+def test_row_windows_on_several_shards_are_refused_by_the_check(job):
+    found = problems(job(), ['query.windows=["10 rows"]', "query.every=5 rows", "shards=2"])
+    assert found == ["--set: shards: row windows need one order of all rows: use shards = 1, or group with `by` (got 2)"]
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

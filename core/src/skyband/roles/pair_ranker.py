@@ -79,10 +79,10 @@ class PairRanker(Clocked):
     ) -> None:
         """Take in n sets at times (int64[n]): set i is tokens[offsets[i]:offsets[i+1]] (int64[m], int64[n+1]).
 
-        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: MEETS, KEPT,
-        BOTH, or 0 for none) what each does, BOTH unless given. Moves `now` to the last time. Raises InputError, the
-        ranker unchanged, on unequal lengths, offsets that do not fit, times that go back, or a side or part that does
-        not exist.
+        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: 1 MEETS,
+        2 KEPT, 3 BOTH, 0 neither) what each does, BOTH unless given. Moves `now` to the last time. Raises InputError,
+        the ranker unchanged, on unequal lengths, offsets that do not fit, times that go back, or a side or part that
+        does not exist.
         """
         rows = self._checked(times, offsets, tokens, sides, parts)
         if len(rows[0]):
