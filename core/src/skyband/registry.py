@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, overload
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -14,7 +14,16 @@ from skyband.discovery import Plugin, cause, discover
 from skyband.errors import ConfigError, PluginError, Problem, SnapshotError, suggest
 from skyband.info import API, BackendInfo
 from skyband.parameters import build
-from skyband.roles import ROLES, Backend
+from skyband.roles import (
+    ROLES,
+    Backend,
+    Matcher,
+    ObjectRanker,
+    PairRanker,
+    Sketch,
+    Window,
+    WorkloadRanker,
+)
 
 
 @frozen
@@ -148,7 +157,33 @@ def backends(role: str | None = None) -> list[BackendInfo]:
     return installed().backends(role)
 
 
-def create(role: str, name: str | None = None, *, distribution: str | None = None, **parameters: Any) -> Backend:
+@overload
+def create(
+    role: Literal["sketch"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
+) -> Sketch: ...
+@overload
+def create(
+    role: Literal["window"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
+) -> Window: ...
+@overload
+def create(
+    role: Literal["matcher"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
+) -> Matcher: ...
+@overload
+def create(
+    role: Literal["object-ranker"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
+) -> ObjectRanker: ...
+@overload
+def create(
+    role: Literal["pair-ranker"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
+) -> PairRanker: ...
+@overload
+def create(
+    role: Literal["workload-ranker"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
+) -> WorkloadRanker: ...
+@overload
+def create(role: str, name: str | None = ..., *, distribution: str | None = ..., **parameters: Any) -> Backend: ...
+def create(role: str, name: str | None = None, *, distribution: str | None = None, **parameters: Any) -> Any:
     """A new backend, e.g. `create("sketch", "k-skb", epsilon=0.02)`; without a name, the role's default.
 
     Raises ConfigError, with every problem at once, naming the field, the value and the closest right one.

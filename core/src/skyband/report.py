@@ -1,4 +1,4 @@
-"""Tables, figures and pictures as people read them: drawn on a terminal, plain aligned text everywhere else."""
+"""Tables and figures as people read them: drawn on a terminal, plain aligned text everywhere else."""
 
 import datetime
 import os
@@ -6,9 +6,6 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
-
-_BARS = "▁▂▃▄▅▆▇█"
-_ASCII_BARS = "_.-=+*%#"
 
 
 def is_terminal(out: IO[str]) -> bool:
@@ -89,13 +86,6 @@ def moment(microseconds: int | None) -> str:
     return at.isoformat(" ", "seconds")
 
 
-def sparkline(values: Sequence[float], out: IO[str] | None = None) -> str:
-    """Values as a row of bars from 0 to their largest."""
-    bars = _BARS if can_show(_BARS, out) else _ASCII_BARS
-    top = max(values, default=0) or 1
-    return "".join(bars[min(len(bars) - 1, int(value / top * len(bars)))] for value in values)
-
-
 def can_show(marks: str, out: IO[str] | None = None) -> bool:
     """Whether the encoding of `out` (stdout) has these characters."""
     try:
@@ -146,8 +136,9 @@ def _drawn(
     kept = fitting(headers, rows, spare, console.width)
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for place in kept:
-        name, justify = headers[place], "right" if right[place] else "left"
-        drawn.add_column(Text(name), justify=justify, style=styles.get(name, ""), overflow="fold")
+        name = headers[place]
+        style = styles.get(name, "")
+        drawn.add_column(Text(name), justify="right" if right[place] else "left", style=style, overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(row[place]) for place in kept))  # Text, because a value may hold rich's markup
     console.print(drawn)

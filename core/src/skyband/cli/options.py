@@ -11,7 +11,7 @@ from skyband.errors import suggest
 ENGINES = ("spark", "local")
 
 
-class RoleName(click.ParamType):
+class RoleName(click.types.StringParamType):
     """The name of a role; what roles there are is looked up only when it is needed."""
 
     name = "role"

@@ -64,11 +64,6 @@ class Comparison:
     """What `Case.window` is, where there are several."""
     cases: list[Case] = field(factory=list)
 
-    @property
-    def failed(self) -> bool:
-        """Whether any backend did."""
-        return any(entry.measured.failed is not None for case in self.cases for entry in case.entries)
-
 
 def run_case(
     title: str,

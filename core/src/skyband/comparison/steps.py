@@ -33,8 +33,6 @@ class Steps:
     latest: int
     each: int
     """Moments in a step; 0 where each row is answered."""
-    rows_in: int
-    left_out: dict[str, int]
 
     def __len__(self) -> int:
         return len(self.cuts) - 1
@@ -70,7 +68,7 @@ def steps_of(query: Query, batches: Iterable[pa.RecordBatch], schema: pa.Schema)
         frame = frame.take(pa.array(np.argsort(times, kind="stable")))
         times = frame.column(frames.TIME).to_numpy()
     cuts, watermarks, each = _cut(query, times)
-    return Steps(query, schema, frame, cuts, watermarks, int(times[-1]), each, rows_in, left_out)
+    return Steps(query, schema, frame, cuts, watermarks, int(times[-1]), each)
 
 
 def _cut(query: Query, times: Int64) -> tuple[Int64, Int64, int]:

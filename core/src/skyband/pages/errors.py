@@ -1,6 +1,5 @@
 """The page of errors: the classes with what each means, how a command ends, and some as they look."""
 
-import skyband.cli
 from skyband import errors
 from skyband.pages.backend import role_example
 from skyband.pages.markdown import code, docstring, fenced, line, page, prose, section, table
@@ -20,8 +19,8 @@ def errors_page() -> str:
         section(
             "In a shell",
             "A command says on stderr what is wrong, without a traceback unless `--debug` is given, all problems of "
-            "a job at once, each with the file or `--set` and the closest right name.",
-            prose(docstring(skyband.cli).partition("\n\n")[2]),
+            "a job at once, each with the file or `--set` and the closest right name. Its exit status is that of every "
+            "[command](commands.md).",
         ),
     )
 

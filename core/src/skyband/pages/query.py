@@ -32,7 +32,7 @@ def query_page(info: QueryInfo) -> str:
 def _keys(kind: str, cls: Any) -> str:
     """Every key: those that must be given, those of this query, and those that every query has."""
     common = {parameter.name for parameter in parameters_of(Query)}
-    ordered = sorted(parameters_of(cls), key=lambda one: (not one.required, one.name in common))
+    ordered = sorted(parameters_of(cls), key=lambda one: (not one.required, not one.required and one.name in common))
     lead = f'In a job, under `[query]` with `kind = "{kind}"`; in Python, `spark.apply(rows, {{"kind": "{kind}", …}})`.'
     return f"{lead}\n\n{parameters(ordered)}"
 

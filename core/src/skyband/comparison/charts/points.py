@@ -20,8 +20,6 @@ class Point:
     tip: str
 
 
-Spot = tuple[float, float, str]
-"""x, baseline and anchor of a label."""
 Box = tuple[float, float, float, float]
 
 
