@@ -97,3 +97,7 @@ def test_a_fault_of_the_class_itself_is_a_config_error():
 
     with pytest.raises(ConfigError, match="too many"):
         build(Picky, {"k": 1})
+
+
+def test_whole_numbers_are_of_64_bits():
+    assert problems(k=2**63) == [f"k: must be a whole number of 64 bits (got {2**63})"]

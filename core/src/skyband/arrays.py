@@ -1,5 +1,6 @@
 """Checks on the numpy arrays that cross a backend's border; each names the argument and the first row at fault."""
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,17 @@ def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int |
         row = int(changed[0])
         raise InputError(name, f"{given[row]!r} does not fit {wanted.name}", row)
     return np.ascontiguousarray(converted)
+
+
+def whole(name: str, value: Any) -> int:
+    """`value`, Python's or numpy's, as an int that int64 holds. Raises InputError where it is none."""
+    try:
+        number = index(value)
+    except TypeError:
+        raise InputError(name, f"must be a whole number (got {value!r})") from None
+    if not -(2**63) <= number < 2**63:
+        raise InputError(name, f"must fit int64 (got {number})")
+    return number
 
 
 def never_back(name: str, times: Int64, now: int | None) -> None:

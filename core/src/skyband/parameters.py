@@ -202,6 +202,8 @@ def _numeric(kind: type, what: str, **limits: float | None) -> Check:
     def check(value: Any) -> str | None:
         if isinstance(value, bool) or not isinstance(value, kind) or value != value or value in _INFINITE:
             return f"must be {what} (got {value!r})"
+        if kind is numbers.Integral and not -(2**63) <= value < 2**63:
+            return f"must be {what} of 64 bits (got {value!r})"
         for name, _, holds in _COMPARISONS:
             limit = limits.get(name)
             if limit is not None and not holds(value, limit):

@@ -91,7 +91,7 @@ def decode(blob: bytes) -> Snapshot:
     if version > FORMAT:
         raise SnapshotError(f"written in format {version}, this Skyband reads up to {FORMAT}: upgrade skyband")
     body = memoryview(blob)[_ENVELOPE.size :]
-    if zlib.crc32(body) != checksum:
+    if version < 1 or zlib.crc32(body) != checksum:
         raise SnapshotError("damaged: its checksum does not match; restore from an older one")
     with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
         batch = reader.read_next_batch()

@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 from attrs import define, field
 
-from skyband.arrays import Int64, never_back
+from skyband.arrays import Int64, never_back, whole
 from skyband.errors import InputError
 from skyband.parameters import choice
 from skyband.roles.backend import Backend
@@ -45,12 +45,18 @@ class Clocked(Backend):
         return int(times[-1]) + (self.by == "rows")
 
     def advance(self, now: int) -> None:
-        """Move `now` on; idempotent. Raises InputError where it would go back."""
-        if self._now is not None and now < self._now:
-            raise InputError("now", f"{now} is before {self._now}, the time already reached; times never go back")
-        if now != self._now:
-            self._advance(int(now))
-            self._now = int(now)
+        """Move `now` on; idempotent. Raises InputError where it would go back, or is no int64."""
+        moment = self._check_moment(now)
+        if moment != self._now:
+            self._advance(moment)
+            self._now = moment
+
+    def _check_moment(self, now: int) -> int:
+        moment = whole("now", now)
+        reached = 0 if self._now is None and self.by == "rows" else self._now
+        if reached is not None and moment < reached:
+            raise InputError("now", f"{moment} is before {reached}, the time already reached; times never go back")
+        return moment
 
     def _advance(self, now: int) -> None:
         """Let go of what is no longer valid at `now`; a backend may also do so later."""

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import Float64, Int64, column, offsets_of, within
+from skyband.arrays import Float64, Int64, column, offsets_of, whole, within
 from skyband.errors import InputError
 from skyband.parameters import number
 from skyband.roles.backend import Backend
@@ -56,10 +56,11 @@ class Matcher(Backend):
 
     def evict(self, start: int) -> None:
         """Forget the tuples before position `start`. Raises InputError where `start` goes back or past the end."""
-        if not self._start <= start <= self._end:
-            raise InputError("start", f"must be from {self._start} to {self._end} (got {start})")
-        self._evict(start)
-        self._start = start
+        first = whole("start", start)
+        if not self._start <= first <= self._end:
+            raise InputError("start", f"must be from {self._start} to {self._end} (got {first})")
+        self._evict(first)
+        self._start = first
 
     @abstractmethod
     def _evict(self, start: int) -> None: ...

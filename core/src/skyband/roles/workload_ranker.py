@@ -157,11 +157,13 @@ class WorkloadRanker(Clocked):
     def _update(self, times: Int64, objects: Int64, scores: Float64) -> Sequence[Answer]: ...
 
     def advance(self, now: int) -> Sequence[Answer]:  # type: ignore[override]
-        """Move `now` on and return the answers of every moment passed; idempotent."""
-        if self._now is not None and now < self._now:
-            raise InputError("now", f"{now} is before {self._now}, the time already reached; times never go back")
-        answers = self._answers_until(int(now))
-        self._now = int(now)
+        """Move `now` on and return the answers of every moment passed; idempotent.
+
+        Raises InputError where it would go back, or is no int64.
+        """
+        moment = self._check_moment(now)
+        answers = self._answers_until(moment)
+        self._now = moment
         return answers
 
     @abstractmethod

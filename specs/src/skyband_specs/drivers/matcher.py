@@ -96,6 +96,7 @@ class MatcherDriver(Driver):
             ("a start after its end", match_all(starts=[backend.end] * 2, ends=[backend.end - 1] * 2)),
             ("fewer starts than probes", match_all(starts=[backend.start])),
             ("evicting what is to come", lambda: backend.evict(backend.end + 1)),
+            ("evicting half a tuple", lambda: backend.evict(backend.start + 0.5)),
             ("an eviction taken back", lambda: backend.evict(backend.start - 1)),
         ]
 

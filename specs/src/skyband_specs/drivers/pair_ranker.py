@@ -85,6 +85,8 @@ class PairRankerDriver(Driver):
             ("a time that goes back within the batch", update(times=times + np.array([0, 2, 1]))),
             ("times in two dimensions", update(times=times.reshape(3, 1))),
             ("an advance to before now", lambda: backend.advance(backend.now - 1)),
+            ("an advance past 64 bits", lambda: backend.advance(2**63)),
+            ("an advance by a fraction", lambda: backend.advance(backend.now + 0.5)),
             ("a moment before now", lambda: backend.answers(**good, moments=[backend.now - 1])),
             ("moments that go back", lambda: backend.answers(**good, moments=[backend.now + 5, backend.now + 4])),
         ]

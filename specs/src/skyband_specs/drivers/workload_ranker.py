@@ -85,6 +85,8 @@ class WorkloadRankerDriver(Driver):
             ("a time before now", update([now - 1, now, now], ids, scores)),
             ("a time that goes back within the batch", update([now, now + 2, now + 1], ids, scores)),
             ("a moment before now", lambda: backend.advance(now - 1)),
+            ("a moment past 64 bits", lambda: backend.advance(2**63)),
+            ("a fraction of a moment", lambda: backend.advance(now + 0.5)),
         ]
         if by_rows:
             calls.append(("a row number left out", update([now, now + 2, now + 3], ids, scores)))
