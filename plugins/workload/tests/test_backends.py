@@ -5,6 +5,7 @@ import pytest
 import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skyband import ConfigError, InputError
 from skyband_specs.drivers.workload_ranker import plain
 from skyband_specs.oracles.workload_ranker import ALWAYS, Workload, answers, retained
 from skyband_specs.streams.workload_ranker import thesis_workload
@@ -133,6 +134,39 @@ def test_a_long_silence_is_answered_and_forgotten(name):
     assert sum(len(answer.objects) for answer in answered[:30]) > 0
     assert answered.offsets[-1] == answered.offsets[2000]
     assert len(ranker) <= 2
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_rows_after_a_long_silence_meet_only_the_windows_still_open(name):
+    ranker, whole = made(name, [(10, 1, 2)]), made("paneband", [(10, 1, 2)])
+    times = np.concatenate(([0], 300_000 + np.arange(20_000)))
+    scores = np.random.default_rng(7).random(len(times))
+    given = ranker.update(times, times, scores)
+    wanted = whole.update(times, times, scores)
+    assert np.array_equal(given.objects, wanted.objects)
+    assert np.array_equal(given.offsets, wanted.offsets)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_silence_that_owes_more_answers_than_memory_holds_is_refused(name):
+    ranker = made(name, [(10, 1, 1), (20, 2, 1)])
+    ranker.update([0], [1], [1.0])
+    before = ranker.snapshot()
+    with pytest.raises(InputError, match="about 1,649,267,441,664 answers are due"):
+        ranker.update([5, 2**40], [1, 2], [1.0, 1.0])
+    with pytest.raises(InputError, match="start a new ranker after such a silence"):
+        ranker.advance(2**62)
+    assert ranker.snapshot() == before
+
+
+@pytest.mark.parametrize("name", ["mtoplist", "mtopband", "mintopk"])
+def test_more_windows_at_once_than_can_be_planned_are_refused(name):
+    with pytest.raises(ConfigError, match=r"at most 16,777,216 at once \(got 4,611,686,018,427,387,904\)"):
+        made(name, [(2**62, 1, 1)])
+    ranker = made(name, [(4, 2, 1)])
+    with pytest.raises(ConfigError, match="take paneband"):
+        ranker.reconfigure([(2**62, 1, 1)])
+    assert ranker.parameters()["queries"] == made(name, [(4, 2, 1)]).queries
 
 
 @pytest.mark.parametrize("name", BACKENDS)

@@ -13,6 +13,7 @@ from skyband_workload.mtoplist import ListExecutor
 from skyband_workload.ranker import MetaRanker
 from skyband_workload.scheduler import Moments, Scheduler
 from skyband_workload.table import Rows
+from skyband_workload.views import MOST_WINDOWS
 
 
 @define(eq=False)
@@ -26,6 +27,7 @@ class MinTopK(MetaRanker):
     """
 
     name: ClassVar[str] = "mintopk"
+    most_windows: ClassVar[int | None] = MOST_WINDOWS
 
     _executors: list[ListExecutor] = field(init=False)
 

@@ -2,12 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
-from skyband.errors import SnapshotError
+from skyband.errors import ConfigError, InputError, Problem, SnapshotError
 from skyband.roles import TopKQuery, WorkloadRanker
 
 from skyband_workload.analyser import FROM_THE_START, MetaQuery, analyse, carried_over
@@ -17,11 +17,16 @@ from skyband_workload.table import Rows
 
 STRETCH = 1 << 16
 """Rows executed at a time: bounds what is planned ahead and held for answers."""
+MOST_ANSWERS = 1 << 28
+"""Answers that one call may give: a silence that owes more is a wrong time, or a slide far too short for it."""
 
 
 @define(eq=False)
 class MetaRanker(WorkloadRanker):
     """Runs the meta query of its workload stretch by stretch; a subclass is an executor of it."""
+
+    most_windows: ClassVar[int | None] = None
+    """The windows that may be open at once, where each takes memory of its own."""
 
     _seen: int = field(default=0, init=False)
     """Rows seen."""
@@ -32,7 +37,15 @@ class MetaRanker(WorkloadRanker):
     _scheduler: Scheduler = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._check_windows(self.queries)
         self._begin(analyse(self.queries))
+
+    def _check_windows(self, queries: Sequence[TopKQuery]) -> None:
+        opened = sum(-(-query.window // query.slide) for query in queries)
+        if self.most_windows is not None and opened > self.most_windows:
+            remedy = "make windows shorter or slides longer, or take paneband, which does not"
+            message = f"{self.name} plans each window, at most {self.most_windows:,} at once (got {opened:,}): {remedy}"
+            raise ConfigError(Problem("queries", message))
 
     def _begin(self, meta: MetaQuery) -> None:
         """Become a ranker of `meta` that holds nothing."""
@@ -56,7 +69,14 @@ class MetaRanker(WorkloadRanker):
     def _keep(self, held: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:
         """What of `held` goes on when query i was query origin[i] before (−1: it is new)."""
 
+    def _check_silence(self, name: str, passed: int, now: int) -> None:
+        owed = (now - passed) * self._scheduler.rate
+        if self.by == "time" and owed > MOST_ANSWERS:
+            message = f"from {passed} to {now} about {owed:,.0f} answers are due, a call gives at most {MOST_ANSWERS:,}"
+            raise InputError(name, f"{message}: start a new ranker after such a silence")
+
     def _update(self, times: Int64, objects: Int64, scores: Float64) -> Sequence[Any]:
+        self._check_silence("times", self._passed if self._seen else int(times[0]), int(times[-1]))
         if self._seen == 0:
             self._passed = int(times[0])
             self._scheduler.look_from(self._passed)
@@ -70,6 +90,8 @@ class MetaRanker(WorkloadRanker):
         return answers(*zip(*stretches, strict=True))
 
     def _answers_until(self, now: int) -> Sequence[Any]:
+        if self._seen:
+            self._check_silence("now", self._passed, now)
         stretches = [self._pass(_NO_ROWS, now)] if self._seen else [(_NO_MOMENTS, _NOTHING)]
         return answers(*zip(*stretches, strict=True))
 
@@ -85,6 +107,7 @@ class MetaRanker(WorkloadRanker):
         return moments, found
 
     def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
+        self._check_windows(queries)
         joined = FROM_THE_START
         if self._seen:
             joined = max(self._passed, min(self._last, NEVER - 1) + 1)

@@ -60,6 +60,11 @@ class Scheduler:
         rhythms = np.unique(np.stack((slide, (phase - window) % slide, since)), axis=1)
         return rhythms[0].copy(), rhythms[1].copy(), rhythms[2].copy()
 
+    @cached_property
+    def rate(self) -> float:
+        """Answers due in a unit of time."""
+        return float((1 / self.meta.slide).sum())
+
     def moments(self, after: int, until: int) -> Moments:
         """The answers with after < at <= until. O(q), where there is one, plus O(a log a)."""
         at, query = _NOTHING

@@ -10,7 +10,7 @@ from skyband.arrays import Float64, Int32, Int64
 
 from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank_in, vacate
 from skyband_workload.toplist_kernel import CREATED, MOMENT, ROW
-from skyband_workload.views import NOWHERE, Views, begin_views, lowest_gate, pass_outputs
+from skyband_workload.views import NOWHERE, Views, begin_views, lowest_gate, oldest_alive, pass_outputs
 
 FREE_LISTS, LONGEST = 0, 1
 LACKS = 3
@@ -52,10 +52,11 @@ def lacking(table: Table, bands: Bands, views: Views, created: int, time: int, l
         return SLOTS
     if bands.sizes[LONGEST] == width and width < largest_k:
         return LENGTH
-    begun = created
-    while begun < len(views.start) and views.start[begun] <= time:
-        begun += 1
-    return LISTS if begun - created > bands.sizes[FREE_LISTS] else 0
+    wanted, view = 0, created
+    while view < len(views.start) and views.start[view] <= time:
+        wanted += views.at[views.end[view] - 1] > time
+        view += 1
+    return LISTS if wanted > bands.sizes[FREE_LISTS] else 0
 
 
 @njit(cache=True)
@@ -78,15 +79,19 @@ def run(  # noqa: C901 - one loop over two merged sequences
     objects, scores = np.empty(256, np.int64), np.empty(256, np.float64)
     filled, first = 0, cursor[MOMENT]
     times, row_scores, starts, gate, created = rows.time, rows.score, views.start, views.gate, cursor[CREATED]
+    largest, oldest, floor = views.k, 0, np.inf
     while True:
         until = at[cursor[MOMENT]] if cursor[MOMENT] < len(at) else 0
-        r, floor = cursor[ROW], lowest_gate(gate, created)
+        r = cursor[ROW]
+        if r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
+            oldest = oldest_alive(largest, oldest, created)
+            floor = lowest_gate(gate, oldest, created)
         while r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
             begins = created < len(starts) and starts[created] <= times[r]
             if row_scores[r] < floor and not begins:
                 r += 1
                 continue
-            taker = 0
+            taker = oldest
             while taker < created and row_scores[r] < gate[taker]:
                 taker += 1
             if begins or taker < created:
@@ -97,7 +102,8 @@ def run(  # noqa: C901 - one loop over two merged sequences
                 if begins:
                     created = begin_lists(bands, views, created, times[r])
                 insert(table, bands, views, taker, created, times[r], rows.object[r], row_scores[r], rows.arrival[r])
-                floor = lowest_gate(gate, created)
+                oldest = oldest_alive(largest, oldest, created)
+                floor = lowest_gate(gate, oldest, created)
             r += 1
         cursor[ROW], cursor[CREATED] = r, created
         if cursor[MOMENT] == len(at):

@@ -7,7 +7,7 @@ from numba import njit
 from skyband.arrays import Float64, Int64
 
 from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank, release
-from skyband_workload.views import NOWHERE, Views, begin_views, lowest_gate, pass_outputs
+from skyband_workload.views import NOWHERE, Views, begin_views, lowest_gate, oldest_alive, pass_outputs
 
 ROW, MOMENT, CREATED = 0, 1, 2
 
@@ -25,17 +25,22 @@ def run(  # noqa: C901 - one loop over two merged sequences
     filled, first = 0, cursor[MOMENT]
     # Most rows get into no view. Arrays of their own, for those, as each call with a tuple of arrays counts references.
     times, row_scores, starts, gate, created = rows.time, rows.score, views.start, views.gate, cursor[CREATED]
+    largest, oldest, floor = views.k, 0, np.inf
     while True:
         until = at[cursor[MOMENT]] if cursor[MOMENT] < len(at) else 0
-        r, floor = cursor[ROW], lowest_gate(gate, created)
+        r = cursor[ROW]
+        if r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
+            oldest = oldest_alive(largest, oldest, created)
+            floor = lowest_gate(gate, oldest, created)
         while r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
             if created < len(starts) and starts[created] <= times[r]:
                 created = begin_views(views, created, times[r])
-                floor = lowest_gate(gate, created)
+                oldest = oldest_alive(largest, oldest, created)
+                floor = lowest_gate(gate, oldest, created)
             if row_scores[r] < floor:
                 r += 1
                 continue
-            taker = 0
+            taker = oldest
             while taker < created and row_scores[r] < gate[taker]:
                 taker += 1
             if taker < created:
@@ -43,7 +48,7 @@ def run(  # noqa: C901 - one loop over two merged sequences
                     cursor[ROW], cursor[CREATED] = r, created
                     return sizes[: cursor[MOMENT] - first], objects[:filled], scores[:filled]
                 insert(table, views, taker, created, times[r], rows.object[r], row_scores[r], rows.arrival[r])
-                floor = lowest_gate(gate, created)
+                floor = lowest_gate(gate, oldest, created)
             r += 1
         cursor[ROW], cursor[CREATED] = r, created
         if cursor[MOMENT] == len(at):

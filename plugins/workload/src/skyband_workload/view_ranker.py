@@ -13,6 +13,7 @@ from skyband_workload.extractor import Found
 from skyband_workload.ranker import MetaRanker
 from skyband_workload.scheduler import Moments, Scheduler
 from skyband_workload.table import Rows
+from skyband_workload.views import MOST_WINDOWS
 
 
 @define(eq=False)
@@ -20,6 +21,7 @@ class ViewRanker(MetaRanker):
     """Hands everything to the executor of its kind."""
 
     minimal: ClassVar[bool] = True
+    most_windows: ClassVar[int | None] = MOST_WINDOWS
 
     _executor: ViewExecutor = field(init=False)
 

@@ -11,6 +11,8 @@ from skyband.arrays import Array
 from skyband_workload.scheduler import Plan
 
 NOWHERE = -1
+MOST_WINDOWS = 1 << 24
+"""Windows open at once: each is a view, or an output of one, of about 100 bytes."""
 
 
 class Views(NamedTuple):
@@ -70,12 +72,20 @@ def begin_views(views: Views, created: int, time: int) -> int:
 
 
 @njit(cache=True)
-def lowest_gate(gate: Array, created: int) -> float:
+def oldest_alive(k: Array, oldest: int, created: int) -> int:
+    """The first view from `oldest` on that has outputs to come: those before it have ended, and stay so."""
+    while oldest < created and k[oldest] == 0:
+        oldest += 1
+    return oldest
+
+
+@njit(cache=True)
+def lowest_gate(gate: Array, oldest: int, created: int) -> float:
     """The score below which no view takes a row; the youngest view as a rule has the lowest gate."""
-    lowest = np.inf if created == 0 else gate[created - 1]
+    lowest = np.inf if created == oldest else gate[created - 1]
     if lowest == -np.inf:
         return float(lowest)
-    for view in range(created - 1):
+    for view in range(oldest, created - 1):
         if gate[view] < lowest:
             lowest = gate[view]
     return float(lowest)
