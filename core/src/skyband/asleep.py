@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from skyband.arrays import Array, Int64, UInt64
+from skyband.ascending import among
 from skyband.queries.lane import NEVER
 
 _COLUMNS = ("key", "next", "retained", "start", "size")
@@ -43,9 +44,7 @@ class Asleep:
 
     def has(self, keys: UInt64) -> Array:
         """bool[n]: which of these groups are asleep."""
-        if not len(self._key):
-            return np.zeros(len(keys), bool)
-        return self._key[self._places(keys)] == keys
+        return among(keys, self._key)
 
     def take(self, keys: UInt64) -> list[bytes]:
         """Wake these groups, all of which are asleep."""

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from skyband import frames
 from skyband.arrays import Array, Int64, UInt64
+from skyband.ascending import among, distinct
 from skyband.lanes import Lanes
 from skyband.queries import states
 from skyband.queries.crowd import Crowd
@@ -80,17 +81,17 @@ class Groups:
         """A turn's answers with the groups they are of; those that are empty now are forgotten."""
         self._left_out.update(turn.left_out)
         answers = self._named(turn.answers, turn.owners) if turn.answers else None
-        emptied = np.unique(np.concatenate([_NOBODY, *turn.emptied]))
+        emptied = distinct(_NOBODY, *turn.emptied)
         emptied = emptied[~self._lanes.has(emptied)]
         if self._crowd is not None:
             emptied = emptied[~self._crowd.has(emptied)]
         if len(emptied):
-            self._pick(np.flatnonzero(~np.isin(self._key, emptied)))
+            self._pick(np.flatnonzero(~among(self._key, emptied)))
         return answers
 
     def _enroll(self, keys: UInt64, ready: pa.RecordBatch, firsts: Int64) -> None:
         """Learn the values that groups not known yet are named by, from the first row of each."""
-        new = ~np.isin(keys, self._key, assume_unique=True)
+        new = ~among(keys, self._key)
         if not new.any():
             return
         rows = pa.array(firsts[new])
@@ -153,7 +154,7 @@ class _Turn:
         """Give each group its rows, and all whose moment is due their turn."""
         in_lane = self._lanes.has(keys) if self._crowd is not None else np.ones(len(keys), bool)
         span_of = dict(zip(keys[in_lane].tolist(), spans[in_lane].tolist(), strict=True))
-        for key, lane in self._lanes.each(np.union1d(keys[in_lane], self._lanes.due(self._goal.reaches))):
+        for key, lane in self._lanes.each(distinct(keys[in_lane], self._lanes.due(self._goal.reaches))):
             self._one(key, lane, rows.slice(*span_of.get(key, (0, 0))))
         if self._crowd is not None:
             lengths = spans[:, 1] - spans[:, 0]

@@ -8,6 +8,7 @@ import numpy as np
 
 from skyband import snapshot
 from skyband.arrays import Array, UInt64
+from skyband.ascending import among, distinct
 from skyband.asleep import Asleep
 from skyband.queries.lane import NEVER, Lane
 
@@ -36,12 +37,12 @@ class Lanes:
 
     def has(self, keys: UInt64) -> Array:
         """bool[n]: which of these groups have a lane."""
-        return self._asleep.has(keys) | np.isin(keys, np.fromiter(self._awake, np.uint64, len(self._awake)))
+        return self._asleep.has(keys) | among(keys, np.sort(np.fromiter(self._awake, np.uint64, len(self._awake))))
 
     def due(self, until: int) -> UInt64:
         """The groups with a moment to answer at most `until`, ascending."""
         awake = [key for key, lane in self._awake.items() if lane.next_at <= until and lane.next_at != NEVER]
-        return np.union1d(self._asleep.due(until), np.array(awake, np.uint64))
+        return distinct(self._asleep.due(until), np.array(awake, np.uint64))
 
     def begin(self, key: int, lane: Lane) -> None:
         """Give a group that has none this lane."""

@@ -1,0 +1,22 @@
+"""Sets of whole numbers as ascending arrays.
+
+numpy's own set functions look numbers up in a hash table since 2.3: some forty times slower than to sort them.
+"""
+
+import numpy as np
+
+from skyband.arrays import Array
+
+
+def distinct(*parts: Array) -> Array:
+    """The values of all parts (one dtype), ascending, each once. O(n log n)."""
+    values = np.sort(np.concatenate(parts))
+    return values[np.append(True, values[1:] != values[:-1])] if len(values) else values
+
+
+def among(values: Array, known: Array) -> Array:
+    """bool[n]: which of the values are in `known`, which is ascending. O(n log m)."""
+    if not len(known):
+        return np.zeros(len(values), bool)
+    found: Array = known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values
+    return found
