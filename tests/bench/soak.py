@@ -1,9 +1,12 @@
 """An hour of a real web log on Spark in minutes: rows a second, state, and whether memory stays flat.
 
-python tests/bench/soak.py FOLDER-OF-STREAMS [--hours 1] [--files 60] [--picture FILE]
+python tests/bench/soak.py [--hours 1] [--files 60] [--inside 0] [--picture FILE]
 
 Streams the World Cup log (`SKYBAND_DATA`) file by file through distinct-count by status, and after every micro-batch
-notes the resident memory of this process (the driver), of the JVM and of all its Python workers.
+notes the resident memory of this process (the driver), of the JVM and of all its Python workers. With `--inside N` the
+JVM collects its garbage every N micro-batches, and what is left of its heap is noted, beside what lies outside it:
+classes (metaspace), compiled code and direct buffers. A leak would show there, where resident memory also shows what a
+JVM takes before it collects.
 """
 
 import argparse
@@ -13,34 +16,19 @@ import tempfile
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import on_spark
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from memory import below, resident
 from pyspark.sql.streaming import StreamingQueryListener
 from skyband import spark
 
 QUERY = {"kind": "distinct-count", "time": "ts", "item": "client_id", "by": ["status"]}
 WINDOWS = {"windows": ["1 minute", "10 minutes"], "every": "10 seconds", "delay": "5 seconds"}
-PAGE = os.sysconf("SC_PAGE_SIZE")
-
-
-def resident(pid: int) -> float:
-    """MB of a process; 0 where it has ended."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / 1e6
-    except OSError:
-        return 0.0
-
-
-def below(pid: int) -> list[int]:
-    """All descendants of a process."""
-    found: list[int] = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, path.read_text().split()):
-            found += [child, *below(child)]
-    return found
 
 
 def write_source(stream: Path, folder: Path, hours: float, files: int, copies: int) -> int:
@@ -63,8 +51,10 @@ def write_source(stream: Path, folder: Path, hours: float, files: int, copies: i
 class Memory(StreamingQueryListener):  # type: ignore[misc]
     """A line after every micro-batch: seconds, rows, MB of driver, JVM and workers, KB of state."""
 
-    def __init__(self, jvm: int) -> None:
-        self.jvm, self.started, self.seen, self.rows = jvm, time.perf_counter(), [], 0
+    def __init__(self, gateway: Any, inside: int) -> None:
+        self.gateway, self.jvm = gateway, gateway.ProcessHandle.current().pid()
+        self.started, self.seen, self.rows = time.perf_counter(), [], 0
+        self.inside, self.within = inside, []
 
     def onQueryStarted(self, event: object) -> None:
         """Nothing to note."""
@@ -82,9 +72,22 @@ class Memory(StreamingQueryListener):  # type: ignore[misc]
         workers = sum(map(resident, below(self.jvm)))
         memory = resident(os.getpid()), resident(self.jvm), workers
         self.seen.append((time.perf_counter() - self.started, self.rows, *memory, (metrics["state_bytes"] or 0) / 1e3))
+        if self.inside and len(self.seen) % self.inside == 0:
+            self.within.append((len(self.seen), *self._inside(), memory[1]))
+
+    def _inside(self) -> tuple[float, ...]:
+        """MB of the heap after a collection, classes, compiled code and direct buffers."""
+        beans = self.gateway.java.lang.management.ManagementFactory
+        self.gateway.java.lang.System.gc()
+        used = {pool.getName(): pool.getUsage().getUsed() / 1e6 for pool in beans.getMemoryPoolMXBeans()}
+        code = sum(size for name, size in used.items() if name.startswith("Code"))
+        buffers = self.gateway.java.lang.Class.forName("java.lang.management.BufferPoolMXBean")
+        direct = sum(pool.getMemoryUsed() / 1e6 for pool in beans.getPlatformMXBeans(buffers))
+        return beans.getMemoryMXBean().getHeapMemoryUsage().getUsed() / 1e6, used["Metaspace"], code, direct
 
 
 HEADERS = ("seconds", "rows", "driver MB", "JVM MB", "workers MB", "state KB")
+WITHIN = ("batches", "heap MB", "classes MB", "code MB", "buffers MB", "JVM MB")
 
 
 def main() -> None:
@@ -93,17 +96,14 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--files", type=int, default=60)
     parser.add_argument("--copies", type=int, default=10)
+    parser.add_argument("--inside", type=int, default=0, metavar="N", help="look into the JVM every N micro-batches")
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
-    session = spark.session("soak", **{
-        "spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2",
-        "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.memory": "1g",
-    })  # fmt: skip
-    session.sparkContext.setLogLevel("ERROR")
+    session = on_spark.session(**{"spark.driver.memory": "1g"})
     home = Path(tempfile.mkdtemp())
     log = Path(os.environ["SKYBAND_DATA"]) / "worldcup98_day6_sample.parquet"
     rows = write_source(log, home / "source", options.hours, options.files, options.copies)
-    memory = Memory(session._jvm.ProcessHandle.current().pid())
+    memory = Memory(session._jvm, options.inside)
     session.streams.addListener(memory)
     schema = session.read.parquet(str(home / "source")).schema
     source = session.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(home / "source"))
@@ -113,14 +113,21 @@ def main() -> None:
     answers.start().awaitTermination()
     took = time.perf_counter() - started
     shutil.rmtree(home)
+    if memory.within:
+        lines(WITHIN, memory.within)
     report(memory.seen, rows, took, options)
+
+
+def lines(headers: tuple[str, ...], rows: list[tuple[float, ...]]) -> None:
+    """Rows below their headers."""
+    print("  ".join(f"{name:>10}" for name in headers))  # noqa: T201
+    for row in rows:
+        print("  ".join(f"{value:>10,.0f}" for value in row))  # noqa: T201
 
 
 def report(seen: list[tuple[float, ...]], rows: int, took: float, options: argparse.Namespace) -> None:
     """Ten lines of the table, the sum of it, and the picture."""
-    print("  ".join(f"{name:>10}" for name in HEADERS))  # noqa: T201
-    for line in seen[:: max(1, len(seen) // 10)]:
-        print("  ".join(f"{value:>10,.0f}" for value in line))  # noqa: T201
+    lines(HEADERS, seen[:: max(1, len(seen) // 10)])
     print(f"{rows:,} rows, {options.hours:g} h, in {took:.0f} s: {rows / took:,.0f} rows/s, {len(seen)} micro-batches")  # noqa: T201
     quarters = [np.median(part, axis=0) for part in np.array_split(np.array(seen), 4)]
     for place in (2, 3, 4, 5):

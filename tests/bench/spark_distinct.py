@@ -13,39 +13,21 @@ import argparse
 import shutil
 import statistics
 import tempfile
-import time
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import on_spark
+from family_streams import FAMILIES, requests
 from pyspark.sql import functions as sql
 from skyband import spark
-from skyband.queries import make_query
-
-
-def write_stream(folder: Path, rows: int, files: int, seconds: int) -> None:
-    """Requests of Zipf clients, evenly over `seconds`."""
-    rng = np.random.default_rng(1)
-    folder.mkdir()
-    per_file = rows // files
-    for number in range(files):
-        start, stop = number * seconds / files, (number + 1) * seconds / files
-        times = np.sort(rng.uniform(start, stop, per_file) * 1e6).astype(np.int64)
-        clients = rng.zipf(1.3, per_file) % 200_000
-        table = pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "client": clients})
-        pq.write_table(table, folder / f"{number:04}.parquet")
 
 
 def skyband(source):
-    keys = {"time": "ts", "item": "client", "windows": ["100 seconds"], "every": "1 second"}
-    return spark.apply(source, make_query({"kind": "distinct-count", **keys})), "append"
+    return spark.apply(source, FAMILIES["distinct-count"].query)
 
 
 def sliding(source):
     window = sql.window("ts", "100 seconds", "1 second")
-    counted = source.withWatermark("ts", "0 seconds").groupBy(window).agg(sql.approx_count_distinct("client", 0.02))
-    return counted, "append"
+    return source.withWatermark("ts", "0 seconds").groupBy(window).agg(sql.approx_count_distinct("client", 0.02))
 
 
 def panes(source):
@@ -53,26 +35,10 @@ def panes(source):
     sketches = pane.agg(sql.hll_sketch_agg("client", 12).alias("sketch"))
     stamped = sketches.select(sql.window_time("window").alias("ts"), "sketch")
     united = stamped.groupBy(sql.window("ts", "100 seconds", "1 second"))
-    return united.agg(sql.hll_sketch_estimate(sql.hll_union_agg("sketch"))), "append"
+    return united.agg(sql.hll_sketch_estimate(sql.hll_union_agg("sketch")))
 
 
-def seconds_of(session, build, folder: Path, files_per_batch: int) -> float:
-    checkpoint = tempfile.mkdtemp()
-    schema = session.read.parquet(str(folder)).schema
-    source = session.readStream.schema(schema).option("maxFilesPerTrigger", files_per_batch).parquet(str(folder))
-    answers, mode = build(source)
-    started = time.perf_counter()
-    query = (
-        answers.writeStream.format("noop")
-        .outputMode(mode)
-        .option("checkpointLocation", checkpoint)
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    took = time.perf_counter() - started
-    shutil.rmtree(checkpoint)
-    return took
+WAYS = {"skyband": skyband, "sliding": sliding, "panes": panes}
 
 
 def main() -> None:
@@ -80,19 +46,15 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--files", type=int, default=20)
     parser.add_argument("--files-per-batch", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    settings = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
-    session = spark.session("bench", **settings, **{"spark.ui.showConsoleProgress": "false"})
-    session.sparkContext.setLogLevel("ERROR")
+    session = on_spark.session()
     home = Path(tempfile.mkdtemp())
-    write_stream(home / "source", options.rows, options.files, options.seconds)
-    ways = {"skyband": skyband, "sliding": sliding, "panes": panes}
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    on_spark.write_files(requests(options.rows), home / "source", options.files)
+    taken: dict[str, list[float]] = {name: [] for name in WAYS}
     for number in range(options.rounds + 1):
-        for name, build in ways.items():
-            took = seconds_of(session, build, home / "source", options.files_per_batch)
+        for name, build in WAYS.items():
+            took = on_spark.stream(session, build, home / "source", options.files_per_batch)
             if number:  # the first round warms up the JVM and the compiled kernels
                 taken[name].append(took)
     shutil.rmtree(home)

@@ -1,8 +1,8 @@
-"""Spark at scale: what a micro-batch costs by the size of the state, by the number of groups, and by the shards.
+"""Spark at scale: what a micro-batch costs by the size of the state, and a batch by the shards. Groups: `groups.py`.
 
     state    a window of a day counted exactly, its state 10 KB to 100 MB; 2000 rows a micro-batch; 2 shards
-    groups   100,000 groups of distinct-count and top-k; a micro-batch has rows of all of them, of 1 %, of ten
-    shards   a global query in batch on 1, 2, 4 and 8 shards: rows a second and bytes shuffled
+    shards   distinct-count, the same of 1000 groups, and top-k, in batch on 1, 2, 4 and 8 shards: rows a second and
+             bytes shuffled
 
     python tests/bench/spark_scale.py state --megabytes 0.01 1 10 100
 
@@ -20,6 +20,7 @@ import urllib.request
 from pathlib import Path
 
 import numpy as np
+import on_spark
 import pyarrow as pa
 import pyarrow.parquet as pq
 from skyband import spark
@@ -78,36 +79,6 @@ def by_state(session, home: Path, options) -> None:
         )
 
 
-def by_groups(session, home: Path, options) -> None:
-    rng = np.random.default_rng(1)
-    counted = COUNTED | {"windows": ["10 minutes"], "every": "1 minute", "by": ["group"]}
-    top = {"kind": "top-k", "time": "ts", "object": "item", "stream": "stream", "value": "value", "k": 3}
-    top |= {"streams": ["a", "b"], "window": "10 minutes", "every": "1 minute", "by": ["group"]}
-    top |= {"repeats": "per-window"}
-    plan = [("all", np.arange(options.groups))] * 3 + [
-        ("1 %", rng.choice(options.groups, options.groups // 100).repeat(20)),
-        ("few", rng.choice(options.groups, 10).repeat(2000)),
-    ] * 3
-    for name, query in (("distinct-count", counted), ("top-k", top)):
-        if name not in options.queries:
-            continue
-        folder = home / name
-        folder.mkdir()
-        for number, (_, groups) in enumerate(plan):
-            columns = {"group": [f"group {group}" for group in groups], "value": rng.random(len(groups))}
-            columns["stream"] = np.where(rng.random(len(groups)) < 0.5, "a", "b")
-            write(folder, number, number * 40, rng.integers(0, 50, len(groups)), **columns)
-        progress, written = run(session, folder, query, {}, 8, home)
-        print(f"{name}, {options.groups:,} groups")  # noqa: T201
-        for entry, size, (touched, groups) in zip(progress, written, plan, strict=True):
-            seen = entry.observedMetrics["skyband"]
-            print(  # noqa: T201
-                f"  {touched:4} {len(groups):8,} rows  {entry.durationMs['triggerExecution'] / 1e3:6.1f} s, "
-                f"{seen['seconds']:6.1f} s in operators  written {size / 1e6:7.2f} MB  "
-                f"state {seen['state_bytes'] / 1e6:6.1f} MB of {seen['groups']:,} groups"
-            )
-
-
 def by_shards(session, home: Path, options) -> None:
     rng = np.random.default_rng(1)
     folder = home / "shards"
@@ -117,11 +88,14 @@ def by_shards(session, home: Path, options) -> None:
         seconds = np.sort(rng.integers(number * 1000, number * 1000 + 1000, rows))
         ts = pa.array(seconds * SECOND, pa.timestamp("us", "UTC"))
         columns = {"item": rng.zipf(1.3, rows) % 10**6, "value": rng.random(rows), "stream": np.full(rows, "a")}
+        columns["group"] = rng.integers(0, 1000, rows)
         pq.write_table(pa.table({"ts": ts, **columns}), folder / f"{number}.parquet")
     frame = session.read.parquet(str(folder))
     top = {"kind": "top-k", "time": "ts", "object": "item", "stream": "stream", "value": "value", "streams": ["a"]}
+    counted = COUNTED | {"windows": ["10 minutes", "1 hour"], "every": "1 minute"}
     queries = {
-        "distinct-count": COUNTED | {"windows": ["10 minutes", "1 hour"], "every": "1 minute"},
+        "distinct-count": counted,
+        "of 1000 groups": counted | {"by": ["group"]},
         "top-k": top | {"window": "10 minutes", "every": "1 minute", "repeats": "per-window", "k": 10},
     }
     for name, query in queries.items():
@@ -148,28 +122,18 @@ def _shuffled(session) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["state", "groups", "shards"])
+    parser.add_argument("what", choices=["state", "shards"])
     parser.add_argument("--megabytes", type=float, nargs="+", default=[0.01, 1, 10, 100])
     parser.add_argument("--batches", type=int, default=24)
-    parser.add_argument("--groups", type=int, default=100_000)
-    parser.add_argument("--queries", nargs="+", default=["distinct-count", "top-k"])
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--shards", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--cores", type=int, default=2)
     options = parser.parse_args()
-    settings = {
-        "spark.master": f"local[{options.cores}]",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": str(options.what == "shards").lower(),
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-    }
-    session = spark.session("bench", **settings)
-    session.sparkContext.setLogLevel("ERROR")
+    shown = {"spark.ui.enabled": str(options.what == "shards").lower()}
+    session = on_spark.session(options.cores, **shown)
     home = Path(tempfile.mkdtemp())
     try:
-        {"state": by_state, "groups": by_groups, "shards": by_shards}[options.what](session, home, options)
+        {"state": by_state, "shards": by_shards}[options.what](session, home, options)
     finally:
         shutil.rmtree(home)
 

@@ -12,26 +12,18 @@ import shutil
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import on_spark
 from attrs import frozen
+from family_streams import FAMILIES, STREAMS, reports
 from pyspark.sql import functions as sql
 from skyband import spark
-from skyband.queries import make_query
-from skyband_specs.streams.object_ranker import paper
 
-K, STREAMS = 10, 3
-SETTINGS = {
-    "spark.master": "local[2]",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
+K = FAMILIES["top-k"].keys["k"]
 
 
 @frozen
@@ -46,23 +38,10 @@ class Plan:
     rounds: int
 
 
-def write_stream(folder: Path, plan: Plan) -> None:
-    """The paper's generator, at an even rate."""
-    folder.mkdir()
-    stream = paper(1, plan.rows, STREAMS)
-    times = stream.times * (plan.seconds * 1_000_000 // plan.rows)
-    columns = {"object": stream.objects, "stream": stream.streams, "value": stream.values}
-    table = pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), **columns})
-    size = -(-plan.rows // plan.files)
-    for number in range(plan.files):
-        pq.write_table(table.slice(number * size, size), folder / f"{number:04}.parquet")
-
-
 def skyband_top_k(source: Any, plan: Plan) -> Any:
     """Columns at, rank, object, score."""
-    keys = {"time": "ts", "object": "object", "stream": "stream", "value": "value", "streams": list(range(STREAMS))}
     lengths = {"window": f"{plan.window} seconds", "every": f"{plan.slide} seconds"}
-    return spark.apply(source, make_query({"kind": "top-k", **keys, **lengths, "k": K}))
+    return spark.apply(source, FAMILIES["top-k"].query | lengths)
 
 
 def sliding(source: Any, plan: Plan) -> Any:
@@ -108,27 +87,6 @@ def _best(latest: Any) -> Any:
 WAYS: dict[str, Callable[[Any, Plan], Any]] = {"skyband": skyband_top_k, "panes": panes, "sliding": sliding}
 
 
-def batch(session: Any, way: Callable[[Any, Plan], Any], folder: Path, plan: Plan) -> float:
-    """Seconds for a run over all files at once."""
-    started = time.perf_counter()
-    way(session.read.parquet(str(folder)), plan).write.format("noop").mode("overwrite").save()
-    return time.perf_counter() - started
-
-
-def stream(session: Any, way: Callable[[Any, Plan], Any], folder: Path, plan: Plan) -> float:
-    """Seconds for a run over a quarter of the files at a time."""
-    schema = session.read.parquet(str(folder)).schema
-    at_once = max(1, plan.files // 4)
-    source = session.readStream.schema(schema).option("maxFilesPerTrigger", at_once).parquet(str(folder))
-    checkpoint = tempfile.mkdtemp()
-    started = time.perf_counter()
-    sink = way(source, plan).writeStream.format("noop").outputMode("append").trigger(availableNow=True)
-    sink.option("checkpointLocation", checkpoint).start().awaitTermination()
-    took = time.perf_counter() - started
-    shutil.rmtree(checkpoint)
-    return took
-
-
 def check_equal(session: Any, folder: Path, plan: Plan) -> int:
     """The moments at which all ways answer alike; raises where one does not."""
     source = session.read.parquet(str(folder))
@@ -147,24 +105,24 @@ def check_equal(session: Any, folder: Path, plan: Plan) -> int:
 
 def compare(plan: Plan) -> None:
     """Print seconds, rows a second and ratios of every way, batch and stream."""
-    session = spark.session("bench", **SETTINGS)
-    session.sparkContext.setLogLevel("ERROR")
+    session = on_spark.session()
     home = Path(tempfile.mkdtemp())
-    write_stream(home / "source", plan)
+    on_spark.write_files(reports(plan.rows, plan.seconds), home / "source", plan.files)
     moments = check_equal(session, home / "source", plan)
     out = [f"{plan}: all ways answer alike at {moments} moments", "| mode | way | s | rows/s | time / skyband's |"]
     out.append("|---|---|---|---|---|")
-    for run in (batch, stream):
+    in_parts = partial(on_spark.stream, files_a_batch=max(1, plan.files // 4))
+    for mode, run in (("batch", on_spark.batch), ("stream", in_parts)):
         taken: dict[str, list[float]] = {name: [] for name in WAYS}
         for number in range(plan.rounds + 1):
             for name, way in WAYS.items():
-                took = run(session, way, home / "source", plan)
+                took = run(session, partial(way, plan=plan), home / "source")
                 if number:  # the first round warms up the JVM and the compiled kernels
                     taken[name].append(took)
         base = statistics.median(taken["skyband"])
         for name, times in taken.items():
             took = statistics.median(times)
-            out.append(f"| {run.__name__} | {name} | {took:.2f} | {plan.rows / took:,.0f} | {took / base:.2f}x |")
+            out.append(f"| {mode} | {name} | {took:.2f} | {plan.rows / took:,.0f} | {took / base:.2f}x |")
     shutil.rmtree(home)
     session.stop()
     sys.stdout.write("\n".join(out) + "\n")

@@ -17,55 +17,20 @@ import shutil
 import statistics
 import sys
 import tempfile
-import time
 from collections import defaultdict
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import on_spark
+from family_streams import FAMILIES, scores, workload
 from pyspark.sql import functions as sql
 from skyband import spark
-from skyband.queries import make_query
-
-MINUTES = {1: (1,), 5: (1, 5), 15: (1, 5, 15), 30: (1, 5, 15), 60: (1, 5, 15)}
-"""Windows, and the slides each is asked with."""
-
-
-def workload(count: int) -> list[dict[str, Any]]:
-    """Queries with windows and slides as people ask for them, so that many share theirs: it is to Spark's advantage."""
-    rng = np.random.default_rng(1)
-    pairs = [(window, slide) for window, slides in MINUTES.items() for slide in slides]
-    return [
-        {
-            "name": f"q{number}",
-            "window": f"{window} minutes",
-            "slide": f"{slide} minutes",
-            "k": int(rng.integers(1, 51)),
-        }
-        for number, (window, slide) in enumerate(pairs[place] for place in rng.integers(0, len(pairs), count))
-    ]
-
-
-def write_stream(folder: Path, rows: int, files: int, seconds: int) -> None:
-    """Objects with scores, no two alike, evenly over `seconds`."""
-    rng = np.random.default_rng(2)
-    folder.mkdir()
-    per_file = rows // files
-    for number in range(files):
-        start, stop = number * seconds / files, (number + 1) * seconds / files
-        times = np.sort(rng.uniform(start, stop, per_file) * 1e6).astype(np.int64)
-        objects = np.arange(number * per_file, (number + 1) * per_file)
-        columns = {"ts": pa.array(times, pa.timestamp("us", "UTC")), "object": objects, "score": rng.random(per_file)}
-        pq.write_table(pa.table(columns), folder / f"{number:04}.parquet")
 
 
 def skyband(source: Any, queries: list[dict[str, Any]]) -> Any:
     """All queries at once."""
-    keys = {"time": "ts", "object": "object", "score": "score", "queries": queries}
-    return spark.apply(source, make_query({"kind": "top-k-workload", **keys}))
+    return spark.apply(source, FAMILIES["top-k-workload"].query | {"queries": queries})
 
 
 def sliding(source: Any, queries: list[dict[str, Any]]) -> Any:
@@ -92,21 +57,6 @@ def sliding(source: Any, queries: list[dict[str, Any]]) -> Any:
 WAYS = {"skyband": skyband, "sliding": sliding}
 
 
-def seconds_of(session: Any, build: Any, folder: Path, options: argparse.Namespace, sink: Path | None = None) -> float:
-    """How long a whole stream takes; its answers go to `sink`, or nowhere."""
-    checkpoint = tempfile.mkdtemp()
-    schema = session.read.parquet(str(folder)).schema
-    source = session.readStream.schema(schema).option("maxFilesPerTrigger", options.files_per_batch)
-    answers = build(source.parquet(str(folder)), workload(options.queries))
-    writer = answers.writeStream.format("noop" if sink is None else "parquet").outputMode("append")
-    writer = writer if sink is None else writer.option("path", str(sink))
-    started = time.perf_counter()
-    writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
-    took = time.perf_counter() - started
-    shutil.rmtree(checkpoint)
-    return took
-
-
 def answered(session: Any, sink: Path) -> set[tuple[Any, ...]]:
     """What was written, but for scores."""
     rows = session.read.parquet(str(sink)).select("at", "query", "rank", "object").collect()
@@ -120,23 +70,26 @@ def main() -> int:
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--files", type=int, default=4)
     parser.add_argument("--files-per-batch", type=int, default=2)
-    parser.add_argument("--seconds", type=int, default=4 * 3600, help="of event time in the stream")
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
-    settings = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
-    session = spark.session("bench", **settings, **{"spark.ui.showConsoleProgress": "false"})
-    session.sparkContext.setLogLevel("ERROR")
+    session = on_spark.session()
     home = Path(tempfile.mkdtemp())
-    write_stream(home / "source", options.rows, options.files, options.seconds)
-    for name, build in WAYS.items():
-        seconds_of(session, build, home / "source", options, home / name)
+    on_spark.write_files(scores(options.rows), home / "source", options.files)
+    queries = workload(options.queries)
+
+    def seconds_of(name: str, sink: Path | None = None) -> float:
+        way = partial(WAYS[name], queries=queries)
+        return on_spark.stream(session, way, home / "source", options.files_per_batch, sink)
+
+    for name in WAYS:
+        seconds_of(name, home / name)
     found = {name: answered(session, home / name) for name in WAYS}
     same = found["skyband"] == found["sliding"]
     sys.stdout.write(f"{len(found['skyband']):,} ranked rows, {'the same' if same else 'NOT the same'} in both\n")
     taken: dict[str, list[float]] = {name: [] for name in WAYS}
     for _ in range(options.rounds):
-        for name, build in WAYS.items():
-            taken[name].append(seconds_of(session, build, home / "source", options))
+        for name in WAYS:
+            taken[name].append(seconds_of(name))
             sys.stdout.write(f"{name:<8} {taken[name][-1]:7.2f} s\n")
             sys.stdout.flush()
     shutil.rmtree(home)

@@ -1,0 +1,145 @@
+"""100,000 groups in one job: rows a second, memory, bytes of state a group, and that silent groups are let go of.
+
+    python tests/bench/groups.py spark|local [--groups 100000] [--queries distinct-count top-k]
+
+Micro-batches 40 seconds apart, windows of 10 minutes, an answer a minute: three with a row of every group, then rows of
+1 % of them and of ten in turn, then ten groups alone until the others' windows are empty. Answers are a row a group and
+minute while its windows are not.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import on_spark
+import pyarrow as pa
+import pyarrow.parquet as pq
+from memory import below, resident
+from pyspark.sql.streaming import StreamingQueryListener
+from skyband import spark
+from skyband.engines import local
+from skyband.queries import make_query
+
+SECOND = 1_000_000
+SHARDS = 8
+COMMON = {"time": "ts", "by": ["group"], "every": "1 minute"}
+QUERIES: dict[str, dict[str, Any]] = {
+    "distinct-count": {"item": "item", "windows": ["10 minutes"]},
+    "top-k": {"object": "item", "stream": "stream", "value": "value", "streams": ["a", "b"], "k": 3}
+    | {"window": "10 minutes", "repeats": "per-window"},
+}
+
+
+def batches(groups: int) -> list[tuple[str, pa.Table]]:
+    """What each micro-batch is of, and its rows."""
+    rng = np.random.default_rng(1)
+    some, ten = rng.choice(groups, groups // 100).repeat(20), rng.choice(groups, 10).repeat(2000)
+    every = [("all", np.arange(groups), number * 40) for number in range(3)]
+    mixed = [("1 %", some, number * 40) if number % 2 else ("ten", ten, number * 40) for number in range(3, 9)]
+    plan = [*every, *mixed, ("ten", ten, 1000), ("ten", ten, 1040)]
+    return [(name, _table(rng, who, at)) for name, who, at in plan]
+
+
+def _table(rng: Any, groups: Any, at: int) -> pa.Table:
+    times = np.full(len(groups), at * SECOND)
+    times[-1:] += SECOND
+    columns = {"group": [f"group {group}" for group in groups], "item": rng.integers(0, 50, len(groups))}
+    columns |= {"stream": np.where(rng.random(len(groups)) < 0.5, "a", "b"), "value": rng.random(len(groups))}
+    return pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), **columns})
+
+
+def in_process(query: Any, parts: list[tuple[str, pa.Table]]) -> None:
+    """The local engine: a push each."""
+    run = local.LocalRun.start(query, parts[0][1].schema)
+    for name, table in parts:
+        (batch,) = table.combine_chunks().to_batches()
+        started = time.perf_counter()
+        answers = run.push(batch)
+        took = time.perf_counter() - started
+        groups, state = run.operator.take_metrics().groups, len(run.operator.snapshot())
+        _line(name, len(table), took, state, groups, f"{len(answers):9,} answers")
+    print(f"  most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:,.0f} MB")  # noqa: T201
+
+
+class Peaks(StreamingQueryListener):  # type: ignore[misc]
+    """The most memory of the JVM, and of all its Python workers, at the end of any micro-batch."""
+
+    def __init__(self, jvm: int) -> None:
+        self.jvm, self.most = jvm, [0.0, 0.0, 0.0]
+
+    def onQueryStarted(self, event: object) -> None:
+        """Nothing to note."""
+
+    def onQueryIdle(self, event: object) -> None:
+        """Nothing to note."""
+
+    def onQueryTerminated(self, event: object) -> None:
+        """Nothing to note."""
+
+    def onQueryProgress(self, event: object) -> None:
+        """Look at them all."""
+        now = resident(os.getpid()), resident(self.jvm), sum(map(resident, below(self.jvm)))
+        self.most = list(map(max, self.most, now))
+
+
+def on_stream(session: Any, query: Any, parts: list[tuple[str, pa.Table]]) -> None:
+    """A stream with a file a micro-batch."""
+    home = Path(tempfile.mkdtemp())
+    folder = home / "source"
+    folder.mkdir()
+    for number, (_, table) in enumerate(parts):
+        pq.write_table(table, folder / f"{number:04}.parquet")
+    peaks = Peaks(session._jvm.ProcessHandle.current().pid())
+    session.streams.addListener(peaks)
+    source = session.readStream.schema(session.read.parquet(str(folder)).schema).option("maxFilesPerTrigger", 1)
+    answers = spark.apply(source.parquet(str(folder)), query, shards=SHARDS).writeStream.format("noop")
+    stream = answers.option("checkpointLocation", str(home / "checkpoint")).trigger(availableNow=True).start()
+    stream.awaitTermination()
+    progress = [entry for entry in stream.recentProgress if entry.numInputRows]
+    for (name, table), entry in zip(parts, progress, strict=True):
+        seen, operators = entry.observedMetrics["skyband"], json.loads(entry.json)["stateOperators"]
+        written = sum(each["customMetrics"]["rocksdbTotalBytesWritten"] for each in operators)
+        took = entry.durationMs["triggerExecution"] / 1e3
+        more = f"{seen['seconds']:5.2f} s in operators, {written / 1e6:6.2f} MB written"
+        _line(name, len(table), took, seen["state_bytes"], seen["groups"], more)
+    session.streams.removeListener(peaks)
+    driver, jvm, workers = peaks.most
+    print(f"  most memory: driver {driver:,.0f} MB, JVM {jvm:,.0f} MB, all Python workers {workers:,.0f} MB")  # noqa: T201
+    shutil.rmtree(home)
+
+
+def _line(name: str, rows: int, took: float, state: int, groups: int, more: str) -> None:
+    print(  # noqa: T201
+        f"  {name:4} {rows:8,} rows {took:6.2f} s {rows / took:10,.0f} rows/s   {groups:8,} groups,"
+        f" {state / 1e6:6.1f} MB of state, {state / max(groups, 1):8,.0f} bytes a group   {more}"
+    )
+
+
+def main() -> None:
+    """Run the queries asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("engine", choices=["spark", "local"])
+    parser.add_argument("--groups", type=int, default=100_000)
+    parser.add_argument("--queries", nargs="+", default=[*QUERIES], choices=[*QUERIES])
+    parser.add_argument("--cores", type=int, default=2)
+    options = parser.parse_args()
+    parts = batches(options.groups)
+    session = on_spark.session(options.cores) if options.engine == "spark" else None
+    for name in options.queries:
+        print(f"{name}, {options.groups:,} groups, {options.engine}")  # noqa: T201
+        query = make_query({"kind": name, **COMMON, **QUERIES[name]})
+        if session is None:
+            in_process(query, parts)
+        else:
+            on_stream(session, query, parts)
+
+
+if __name__ == "__main__":
+    main()
