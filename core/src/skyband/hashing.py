@@ -43,7 +43,7 @@ def hash_columns(columns: list[pa.Array]) -> UInt64:
     from skyband import murmur
 
     together = np.stack([hash_column(column) for column in columns], axis=1)
-    return murmur.hash_fixed(np.ascontiguousarray(together).view(np.uint8).reshape(-1), 8 * len(columns))
+    return murmur.hash_fixed(_read_only(np.ascontiguousarray(together).view(np.uint8).reshape(-1)), 8 * len(columns))
 
 
 def _hash_values(column: pa.Array) -> UInt64:
@@ -56,12 +56,19 @@ def _hash_values(column: pa.Array) -> UInt64:
         column = column.cast(pa.large_binary())
     if pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type):
         offsets, data = _binary_buffers(column)
-        return murmur.hash_slices(offsets, data)
+        return murmur.hash_slices(_read_only(offsets), _read_only(data))
     if pa.types.is_decimal(kind):
         width = kind.bit_width // 8
         data = np.frombuffer(column.buffers()[1], np.uint8)
-        return murmur.hash_fixed(data[column.offset * width : (column.offset + len(column)) * width], width)
-    return murmur.hash_words(_eight_bytes(column).view(np.uint64))
+        return murmur.hash_fixed(_read_only(data[column.offset * width : (column.offset + len(column)) * width]), width)
+    return murmur.hash_words(_read_only(_eight_bytes(column).view(np.uint64)))
+
+
+def _read_only(values: Array) -> Array:
+    """A view: a kernel is compiled once for arrays that can be written to, and once for others."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 def _binary_buffers(column: pa.Array) -> tuple[Array, Array]:

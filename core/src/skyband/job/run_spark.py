@@ -13,11 +13,12 @@ from skyband.job.model import AVAILABLE_NOW, Job, option_text
 from skyband.job.output import Console, check_free
 from skyband.job.progress import Progress, Totals
 from skyband.job.spark_session import plain_errors, require_spark, spark_session
+from skyband.job.warming import Warming
 
 _POLL = 0.3
 
 
-def run(job: Job, progress: Progress) -> Totals:
+def run(job: Job, progress: Progress, warming: Warming | None = None) -> Totals:
     """Run a job on Spark: a batch to its end, a stream until it ends, fails or is interrupted.
 
     Ctrl-C (and SIGTERM) stop a stream; its checkpoint goes on where the last micro-batch ended. Raises EngineError
@@ -25,7 +26,7 @@ def run(job: Job, progress: Progress) -> Totals:
     """
     require_spark()
     check_free(job, "spark")
-    with plain_errors(), spark_session(job, progress) as session:
+    with plain_errors(), spark_session(job, progress, warming) as session:
         source = _source(session, job)
         return _stream(job, source, progress) if job.source.stream else _batch(job, session, source, progress)
 

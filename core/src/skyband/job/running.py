@@ -22,8 +22,9 @@ def run_job(
     try:
         if engine == "spark":
             from skyband.job import run_spark
+            from skyband.job.warming import Warming
 
-            totals = run_spark.run(job, said)
+            totals = run_spark.run(job, said, Warming(path, sets))
         else:
             from skyband.job import run_local
 

@@ -14,6 +14,7 @@ from skyband.engines.java import require_java
 from skyband.errors import ConfigError, EngineError, SkybandError
 from skyband.job.model import Job
 from skyband.job.progress import Progress
+from skyband.job.warming import Warming
 
 _OURS = re.compile(r"skyband\.errors\.\w+: (.+?)(?=\n\s*\n|\n\s*(?:at |\tat |During handling|Traceback)|\Z)", re.DOTALL)
 _DEFAULTS = {"spark.ui.showConsoleProgress": "false"}
@@ -32,8 +33,11 @@ def require_spark() -> Any:
 
 
 @contextmanager
-def spark_session(job: Job, progress: Progress) -> Iterator[Any]:
-    """The active session, or one of our own whose log goes to a file that is kept where the run fails."""
+def spark_session(job: Job, progress: Progress, warming: Warming | None = None) -> Iterator[Any]:
+    """The active session, or one of our own whose log goes to a file that is kept where the run fails.
+
+    warming: what is to go on while our own starts.
+    """
     active = require_spark().getActiveSession()
     if active is not None:
         yield active
@@ -43,8 +47,12 @@ def spark_session(job: Job, progress: Progress) -> Iterator[Any]:
     settings = {**_DEFAULTS, "spark.sql.shuffle.partitions": str(shards), **job.spark}
     log = tempfile.NamedTemporaryFile(prefix="skyband-spark-", suffix=".log", delete=False)  # noqa: SIM115 - outlives this
     try:
+        if warming is not None:
+            warming.start(job)
         with _output_to(log):
             session = spark.session(job.name, **settings)
+        if warming is not None:
+            warming.wait(progress)
         progress.ready()
         try:
             yield session
@@ -56,6 +64,9 @@ def spark_session(job: Job, progress: Progress) -> Iterator[Any]:
     except BaseException:
         progress.note(f"Spark's log: {log.name}")
         raise
+    finally:
+        if warming is not None:
+            warming.stop()
     Path(log.name).unlink()
 
 

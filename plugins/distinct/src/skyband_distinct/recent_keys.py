@@ -71,11 +71,11 @@ class RecentKeys:
         self.overflowed = self.overflowed or self._count > self.size
 
     def entries(self) -> tuple[Int64, UInt64]:
-        """The list's times and keys, by time descending, then key ascending."""
+        """The list's times and keys, by time descending, then key ascending; read-only."""
         self._settle()
         times, keys = self._filled()
         order = np.lexsort((keys, ~times))
-        return times[order], keys[order]
+        return _read_only(times[order]), _read_only(keys[order])
 
     def knows(self, since: int) -> bool:
         """Whether no key with time >= `since` has been left out."""
@@ -136,11 +136,17 @@ class RecentKeys:
 
     def _filled(self) -> tuple[Int64, UInt64]:
         times, keys = filled(self._times, self._keys, self._count)
-        return times, keys
+        return _read_only(times), _read_only(keys)
 
     def _allocate(self, slots: int) -> None:
         self._times = np.full(slots, NEVER, np.int64)
         self._keys = np.zeros(slots, np.uint64)
+
+
+def _read_only(values: Any) -> Any:
+    """As Arrow's arrays are, so that no kernel is compiled a second time for arrays that can be written to."""
+    values.flags.writeable = False
+    return values
 
 
 @njit(inline="always")
