@@ -9,9 +9,10 @@ import pytest
 import skyband
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband.comparison import choosing, figures, scales, series
-from skyband.comparison.charts.points import _box, _meet, beside
+from skyband.comparison import choosing, figures, series
 from skyband.comparison.measuring import measure
+from skyband.comparison.page.charts import scales
+from skyband.comparison.page.charts.points import _box, _meet, beside
 from skyband.comparison.results import run_case
 from skyband.comparison.scenarios import SCENARIOS
 from skyband.comparison.steps import MOST, steps_of

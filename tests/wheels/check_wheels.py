@@ -42,7 +42,7 @@ def check_content(wheel: Path) -> None:
     """Typed modules and metadata, and nothing that was only lying about."""
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.endswith("/py.typed") for name in names), f"{wheel.name} is not typed"
-    wanted = (".py", "/py.typed", "/comparison/page.css")
+    wanted = (".py", "/py.typed", "/comparison/page/page.css")
     strange = [name for name in names if not name.endswith(wanted) and ".dist-info/" not in name]
     assert not strange, f"{wheel.name} holds {strange}"
     metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))

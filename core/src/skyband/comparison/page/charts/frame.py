@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from skyband.comparison.figures import brief
-from skyband.comparison.scales import Format, Scale
+from skyband.comparison.page.charts.scales import Format, Scale
 
 WIDE = 430
 TALL = 250

@@ -8,8 +8,8 @@ from itertools import pairwise
 from attrs import frozen
 
 from skyband.arrays import Float64
-from skyband.comparison.charts.frame import BOTTOM, TALL, TOP, WIDE, grid, left_of, margin, picture
-from skyband.comparison.scales import Format, Scale, apart, fitting
+from skyband.comparison.page.charts.frame import BOTTOM, TALL, TOP, WIDE, grid, left_of, margin, picture
+from skyband.comparison.page.charts.scales import Format, Scale, apart, fitting
 
 
 @frozen(eq=False)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from attrs import frozen
 
-from skyband.comparison import charts, figures, scales
+from skyband.comparison import figures
+from skyband.comparison.page import charts
+from skyband.comparison.page.charts import scales
 from skyband.comparison.results import Case, Comparison, Entry, latency, most
 from skyband.comparison.series import grid, on_grid
 

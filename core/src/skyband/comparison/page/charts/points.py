@@ -5,8 +5,8 @@ from html import escape
 
 from attrs import frozen
 
-from skyband.comparison.charts.frame import BOTTOM, LETTER, TALL, TOP, WIDE, grid, left_of, picture
-from skyband.comparison.scales import Format, fitting, from_zero, logarithmic
+from skyband.comparison.page.charts.frame import BOTTOM, LETTER, TALL, TOP, WIDE, grid, left_of, picture
+from skyband.comparison.page.charts.scales import Format, fitting, from_zero, logarithmic
 
 
 @frozen

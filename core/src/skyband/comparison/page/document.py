@@ -5,7 +5,7 @@ from html import escape
 from importlib.resources import files
 
 from skyband.comparison import figures
-from skyband.comparison.pictures import Picture, pictures, working
+from skyband.comparison.page.pictures import Picture, pictures, working
 from skyband.comparison.results import Case, Comparison, Entry, most
 from skyband.comparison.table import cells, explained, headers
 
@@ -18,7 +18,7 @@ def page(comparison: Comparison) -> str:
     """HTML with its style and pictures in it, and a policy that keeps a browser from loading anything else."""
     colours = _colours(comparison)
     title = f"{comparison.role}: {len(colours)} backends side by side"
-    style = files("skyband.comparison").joinpath("page.css").read_text("utf-8")
+    style = files("skyband.comparison.page").joinpath("page.css").read_text("utf-8")
     body = [
         f"<header><p class=eyebrow>skyband {comparison.command}</p><h1>{escape(title)}</h1>",
         f"<p class=subject>{escape(comparison.subject)}</p>{_legend(comparison, colours)}</header><main>",
