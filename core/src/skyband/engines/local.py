@@ -5,10 +5,13 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import define, field
 
 from skyband.binding import bind
+from skyband.engines.layouts import usual_batch, usual_schema
 from skyband.errors import InputError
+from skyband.frames import decoded
 from skyband.operator import Operator
 from skyband.queries.encoding import encode
 from skyband.queries.query import Query
@@ -30,7 +33,8 @@ class LocalRun:
     @classmethod
     def start(cls, query: Query, schema: pa.Schema, backends: Mapping[str, Any] | None = None) -> "LocalRun":
         """Raises ConfigError with every problem at once where the query does not fit the schema or the backends."""
-        return cls(Operator(query, bind(query, schema, backends), schema))
+        taken = usual_schema(schema)
+        return cls(Operator(query, bind(query, taken, backends), taken))
 
     def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Take in rows, in any order within `delay`, and return the answers of the moments passed."""
@@ -48,7 +52,7 @@ class LocalRun:
 
     def add(self, batch: pa.RecordBatch) -> Reach:
         """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
-        encoded = encode(self.operator.query, batch)
+        encoded = encode(self.operator.query, usual_batch(batch))
         self.operator.leave_out(encoded.dropped)
         newest = encoded.reach.newest
         if newest is not None:
@@ -66,7 +70,8 @@ def apply(data: Batches, query: Query, backends: Mapping[str, Any] | None = None
     run = LocalRun.start(query, schema, backends)
     for batch in batches:
         run.add(batch)
-    return pa.Table.from_batches([run.finish()]).sort_by([(name, "ascending") for name in _order(run.operator)])
+    answers = pa.Table.from_batches([run.finish()])
+    return answers.take(_order(run.operator, answers))
 
 
 def _batches(data: Batches) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
@@ -79,7 +84,9 @@ def _batches(data: Batches) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
     return chain([first], batches), first.schema
 
 
-def _order(operator: Operator) -> list[str]:
-    names: list[str] = operator.result_schema.names
-    by = list(operator.query.by)
-    return [names[len(by)], *by]
+def _order(operator: Operator, answers: pa.Table) -> pa.Array:
+    """The rows by moment, then by group."""
+    by = len(operator.query.by)
+    keys = [decoded(answers.column(place).combine_chunks()) for place in (by, *range(by))]
+    names = [str(place) for place in range(len(keys))]
+    return pc.sort_indices(pa.table(keys, names), [(name, "ascending") for name in names])

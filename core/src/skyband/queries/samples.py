@@ -9,6 +9,7 @@ from skyband.arrays import Array, Float64, Int64
 from skyband.errors import InputError
 from skyband.hashing import hash_columns
 from skyband.queries.lane import Rows
+from skyband.queries.numbers import as_float64, is_number
 from skyband.queries.query import Input
 from skyband.roles.matcher import SUM_SLACK
 
@@ -52,7 +53,7 @@ def encode_samples(values: pa.Array, probabilities: pa.Array) -> tuple[dict[str,
     `tie` is a hash of the samples as a set, which orders tuples that come at one moment. Raises InputError, naming
     the row, on values that are not finite, on what are no probabilities or sum above 1, and on unequal lengths.
     """
-    lists = [_as_lists(column) for column in (values, probabilities)]
+    lists = [_as_lists("values", values), _as_lists("probabilities", probabilities)]
     null = np.logical_or(*map(_has_null, lists))
     valid = np.flatnonzero(~null)
     samples = _checked(lists[0].take(pa.array(valid)), lists[1].take(pa.array(valid)), valid)
@@ -71,15 +72,18 @@ def samples_of(rows: Rows) -> Samples:
 def _is_samples(kind: pa.DataType) -> bool:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         kind = kind.value_type
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return is_number(kind)
 
 
-def _as_lists(column: pa.Array) -> pa.Array:
+def _as_lists(name: str, column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return column.cast(_LISTS)
+        if pa.types.is_floating(kind.value_type):
+            return column.cast(_LISTS)
+        flat = as_float64(f"samples of {name}", pc.list_flatten(column))
+        return pa.LargeListArray.from_arrays(pa.array(_offsets(column)), flat, mask=column.is_null())
     offsets = np.arange(len(column) + 1)
-    return pa.LargeListArray.from_arrays(pa.array(offsets), column.cast(pa.float64()))
+    return pa.LargeListArray.from_arrays(pa.array(offsets), as_float64(name, column))
 
 
 def _has_null(lists: pa.Array) -> Array:

@@ -19,6 +19,7 @@ from skyband.queries.encoding import at_field, moments
 from skyband.queries.fed_lane import FedLane
 from skyband.queries.lane import Lane, Rows
 from skyband.queries.names import Names, identify, nameable, spelled_as
+from skyband.queries.numbers import as_float64, is_number
 from skyband.queries.query import Input, Query, column_name
 from skyband.registry import Binding
 from skyband.roles import ObjectRanker
@@ -28,10 +29,6 @@ from skyband.roles.object_ranker import aggregate_parameter, repeats_parameter
 def _named(kind: pa.DataType) -> bool:
     kind = spelled_as(kind)
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
-
-
-def _numeric(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
 
 
 def _check_streams(value: Any) -> str | None:
@@ -96,7 +93,7 @@ class TopK(Query):
         return (
             Input("object", self.object, "a plain value such as a string or a number", nameable),
             Input("stream", self.stream, "a string or a whole number", _named),
-            Input("value", self.value, "a number", _numeric),
+            Input("value", self.value, "a number", is_number),
         )
 
     def check(self, schema: pa.Schema) -> list[Problem]:
@@ -119,7 +116,7 @@ class TopK(Query):
         left_out = np.zeros(len(batch), bool)
         for mask in masks.values():
             left_out |= mask
-        numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        numbers = as_float64(self.value, values).fill_null(0.0).to_numpy(zero_copy_only=False)
         within(self.value, np.where(left_out, 0.0, numbers), 0.0, self.upper)
         ids, names = identify(objects)
         columns = {

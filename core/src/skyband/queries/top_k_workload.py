@@ -15,14 +15,11 @@ from skyband.queries import states, tops
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.lane import NEVER, Lane, Rows
 from skyband.queries.names import Names, identify, nameable, spelled_as
+from skyband.queries.numbers import as_float64, is_number
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.workload import NamedQuery, named_queries
 from skyband.registry import Binding
 from skyband.roles import Answer, Answers, WorkloadRanker
-
-
-def _numeric(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 @define(eq=True)
@@ -68,12 +65,12 @@ class TopKWorkload(Query):
     def inputs(self) -> tuple[Input, ...]:
         return (
             Input("object", self.object, "a plain value such as a string or a number", nameable),
-            Input("score", self.score, "a number", _numeric),
+            Input("score", self.score, "a number", is_number),
         )
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         objects = batch.column(self.object)
-        scores = batch.column(self.score).cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        scores = as_float64(self.score, batch.column(self.score)).fill_null(np.nan).to_numpy(zero_copy_only=False)
         missing, unscored = objects.is_null().to_numpy(zero_copy_only=False), np.isnan(scores)
         ids, names = identify(objects)
         columns = {"object": pa.array(ids), "key": pa.array(hash_column(objects)), "score": pa.array(scores)}

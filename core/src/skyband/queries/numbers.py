@@ -1,0 +1,36 @@
+"""Columns of numbers, of whatever type, as float64: what scores, values and samples are computed in."""
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array
+from skyband.errors import InputError
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers: whole, floating or decimal."""
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def as_float64(name: str, column: pa.Array) -> pa.Array:
+    """The column as float64, nulls kept; a decimal as the nearest float64.
+
+    Raises InputError, naming the row, where a whole number is beyond 2^53 and would be changed.
+    """
+    if pa.types.is_decimal(column.type):  # Arrow's own way misses the nearest: 0.3 would be 0.30000000000000004
+        return column.cast(pa.string()).cast(pa.float64())
+    converted = column.cast(pa.float64(), safe=False)
+    if pa.types.is_integer(column.type) and column.type.bit_width == 64:
+        back = converted.cast(column.type, safe=False)
+        changed = np.flatnonzero(_plain(back) != _plain(column))
+        if len(changed):
+            row = int(changed[0])
+            raise InputError(
+                name, f"{column[row].as_py()} is no float64: cast the column to double to have it rounded", row
+            )
+    return converted
+
+
+def _plain(column: pa.Array) -> Array:
+    values: Array = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return values

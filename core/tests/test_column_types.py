@@ -1,0 +1,73 @@
+"""Columns as other libraries hand them over: decimals, large numbers, views, dictionaries."""
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from skyband.engines import local
+from skyband.engines.layouts import usual_batch
+from skyband.errors import InputError
+from skyband.queries import make_query
+from skyband.queries.numbers import as_float64
+from skyband.queries.samples import encode_samples
+
+TIMES = pa.array([0, 1_000_000, 2_000_000], pa.timestamp("us", "UTC"))
+COUNT = make_query({"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 hour"], "every": "1 hour"})
+TOP = {"kind": "top-k", "time": "ts", "object": "who", "stream": "from", "value": "value", "streams": ["a"], "k": 2}
+
+
+def test_decimals_are_the_nearest_floats():
+    tenths = [Decimal(i).scaleb(-1) for i in range(1000)]
+    assert as_float64("price", pa.array(tenths, pa.decimal128(20, 1))).to_pylist() == [float(i) for i in tenths]
+    lists = pa.array([[Decimal("0.3"), None], None, [], [Decimal("0.7")]]).slice(1)
+    values, missing = encode_samples(lists, lists)
+    assert values["values"].to_pylist() == [None, [], [0.7]]
+    assert missing.tolist() == [True, False, False]
+
+
+def test_decimals_rank():
+    values = pa.array([Decimal("0.3"), None, Decimal("0.1")])
+    table = pa.table({"ts": TIMES, "who": ["x", "y", "z"], "from": ["a", "a", "a"], "value": values})
+    ranked = local.apply(table, make_query({**TOP, "window": "1 hour", "every": "1 hour"}))
+    assert ranked.select(["object", "score"]).to_pylist() == [
+        {"object": "x", "score": 0.3},
+        {"object": "z", "score": 0.1},
+    ]
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 - 1])
+def test_a_whole_number_that_is_no_float_is_named(number):
+    assert as_float64("score", pa.array([2**53, None, -(2**62)])).to_pylist() == [2.0**53, None, -(2.0**62)]
+    with pytest.raises(InputError, match=f"score, row 1: {number} is no float64: cast the column to double"):
+        as_float64("score", pa.array([1, number]))
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        pa.array(["x", "y", "x"], pa.string_view()),
+        pa.array([b"x", b"y", b"x"], pa.binary_view()),
+        pa.array(["x", "y", "x"]).dictionary_encode(),
+        pc.run_end_encode(pa.array(["x", "y", "x"])),
+    ],
+    ids=lambda array: str(array.type).split("<")[0],
+)
+def test_text_of_any_layout_is_counted_and_grouped_by(who):
+    assert local.apply(pa.table({"ts": TIMES, "who": who}), COUNT)["count"].to_pylist() == [2.0]
+    query = make_query(
+        {"kind": "distinct-count", "time": "ts", "item": "n", "windows": ["1 hour"], "every": "1 hour", "by": "who"}
+    )
+    found = local.apply(pa.table({"ts": TIMES, "who": who, "n": [1, 2, 3]}), query)
+    assert [str(name) for name in found["who"].to_pylist()] == [str(name) for name in sorted({*who.to_pylist()})]
+    assert found["count"].to_pylist() == [2.0, 1.0]
+
+
+def test_a_slice_of_views_is_what_it_shows():
+    lists = pa.array([["a"], None, ["b", "c"], []], pa.list_view(pa.string_view()))
+    batch = pa.record_batch({"tokens": lists, "n": np.arange(4)}).slice(2)
+    usual = usual_batch(batch)
+    usual.validate(full=True)
+    assert usual.to_pylist() == [{"tokens": ["b", "c"], "n": 2}, {"tokens": [], "n": 3}]
+    assert usual_batch(usual) is usual
