@@ -136,7 +136,9 @@ def test_one_wrong_key_is_named_with_the_remedy(job, change, said):
 
 def test_row_windows_on_several_shards_are_refused_by_the_check(job):
     found = problems(job(), ['query.windows=["10 rows"]', "query.every=5 rows", "shards=2"])
-    assert found == ["--set: shards: row windows need one order of all rows: use shards = 1, or group with `by` (got 2)"]
+    assert found == [
+        "--set: shards: row windows need one order of all rows: use shards = 1, or group with `by` (got 2)"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -158,6 +160,19 @@ def test_keys_that_need_one_another_in_a_stream(job, changes, said):
     found = problems(job(), ["source.stream=true", *changes])
     assert len(found) == 1
     assert said in found[0]
+
+
+def test_columns_are_looked_at_though_another_key_is_wrong(job):
+    assert problems(job(), ["query.windows=5", "query.item=clint"])[1:] == [
+        "--set: query.item: the source has no column 'clint'; did you mean 'client'?"
+    ]
+
+
+def test_a_csv_whose_names_are_not_read_says_how_to_read_them(job, tmp_path):
+    (tmp_path / "visits.csv").write_text("ts,client\n2026-06-20 09:00:00,ann\n")
+    found = problems(job(), ["source.format=csv", "source.path=visits.csv"])
+    assert all(line.endswith("set source.options = { header = true }") for line in found)
+    assert len(found) == 2
 
 
 def test_a_fault_in_the_source_is_not_blamed_on_the_sink(job):
@@ -253,7 +268,7 @@ def test_a_source_only_spark_can_look_at_is_checked_as_far_as_it_goes(job):
     ("text", "said"),
     [
         ("[source\n", "line 1, column 8: expected ']'"),
-        ("[source]\npath = requests\n", "line 2, column 8: invalid value"),
+        ("[source]\npath = requests\n", 'line 2, column 8: invalid value: path = requests; text needs quotes: "…"'),
         ("[source]\n[source]\n", "cannot declare"),
     ],
 )

@@ -53,7 +53,7 @@ def everything(
         if engine == "spark":
             problems += _shards(query, tables.get("shards"))
     else:
-        problems += _unbound(tables.get("query"), backends)
+        problems += _unbound(tables.get("query"), schema, backends)
     return schema, problems
 
 
@@ -159,6 +159,14 @@ def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], 
     return []
 
 
+def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema") -> list[Problem]:
+    from skyband.queries.query import no_column
+
+    named = [parameter.name for parameter in parameters_of(query) if parameter.type == "column"]
+    given = [(name, table[name]) for name in named if isinstance(table.get(name), str)]
+    return [Problem(f"query.{name}", no_column(column, schema)) for name, column in given if column not in schema.names]
+
+
 def _shards(query: Any, shards: Any) -> list[Problem]:
     from skyband.spark import shard_count
 
@@ -170,7 +178,10 @@ def _shards(query: Any, shards: Any) -> list[Problem]:
 
 
 def _with_hint(problem: Problem, source: Source | None) -> Problem:
-    """Columns of text files have no types of their own: say where to give them."""
+    """Columns of text files have no types of their own, and in CSV no names: say where to give them."""
+    if source is not None and source.format == "csv" and "known: _c0" in problem.message:
+        said = "; where its first line names the columns, set source.options = { header = true }"
+        return evolve(problem, message=f"{problem.message}{said}")
     untyped = source is not None and source.format in ("csv", "json") and source.schema is None
     if untyped and "it is string" in problem.message:
         said = problem.message.removesuffix("; cast it first")
@@ -178,20 +189,23 @@ def _with_hint(problem: Problem, source: Source | None) -> Problem:
     return problem
 
 
-def _unbound(table: Any, backends: Mapping[str, Any]) -> list[Problem]:
-    """The problems of backends whose query could not be made; what it would have given them is not missed."""
+def _unbound(table: Any, schema: "pa.Schema | None", backends: Mapping[str, Any]) -> list[Problem]:
+    """What else is wrong where the query could not be made: columns that are not there, and backends.
+
+    What the query would have given its backends is not missed.
+    """
     from skyband.queries import load_query
     from skyband.registry import choose, load_class
 
     try:
-        roles = load_query(table["kind"]).roles
+        query = load_query(table["kind"])
     except (ConfigError, PluginError, KeyError, TypeError):
         return []  # told as the query's own problem
+    problems = [] if schema is None else _missing_columns(query, table, schema)
     try:
-        bindings = choose(roles, backends)
+        bindings = choose(query.roles, backends)
     except ConfigError as error:
-        return [problem.within("backends") for problem in error.problems]
-    problems = []
+        return problems + [problem.within("backends") for problem in error.problems]
     for role, binding in bindings.items():
         try:
             cls = load_class(binding.info)

@@ -1,5 +1,6 @@
 """From a TOML file and `--set` to a Job, with everything that is wrong with it said at once."""
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -74,14 +75,26 @@ def assignment(text: str) -> tuple[str, Any]:
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        what, _, where = str(error).rstrip(")").partition(" (at ")
-        raise ConfigError(Problem("", f"{where or 'the file'}: {what[0].lower()}{what[1:]}")) from error
+        raise ConfigError(Problem("", _misspelt(text, str(error)))) from error
     except FileNotFoundError as error:
         raise ConfigError(Problem("", "does not exist")) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(Problem("", f"cannot be read: {error}")) from error
+
+
+def _misspelt(text: str, message: str) -> str:
+    """What is not TOML, with the line it stands in; the commonest fault is text without quotes."""
+    what, _, where = message.rstrip(")").partition(" (at ")
+    said = f"{where or 'the file'}: {what[0].lower()}{what[1:]}"
+    number = re.match(r"line (\d+)", where)
+    if number is None:
+        return said
+    line = text.splitlines()[int(number[1]) - 1].strip()
+    quotes = '; text needs quotes: "…"' if what == "Invalid value" else ""
+    return f"{said}: {line}{quotes}"
 
 
 def _put(tables: dict[str, Any], key: str, value: Any) -> None:

@@ -65,7 +65,8 @@ def _cast(column: Any, field: Any) -> Any:
             return _instants(pc.utf8_trim_whitespace(column)).cast(field.type)
         return column.cast(field.type)
     except pa.ArrowInvalid as error:
-        raise InputError(field.name, f"cannot be read as {field.type}: {error}") from error
+        said = str(error).partition(" as a scalar of")[0].replace("Z'", "'")  # the zone that was added above
+        raise InputError(field.name, f"cannot be read as {field.type}: {said}") from error
 
 
 def _instants(texts: Any) -> Any:

@@ -193,10 +193,10 @@ class Query(ABC):
     def check(self, schema: pa.Schema) -> list[Problem]:
         """Everything wrong with this query on a source with this schema."""
         problems = [*self._check_time(schema), *self._check_source(schema)]
-        problems += [Problem("by", _no_column(name, schema)) for name in self.by if name not in schema.names]
+        problems += [Problem("by", no_column(name, schema)) for name in self.by if name not in schema.names]
         for wanted in self.inputs():
             if wanted.column not in schema.names:
-                problems.append(Problem(wanted.key, _no_column(wanted.column, schema)))
+                problems.append(Problem(wanted.key, no_column(wanted.column, schema)))
             elif not wanted.accepts(schema.field(wanted.column).type):
                 found = schema.field(wanted.column).type
                 problems.append(Problem(wanted.key, f"column {wanted.column!r} must be {wanted.what} (it is {found})"))
@@ -204,7 +204,7 @@ class Query(ABC):
 
     def _check_time(self, schema: pa.Schema) -> list[Problem]:
         if self.time not in schema.names:
-            return [Problem("time", _no_column(self.time, schema))]
+            return [Problem("time", no_column(self.time, schema))]
         kind = schema.field(self.time).type
         if self.delay.rows and not pa.types.is_integer(kind):
             return [Problem("delay", f"must be in time, as column {self.time!r} is (got {self.delay})")]
@@ -220,7 +220,7 @@ class Query(ABC):
         if self.sources is None:
             return [Problem("sources", f"is required with source = {self.source!r}: the list of their names")]
         if self.source not in schema.names:
-            return [Problem("source", _no_column(self.source, schema))]
+            return [Problem("source", no_column(self.source, schema))]
         kind = plain(schema.field(self.source).type)
         try:
             pa.array(self.sources).cast(kind)
@@ -234,5 +234,6 @@ class Query(ABC):
         return pa.schema([*(schema.field(name) for name in self.by), *self.answer_fields(schema)])
 
 
-def _no_column(name: str, schema: pa.Schema) -> str:
+def no_column(name: str, schema: pa.Schema) -> str:
+    """What is wrong with a column that is not there, with the closest that is."""
     return f"the source has no column {name!r}; {suggest(name, schema.names)}"
