@@ -24,8 +24,9 @@ def navigation(docs: Path, pages: Iterable[str]) -> str:
         listed = [_entry(Path(path).stem, path) for path in backends]
         roles.append(_group(role, [_entry("The role", f"roles/{role}.md"), *listed]))
     reference = [
-        _entry("Overview", "reference.md"), _entry("The job file", "job.md"), _group("Queries", queries),
-        _group("Roles and backends", roles), _entry("Commands", "commands.md"), _entry("Errors", "errors.md"),
+        _entry("Overview", "reference.md"), _entry("The job file", "job.md"), _entry("Python", "python.md"),
+        _group("Queries", queries), _group("Roles and backends", roles), _entry("Commands", "commands.md"),
+        _entry("Errors", "errors.md"),
     ]  # fmt: skip
     entries = [_entry("Skyband", "index.md"), _group("Guides", guides), _group("Reference", reference)]
     return "".join(f"    {entry},\n" for entry in entries)

@@ -183,7 +183,7 @@ def create(
 ) -> WorkloadRanker: ...
 @overload
 def create(role: str, name: str | None = ..., *, distribution: str | None = ..., **parameters: Any) -> Backend: ...
-def create(role: str, name: str | None = None, *, distribution: str | None = None, **parameters: Any) -> Any:
+def create(role: str, name: str | None = None, *, distribution: str | None = None, **parameters: Any) -> Backend:
     """A new backend, e.g. `create("sketch", "k-skb", epsilon=0.02)`; without a name, the role's default.
 
     Raises ConfigError, with every problem at once, naming the field, the value and the closest right one.

@@ -76,18 +76,26 @@ def apply(
 ) -> "DataFrame":
     """The answers of a query over a DataFrame; a streaming one where `df` streams.
 
-    query: a Query, or its keys (`kind` among them). backends: by role, a name or a table with `name` and
-    parameters; else the setting `spark.skyband.backends.ROLE`, else the role's default. shards: operators that
-    share the work (8 with `by`, else 1); a checkpoint is bound to their number, the answers are the same with any.
-    Without `by`, windows in rows take one shard, and rows that are looked at in pairs go to several. observe: the
-    name, or in batch the Observation, under which Spark reports rows_in, rows_late, rows_REASON left out, retained,
-    groups, state_bytes and seconds.
+    `query`: a Query, or its keys as a mapping, `kind` among them.
 
-    idle_after: a stream that had no rows for so long by the clock goes on with the clock, so that its last windows are
-    answered; one tick, and so at most one micro-batch more, a second. finish: for runs with Trigger.AvailableNow that
-    are to answer the last windows too: False reads on, and a further run on the same checkpoint with True takes the
-    input as complete up to the next moment of output. Either is part of a checkpoint: no stream can take it up later.
-    Rows that come after all, before what was answered, are late. A batch is always finished and knows no clock.
+    `backends`: by role, a name or a table with `name` and parameters; else the setting
+    `spark.skyband.backends.ROLE`, else the role's default.
+
+    `shards`: operators that share the work (8 with `by`, else 1). A checkpoint is bound to their number; the answers
+    are the same with any. Without `by`, windows in rows take one shard, and rows that are compared in pairs are sent
+    to several.
+
+    `observe`: the name, or in batch the Observation, under which Spark reports rows_in, rows_late, rows_REASON left
+    out, retained, groups, state_bytes and seconds.
+
+    `idle_after`: a stream without rows for so long goes on with the clock, so that its last windows are answered. It
+    ticks once a second, which is at most one micro-batch more a second.
+
+    `finish`: for runs with Trigger.AvailableNow that are to answer the last windows too. False reads on; a further run
+    on the same checkpoint with True takes the input as complete up to the next moment of output.
+
+    `idle_after` and `finish` are part of a checkpoint: a stream cannot take either up later. Rows from before what was
+    answered are then late. A batch is always finished, and has no clock.
 
     Raises ConfigError with every problem at once, and EngineError where the session cannot run it.
     """

@@ -3,6 +3,8 @@
 import ast
 import inspect
 import textwrap
+from collections.abc import Callable
+from typing import Any
 
 from attrs import frozen
 
@@ -44,28 +46,48 @@ def described(member: Member) -> str:
     return f"### {code(member.name)}\n\n```python\n{member.signature}\n```\n\n{prose(member.text)}".rstrip()
 
 
+def signature_of(function: Callable[..., Any]) -> str:
+    """A function's signature, an argument a line where it is long."""
+    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    return _signature(node)
+
+
 def _member(node: ast.FunctionDef, owner: type) -> Member:
     marks = {ast.unparse(mark) for mark in node.decorator_list}
-    returns = ast.unparse(node.returns) if node.returns else "None"
     if "property" in marks:
-        signature = f"{node.name}: {returns}"
+        signature = f"{node.name}: {_returns(node)}"
     else:
-        taken = node.args
-        taken.args = taken.args[1:]
-        signature = _wrapped(node.name, ast.unparse(taken), returns)
+        node.args.args = node.args.args[1:]
+        signature = _signature(node)
     return Member(node.name, signature, ast.get_docstring(node) or "", "abstractmethod" in marks, owner)
 
 
-def _wrapped(name: str, given: str, returns: str) -> str:
+def _signature(node: ast.FunctionDef) -> str:
     """On one line where it fits, else an argument a line, as a formatter would."""
-    whole = f"{name}({given}) -> {returns}"
+    given = node.args
+    defaults = [*[None] * (len(given.args) - len(given.defaults)), *given.defaults]
+    arguments = [_argument(*both) for both in zip(given.args, defaults, strict=True)]
+    if given.kwonlyargs:
+        arguments += ["*", *(_argument(*both) for both in zip(given.kwonlyargs, given.kw_defaults, strict=True))]
+    if given.kwarg is not None:
+        arguments.append(f"**{_argument(given.kwarg, None)}")
+    whole = f"{node.name}({', '.join(arguments)}) -> {_returns(node)}"
     if len(whole) <= 80:
         return whole
-    arguments = ast.parse(f"def {name}({given}): ...").body[0]
-    assert isinstance(arguments, ast.FunctionDef)
-    defaults = [None] * (len(arguments.args.args) - len(arguments.args.defaults)) + list(arguments.args.defaults)
-    lines = [
-        f"    {ast.unparse(argument)}{'' if default is None else f' = {ast.unparse(default)}'},"
-        for argument, default in zip(arguments.args.args, defaults, strict=True)
-    ]
-    return "\n".join([f"{name}(", *lines, f") -> {returns}"])
+    return "\n".join([f"{node.name}(", *(f"    {argument}," for argument in arguments), f") -> {_returns(node)}"])
+
+
+def _argument(argument: ast.arg, default: ast.expr | None) -> str:
+    kind = "" if argument.annotation is None else f": {_annotation(argument.annotation)}"
+    equals = " = " if kind else "="
+    return f"{argument.arg}{kind}{'' if default is None else equals + ast.unparse(default)}"
+
+
+def _returns(node: ast.FunctionDef) -> str:
+    return "None" if node.returns is None else _annotation(node.returns)
+
+
+def _annotation(node: ast.expr) -> str:
+    """As it reads without the quotes of a name that is imported for types only."""
+    return str(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)

@@ -25,6 +25,7 @@ def everything() -> Pages:
     from skyband.pages.backend import backend_page
     from skyband.pages.errors import errors_page
     from skyband.pages.job_file import job_page
+    from skyband.pages.python import python_page
     from skyband.pages.query import query_page
     from skyband.pages.role import role_page
 
@@ -36,7 +37,7 @@ def everything() -> Pages:
         makers[f"backends/{entry.info.key}.md"] = partial(backend_page, entry)
     for info in kinds().values():
         makers[f"queries/{info.kind}.md"] = partial(query_page, info)
-    makers |= {"job.md": job_page, "errors.md": errors_page}
+    makers |= {"job.md": job_page, "python.md": python_page, "errors.md": errors_page}
     return Pages({path: make() for path, make in makers.items()}, tuple(problems))
 
 
@@ -80,7 +81,7 @@ def _overview(usable: Iterable[Listed]) -> str:
     return page(
         "Reference",
         "Generated from what is installed: `skyband docs DIR` writes them anew, for a third party's plugins too. "
-        "See also [the job file](job.md) and [errors](errors.md).",
+        "See also [the job file](job.md), [Python](python.md), [commands](commands.md) and [errors](errors.md).",
         section("Queries", table(["query", "asks", "roles"], queries)),
         section("Roles", table(["role", "says", "backends"], roles)),
         section("Backends", table(["backend", "how", "guarantee"], backends)),
