@@ -123,6 +123,7 @@ def test_every_problem_at_once():
     assert "query.item: the source has no column 'who'; did you mean 'whom'?" in text
     assert "query.by: the source has no column 'plaice'" in text
     assert "backends.matcher: this query has no such role" in text
+    assert "backends.sketch.epsilon: must be" in text
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ class Windows:
     [
         ({"every": "0 seconds"}, "every: must be longer than 0 (got 0 seconds)"),
         ({"every": "-1 second"}, "every: must be longer than 0 (got -1 second)"),
-        ({"every": "1 second", "delay": "-1 second"}, "delay: must be longer than 0 (got -1 second)"),
+        ({"every": "1 second", "delay": "-1 second"}, "delay: must not be below 0 (got -1 second)"),
         ({"every": "1 second", "lengths": "1 minute"}, "lengths: must be a list of durations"),
         ({"every": "1 second", "lengths": ["1 minute", "5 rows"]}, "lengths: mixes rows and time"),
         ({"every": "1 second", "lengths": ["1 minute", "60 seconds"]}, "lengths: holds 60 seconds twice"),

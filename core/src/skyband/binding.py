@@ -19,7 +19,10 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
     try:
         bindings = choose(query.roles, backends)
     except ConfigError as error:
-        raise ConfigError(*problems, *(problem.within("backends") for problem in error.problems)) from error
+        problems.extend(problem.within("backends") for problem in error.problems)
+        wrong = {problem.field.partition(".")[0] for problem in error.problems}
+        sound = [role for role in query.roles if role not in wrong]
+        bindings = choose(sound, {role: name for role, name in (backends or {}).items() if role in sound})
     for role, binding in bindings.items():
         given = query.given(role)
         taken = [name for name in binding.parameters if name in given]

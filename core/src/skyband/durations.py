@@ -73,7 +73,9 @@ def duration(default: Any = NOTHING, *, at_least: int = 1, help: str, **options:
             return str(error)
         if length.length > MOST:
             return f"must be at most {MOST} {'rows' if length.rows else 'microseconds'} (got {length})"
-        return None if length.length >= at_least else f"must be longer than 0 (got {length})"
+        if length.length >= at_least:
+            return None
+        return f"must {'be longer than' if at_least else 'not be below'} 0 (got {length})"
 
     options.setdefault("converter", parsed)
     return checked(default, type="duration", check=check, help=help, **options)
