@@ -75,7 +75,7 @@ def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) 
     _say(f"\n3. {call}")
     job = read_job(path, sets, engine)
     run_job(path, sets, engine)
-    _say("\n4. How many different clients there were, beside the exact count:\n")
+    _say("\n4. Distinct clients in each window, beside the exact count:\n")
     _show(job, log)
     _say("\n5. Next:")
     for line, why in _next(job, engine, path):
@@ -134,10 +134,10 @@ def _next(job: Any, engine: str, path: Path) -> list[tuple[str, str]]:
     used = used.get("name") if isinstance(used, dict) else used
     other = "pcsa-ml" if used == "k-skb" else "k-skb"
     lines = [(f"skyband demo{local} --set backends.sketch={other}", "the same job with another sketch")]
-    lines.append(("skyband backends", "every algorithm there is; skyband describe sketch/pcsa-ml tells of one"))
+    lines.append(("skyband backends", "every algorithm; skyband describe sketch/pcsa-ml shows one in full"))
     again = f"skyband run {path}{local}"
     if engine == "local":
         lines.append((f"{again} --set sink.format=console", "the job again, its answers on the screen"))
     else:
-        lines.append((again, "the job again: it goes on from its checkpoint; put more files into requests/ first"))
+        lines.append((again, "the job again, from its checkpoint: put more files into requests/ first"))
     return lines
