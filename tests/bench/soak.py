@@ -74,6 +74,7 @@ class Memory(StreamingQueryListener):  # type: ignore[misc]
         self.seen.append((time.perf_counter() - self.started, self.rows, *memory, (metrics["state_bytes"] or 0) / 1e3))
         if self.inside and len(self.seen) % self.inside == 0:
             self.within.append((len(self.seen), *self._inside(), memory[1]))
+            lines(WITHIN if len(self.within) == 1 else (), self.within[-1:])
 
     def _inside(self) -> tuple[float, ...]:
         """MB of the heap after a collection, classes, compiled code and direct buffers."""
@@ -113,16 +114,15 @@ def main() -> None:
     answers.start().awaitTermination()
     took = time.perf_counter() - started
     shutil.rmtree(home)
-    if memory.within:
-        lines(WITHIN, memory.within)
     report(memory.seen, rows, took, options)
 
 
 def lines(headers: tuple[str, ...], rows: list[tuple[float, ...]]) -> None:
-    """Rows below their headers."""
-    print("  ".join(f"{name:>10}" for name in headers))  # noqa: T201
+    """Rows below their headers, where there are any."""
+    if headers:
+        print("  ".join(f"{name:>10}" for name in headers))  # noqa: T201
     for row in rows:
-        print("  ".join(f"{value:>10,.0f}" for value in row))  # noqa: T201
+        print("  ".join(f"{value:>10,.0f}" for value in row), flush=True)  # noqa: T201
 
 
 def report(seen: list[tuple[float, ...]], rows: int, took: float, options: argparse.Namespace) -> None:
