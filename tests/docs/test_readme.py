@@ -46,7 +46,7 @@ def test_the_demo_shows_what_it_says(readme, tmp_path):
 
 def _kept(output):
     """The demo's output as a terminal keeps it: without the lines that are drawn over each other."""
-    passing = re.compile(r"waiting for|starting Spark|[\d,]+ rows · ")
+    passing = re.compile(r"waiting for|starting Spark|compiling kernels|[\d,]+ rows · ")
     return "".join(line for line in output.splitlines(keepends=True) if not passing.match(line))
 
 
