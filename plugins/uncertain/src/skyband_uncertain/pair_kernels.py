@@ -1,6 +1,8 @@
 """The probability of one match, and the growing arrays that matches are written to."""
 # mypy: disable-error-code="untyped-decorator"
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64
@@ -43,7 +45,7 @@ def sorted_pair(
 
 
 @njit(cache=True, nogil=True)
-def nothing() -> tuple[Found, int]:
+def nothing() -> tuple[Found, Any]:
     """No match yet: the arrays, and 0 matches, which as a literal would have `room` compiled twice."""
     return (np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16)), np.int64(0)
 
