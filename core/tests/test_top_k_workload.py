@@ -11,7 +11,7 @@ import pytest
 from skyband.engines import local
 from skyband.errors import ConfigError
 from skyband.hashing import hash_column
-from skyband.queries import make_query
+from skyband.queries import make_query, top_k_workload
 
 SECOND = 1_000_000
 QUERIES = [
@@ -183,6 +183,15 @@ def test_a_long_silence_costs_nothing():
     table = pa.table({"ts": times, "what": ["a", "b"], "points": [1.0, 2.0]})
     busy = [{"name": "q", "window": "10 seconds", "slide": "1 second", "k": 1}]
     assert len(local.apply(table, query(queries=busy))) == 11
+
+
+@pytest.mark.parametrize("moments", [1, 7])
+def test_a_silence_is_passed_in_stretches_and_answers_the_same(moments, monkeypatch):
+    """The longest window outlasts the silence, in which the quick queries owe many empty answers."""
+    queries = [*QUERIES, {"name": "longest", "window": "1 hour", "slide": "10 minutes", "k": 3}]
+    asked, table = query(queries=queries, by=["place"]), stream(9)
+    monkeypatch.setattr(top_k_workload, "_MOST_MOMENTS", moments)
+    assert plain(local.apply(table, asked)) == by_hand(table, asked)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

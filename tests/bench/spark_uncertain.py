@@ -25,16 +25,16 @@ def last_rows(source: Any) -> Any:
         return source.select("ts", sql.sum("value").over(window).alias("sum"))
 
     def running(key: Any, parts: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        held = np.array(state.get[0] if state.exists else [], np.float64)
+        held = np.frombuffer(state.get[0] if state.exists else b"", np.float64)
         rows = pd.concat(list(parts)).sort_values("ts")
         together = np.concatenate([held, rows["value"].to_numpy()])
         sums = np.concatenate([[0.0], np.cumsum(together)])
         ends = np.arange(len(held), len(together)) + 1
-        state.update((together[-SIZE:].tolist(),))
+        state.update((together[-SIZE:].tobytes(),))
         yield pd.DataFrame({"ts": rows["ts"], "sum": sums[ends] - sums[np.maximum(ends - SIZE, 0)]})
 
     given = source.select("ts", "value", sql.lit(0).alias("one")).groupBy("one")
-    state, result = "tail ARRAY<DOUBLE>", "ts TIMESTAMP, sum DOUBLE"
+    state, result = "tail BINARY", "ts TIMESTAMP, sum DOUBLE"
     return given.applyInPandasWithState(running, result, state, "append", GroupStateTimeout.NoTimeout)
 
 

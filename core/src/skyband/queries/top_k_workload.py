@@ -99,8 +99,12 @@ class TopKWorkload(Query):
         return tops.cut(ranked, most, answers.column_names)
 
 
+_MOST_MOMENTS = 1 << 20
+"""Moments answered in one call. A silence may owe many times more, most of them empty: it is passed in stretches."""
+
+
 class _WorkloadLane(Lane):
-    """One group's ranker. Once its longest window is empty it begins anew, so that silence costs nothing."""
+    """One group's ranker. Once its longest window is empty it begins anew, so that silence costs nothing then."""
 
     def __init__(self, query: TopKWorkload, ranker: Binding, answers: pa.Schema) -> None:
         self._query = query
@@ -110,6 +114,8 @@ class _WorkloadLane(Lane):
         self._phases = np.array([one.phase for one in lengths], np.int64)
         self._windows = np.array([one.window for one in lengths], np.int64)
         self._horizon = int(self._windows.max())
+        self._stretch = int(min(_MOST_MOMENTS / (1 / self._slides).sum(), 2.0**62)) or 1
+        """Of time, with about as many moments."""
         self._since: Int64 | None = None
         self._labels = pa.array([one.name for one in query.queries], pa.string())
         self._binding = ranker
@@ -168,11 +174,15 @@ class _WorkloadLane(Lane):
             self._count += len(rows)
         else:
             before = times[0] if self._last is None else self._last
-            cuts[1:1] = np.flatnonzero(np.diff(times, prepend=before) > self._horizon).tolist()
+            quiet = min(self._horizon, self._stretch)
+            cuts[1:1] = np.flatnonzero(np.diff(times, prepend=before) > quiet).tolist()
         for start, stop in pairwise(cuts):
-            if self._last is not None and not self._query.rows and times[start] - self._last > self._horizon:
-                self._reach(int(times[start]))
-                self._begin()
+            if self._last is not None and not self._query.rows:
+                silence = int(times[start]) - self._last
+                if silence > quiet:
+                    self._reach(int(times[start]))
+                if silence > self._horizon:
+                    self._begin()
             if stop > start:
                 part = rows.slice(start, stop)
                 found = self._ranker.update(times[start:stop], part["object"], part["score"])
@@ -183,9 +193,11 @@ class _WorkloadLane(Lane):
     def _reach(self, until: int, ends: Int64 | None = None) -> None:
         """Answer every moment at most `until` whose window can hold a row, and none of a query after its `ends`."""
         if self._last is not None:
+            now = self._last if self._ranker.now is None else self._ranker.now
             reached = min(until, self._last + self._horizon)
-            if self._ranker.now is None or reached > self._ranker.now:
-                self._write(self._ranker.advance(reached), ends)
+            while now < reached:
+                now = min(now + self._stretch, reached)
+                self._write(self._ranker.advance(now), ends)
 
     def _write(self, given: Sequence[Answer], ends: Int64 | None = None) -> None:
         """Write answers down as rows."""

@@ -13,6 +13,7 @@ import numpy as np
 from attrs import define, field
 from numba import njit
 from skyband.arrays import Int64
+from skyband.ascending import distinct
 
 from skyband_workload.analyser import FROM_THE_START, MetaQuery
 
@@ -96,7 +97,7 @@ class Scheduler:
         """Where windows begin: after < start <= until, ascending, each once."""
         slides, residues, since = self._rhythms
         found, _ = _listed(np.zeros_like(slides), slides, residues, since, after, until, False)
-        return np.unique(found) if len(slides) > 1 else found
+        return distinct(found) if len(slides) > 1 else found
 
     def latest_start(self, time: int) -> int:
         """Where the youngest window that a row at `time` falls into begins; the least int64 where there is none."""
