@@ -1,7 +1,8 @@
 """pair-ranker/mine: every valid pair, each found when its younger set comes."""
 
 from collections.abc import Mapping
-from itertools import pairwise
+from heapq import nsmallest
+from itertools import chain, pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -30,8 +31,8 @@ class MinePairRanker(PairRanker):
     name: ClassVar[str] = "mine"
 
     _held: list[Held] = field(factory=list, init=False)
-    _pairs: list[tuple[float, int, int]] = field(factory=list, init=False)
-    """(similarity, left, right)"""
+    _pairs: dict[int, list[tuple[float, int, int]]] = field(factory=dict, init=False)
+    """(similarity, left, right), by the number of the older set, with which they expire."""
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None:
         words = tokens.tolist()
@@ -44,7 +45,7 @@ class MinePairRanker(PairRanker):
         for older in self._held if newer.part & MEETS else ():
             apart = older.part & KEPT and (self.sides == 1 or newer.side != older.side)
             if apart and newer.tokens & older.tokens:
-                self._pairs.append(self._pair(older, newer))
+                self._pairs.setdefault(older.number, []).append(self._pair(older, newer))
         self._held.append(newer)
 
     def _pair(self, older: Held, newer: Held) -> tuple[float, int, int]:
@@ -54,22 +55,21 @@ class MinePairRanker(PairRanker):
         return alike, left.number, right.number
 
     def _advance(self, now: int) -> None:
-        first = next((held.number for held in self._held if held.time >= now - self.window), None)
-        if self._held and first != self._held[0].number:
-            self._held = [] if first is None else [held for held in self._held if held.number >= first]
-            self._pairs = [] if first is None else [pair for pair in self._pairs if min(pair[1:]) >= first]
+        while self._held and self._held[0].time < now - self.window:
+            self._pairs.pop(self._held.pop(0).number, None)
 
     def top(self) -> tuple[Int64, Int64, Float64]:
-        best = sorted(self._pairs, key=lambda pair: (-pair[0], *pair[1:]))[: self.k]
+        pairs = chain.from_iterable(self._pairs.values())
+        best = nsmallest(self.k, pairs, key=lambda pair: (-pair[0], *pair[1:]))
         similarity, left, right = zip(*best, strict=True) if best else ((), (), ())
         return np.array(left, np.int64), np.array(right, np.int64), np.array(similarity, np.float64)
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return sum(map(len, self._pairs.values()))
 
     @property
     def nbytes(self) -> int:
-        return 24 * len(self._pairs) + sum(24 + 8 * len(held.tokens) for held in self._held)
+        return 24 * len(self) + sum(24 + 8 * len(held.tokens) for held in self._held)
 
     def _state(self) -> dict[str, Array]:
         tokens = [sorted(held.tokens) for held in self._held]

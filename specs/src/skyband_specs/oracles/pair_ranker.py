@@ -1,6 +1,7 @@
 """The pairs of the sets in a window, by comparing all of them."""
 
 import math
+from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -58,7 +59,9 @@ def pairs(
 
 def minimal_stock(parameters: Mapping[str, Any], stream: PairStream, stop: int, now: int) -> list[Pair]:
     """The pairs that can still be in an answer: fewer than k rank before them and end no earlier. Best first."""
-    ranked = pairs(parameters, stream, stop, now)
-    return [
-        pair for i, pair in enumerate(ranked) if sum(other.end >= pair.end for other in ranked[:i]) < parameters["k"]
-    ]
+    stock, ends = [], list[int]()  # those of the pairs so far, ascending
+    for pair in pairs(parameters, stream, stop, now):
+        if len(ends) - bisect_left(ends, pair.end) < parameters["k"]:
+            stock.append(pair)
+        insort(ends, pair.end)
+    return stock
