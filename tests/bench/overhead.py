@@ -1,6 +1,6 @@
 """What the engine costs on top of its backend: the operator in one process, beside the bare backend of each family.
 
-    python tests/bench/overhead.py [FAMILY…] [--rows 1000000] [--batch 65536] [--rounds 5]
+    python tests/bench/overhead.py [FAMILY…] [--rows 1000000] [--batch 65536] [--every DURATION] [--rounds 5]
 
     backend   the family's default, fed the columns that its role takes as numpy arrays, batch by batch, and asked at
               the same moments; ids are hashed, lists are flat and moments are known beforehand
@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("families", nargs="*", metavar="FAMILY", default=[*FAMILIES], help=", ".join(FAMILIES))
     parser.add_argument("--rows", type=int, help="of each; 1,000,000, or 200,000 of pairs and joins")
     parser.add_argument("--batch", type=int, default=65_536)
+    parser.add_argument("--every", metavar="DURATION", help="between answers, of families that have it")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     rows = [_measured(name, options) for name in options.families]
@@ -49,7 +50,8 @@ def main() -> None:
 
 def _measured(name: str, options: argparse.Namespace) -> list[Any]:
     family, rows = FAMILIES[name], options.rows or ROWS.get(name, 1_000_000)
-    data, query = family.make(rows), make_query(family.query)
+    every = {"every": options.every} if options.every and "every" in family.keys else {}
+    data, query = family.make(rows), make_query(family.query | every)
     batches = data.combine_chunks().to_batches(max_chunksize=options.batch)
     bare, ways = BARE[name](query, batches), (lambda: _applied(batches, query), lambda: _pushed(batches, query))
     taken: list[list[float]] = [[], [], []]

@@ -9,7 +9,7 @@ from skyband.roles import ROLES
 
 BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
 GUIDES = (
-    "idea.md", "choose.md", "cluster.md", "sources.md", "time.md", "faults.md", "watching.md", "writing.md",
+    "idea.md", "choose.md", "cluster.md", "scale.md", "sources.md", "time.md", "faults.md", "watching.md", "writing.md",
     "conformance.md",
 )  # fmt: skip
 
