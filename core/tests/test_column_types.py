@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pytest
 from skyband.engines import local
 from skyband.engines.layouts import usual_batch
-from skyband.errors import InputError
+from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
 from skyband.queries.numbers import as_float64
 from skyband.queries.samples import encode_samples
@@ -71,3 +71,40 @@ def test_a_slice_of_views_is_what_it_shows():
     usual.validate(full=True)
     assert usual.to_pylist() == [{"tokens": ["b", "c"], "n": 2}, {"tokens": [], "n": 3}]
     assert usual_batch(usual) is usual
+
+
+@pytest.mark.parametrize(
+    ("columns", "by", "message"),
+    [
+        (
+            {"place": pa.array([[1], [2]])},
+            "place",
+            "query.by: column 'place' must be a plain value .* list<item: int64>",
+        ),
+        (
+            {"place": pa.array([None, None])},
+            "place",
+            r"query.by: column 'place' must be a plain value .* \(it is null\)",
+        ),
+        ({"count": [1, 2]}, "count", "query.by: 'count' is also what a column of the answers is called"),
+    ],
+)
+def test_what_cannot_group_is_named(columns, by, message):
+    table = pa.table({"ts": TIMES[:2], "who": ["a", "b"], **columns})
+    query = make_query(
+        {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 hour"], "every": "1 hour", "by": by}
+    )
+    with pytest.raises(ConfigError, match=message):
+        local.apply(table, query)
+
+
+def test_columns_of_one_name_are_told_apart():
+    table = pa.Table.from_arrays([TIMES, pa.array([1, 2, 3]), pa.array(["a", "b", "c"])], ["ts", "who", "who"])
+    with pytest.raises(ConfigError, match="source: has several columns 'who': rename all but one"):
+        local.apply(table, COUNT)
+
+
+def test_a_value_out_of_range_is_written_as_a_plain_number():
+    table = pa.table({"ts": TIMES, "who": ["x", "y", "z"], "from": ["a", "a", "a"], "value": [0.5, 1.5, 0.5]})
+    with pytest.raises(InputError, match=r"value, row 1: must be a number from 0 to 1 \(got 1.5\)"):
+        local.apply(table, make_query({**TOP, "window": "1 hour", "every": "1 hour"}))

@@ -37,7 +37,7 @@ def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int |
     changed = changed[~np.isnan(given[changed])] if wanted.kind == "f" else changed
     if len(changed):
         row = int(changed[0])
-        raise InputError(name, f"{given[row]!r} does not fit {wanted.name}", row)
+        raise InputError(name, f"{given[row].item()!r} does not fit {wanted.name}", row)
     return np.ascontiguousarray(converted)
 
 
@@ -69,7 +69,7 @@ def within(name: str, values: Array, low: float, high: float) -> None:
     bad = ~((values >= low) & (values <= high))
     if bad.any():
         row = int(bad.argmax())
-        raise InputError(name, f"must be a number from {low:g} to {high:g} (got {values[row]!r})", row)
+        raise InputError(name, f"must be a number from {low:g} to {high:g} (got {values[row].item()!r})", row)
 
 
 def offsets_of(name: str, offsets: Int64, length: int) -> None:

@@ -15,7 +15,7 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
 
     Raises ConfigError with every problem at once, those of a backend under `backends.ROLE`.
     """
-    problems = [] if schema is None else [problem.within("query") for problem in query.check(schema)]
+    problems = [] if schema is None else _checked(query, schema)
     try:
         bindings = choose(query.roles, backends)
     except ConfigError as error:
@@ -36,3 +36,10 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
     if problems:
         raise ConfigError(*problems)
     return bindings
+
+
+def _checked(query: Query, schema: pa.Schema) -> list[Problem]:
+    twice = [name for name in query.columns if schema.names.count(name) > 1]
+    if twice:
+        return [Problem("source", f"has several columns {name!r}: rename all but one") for name in twice]
+    return [problem.within("query") for problem in query.check(schema)]

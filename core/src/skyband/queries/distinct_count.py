@@ -15,6 +15,7 @@ from skyband.queries import states
 from skyband.queries.crowd import Crowd
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.lane import Lane, MomentLane, Rows
+from skyband.queries.names import PLAIN
 from skyband.queries.query import Input, Query, column_name
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
@@ -57,7 +58,7 @@ class DistinctCount(Query):
         return ("key",) if self.rows else ()
 
     def inputs(self) -> tuple[Input, ...]:
-        return (Input("item", self.item, "a plain value such as a string or a number", _countable),)
+        return (Input("item", self.item, PLAIN, _countable),)
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         items = batch.column(self.item)

@@ -11,6 +11,8 @@ from skyband.hashing import hash_column
 from skyband.queries.lane import Rows
 
 _LEAST = 1024
+PLAIN = "a plain value such as a string or a number"
+"""What `nameable` asks for, in words."""
 
 
 def counted(kind: pa.DataType) -> bool:

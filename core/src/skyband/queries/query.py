@@ -15,6 +15,7 @@ from skyband.frames import plain
 from skyband.parameters import checked
 from skyband.queries.crowd import Crowd
 from skyband.queries.lane import Lane
+from skyband.queries.names import PLAIN, nameable
 from skyband.queries.spread import Spread, by_hash
 from skyband.registry import Binding
 from skyband.roles import Backend
@@ -193,13 +194,27 @@ class Query(ABC):
     def check(self, schema: pa.Schema) -> list[Problem]:
         """Everything wrong with this query on a source with this schema."""
         problems = [*self._check_time(schema), *self._check_source(schema)]
-        problems += [Problem("by", no_column(name, schema)) for name in self.by if name not in schema.names]
+        problems += self._check_by(schema)
         for wanted in self.inputs():
             if wanted.column not in schema.names:
                 problems.append(Problem(wanted.key, no_column(wanted.column, schema)))
             elif not wanted.accepts(schema.field(wanted.column).type):
                 found = schema.field(wanted.column).type
                 problems.append(Problem(wanted.key, f"column {wanted.column!r} must be {wanted.what} (it is {found})"))
+        if not problems:
+            answers = {field.name for field in self.answer_fields(schema)}
+            said = "is also what a column of the answers is called: rename it in the source"
+            problems = [Problem("by", f"{name!r} {said}") for name in self.by if name in answers]
+        return problems
+
+    def _check_by(self, schema: pa.Schema) -> list[Problem]:
+        problems = []
+        for name in self.by:
+            if name not in schema.names:
+                problems.append(Problem("by", no_column(name, schema)))
+            elif not nameable(schema.field(name).type):
+                found = f"column {name!r} must be {PLAIN} (it is {schema.field(name).type})"
+                problems.append(Problem("by", found))
         return problems
 
     def _check_time(self, schema: pa.Schema) -> list[Problem]:

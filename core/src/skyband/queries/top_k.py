@@ -18,7 +18,7 @@ from skyband.queries import states, tops
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.fed_lane import FedLane
 from skyband.queries.lane import Lane, Rows
-from skyband.queries.names import Names, identify, nameable, spelled_as
+from skyband.queries.names import PLAIN, Names, identify, nameable, spelled_as
 from skyband.queries.numbers import as_float64, is_number
 from skyband.queries.query import Input, Query, column_name
 from skyband.registry import Binding
@@ -91,7 +91,7 @@ class TopK(Query):
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            Input("object", self.object, "a plain value such as a string or a number", nameable),
+            Input("object", self.object, PLAIN, nameable),
             Input("stream", self.stream, "a string or a whole number", _named),
             Input("value", self.value, "a number", is_number),
         )

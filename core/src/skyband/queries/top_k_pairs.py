@@ -17,7 +17,7 @@ from skyband.queries import states, tops
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.fed_lane import FedLane
 from skyband.queries.lane import Lane, Rows
-from skyband.queries.names import Arrivals, identify, nameable, spelled, spelled_as
+from skyband.queries.names import PLAIN, Arrivals, identify, nameable, spelled, spelled_as
 from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.sides import SIDES, is_side, sides_of
 from skyband.queries.sides import WHAT as A_SIDE
@@ -94,7 +94,7 @@ class TopKPairs(Query):
     def inputs(self) -> tuple[Input, ...]:
         joined = () if self.side is None else (Input("side", self.side, A_SIDE, is_side),)
         return (
-            Input("id", self.id, "a plain value such as a string or a number", nameable),
+            Input("id", self.id, PLAIN, nameable),
             Input("tokens", self.tokens, TOKENS, is_tokens),
             *joined,
         )

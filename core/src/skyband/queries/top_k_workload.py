@@ -14,7 +14,7 @@ from skyband.hashing import hash_column
 from skyband.queries import states, tops
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.lane import NEVER, Lane, Rows
-from skyband.queries.names import Names, identify, nameable, spelled_as
+from skyband.queries.names import PLAIN, Names, identify, nameable, spelled_as
 from skyband.queries.numbers import as_float64, is_number
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.workload import NamedQuery, named_queries
@@ -64,7 +64,7 @@ class TopKWorkload(Query):
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            Input("object", self.object, "a plain value such as a string or a number", nameable),
+            Input("object", self.object, PLAIN, nameable),
             Input("score", self.score, "a number", is_number),
         )
 

@@ -15,7 +15,7 @@ from skyband.parameters import integer, number
 from skyband.queries import states
 from skyband.queries.encoding import moments
 from skyband.queries.lane import Rows
-from skyband.queries.names import Arrivals, identify, nameable, spelled, spelled_as
+from skyband.queries.names import PLAIN, Arrivals, identify, nameable, spelled, spelled_as
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.samples import Samples, encode_samples, sample_inputs, samples_of
 from skyband.queries.sides import SIDES, is_side, sides_of
@@ -66,7 +66,7 @@ class UncertainJoin(Query):
     def inputs(self) -> tuple[Input, ...]:
         return (
             Input("side", self.side, A_SIDE, is_side),
-            Input("id", self.id, "a plain value such as a string or a number", nameable),
+            Input("id", self.id, PLAIN, nameable),
             *sample_inputs(self.values, self.probabilities),
         )
 

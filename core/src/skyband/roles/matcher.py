@@ -123,7 +123,7 @@ def checked_tuples(
     finite = np.isfinite(samples)
     if not finite.all():
         row = int((~finite).argmax())
-        raise InputError("values", f"must be finite (got {samples[row]!r})", row)
+        raise InputError("values", f"must be finite (got {samples[row].item()!r})", row)
     within("probabilities", weights, 0.0, 1.0)
     sums = np.add.reduceat(np.append(weights, 0.0), cuts[:-1]) if len(cuts) > 1 else np.empty(0)
     sums[cuts[1:] == cuts[:-1]] = 0.0
