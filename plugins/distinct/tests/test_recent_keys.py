@@ -96,4 +96,4 @@ def test_its_table_stays_small():
     for start in range(0, 100_000, 1000):
         moments = np.arange(start, start + 1000)
         recent.add(moments, moments.astype(np.uint64))
-    assert recent.nbytes <= 16 * 8 * SIZE
+    assert recent.nbytes <= 16 * 16 * SIZE

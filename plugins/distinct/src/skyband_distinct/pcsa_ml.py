@@ -52,7 +52,7 @@ class PcsaMl(StampSketch):
 
     def _stamp(self, times: Int64, keys: UInt64) -> Int64:
         highs = np.empty((len(times) + BLOCK - 1) // BLOCK, np.int64)
-        self._table.fill(len(keys), lambda stamps, row: stamp_one(stamps, times, keys, self._salt, highs, row))
+        self._table.fill(lambda room, levels: stamp_one(room, levels, times, keys, self._salt, highs))
         return highs
 
     def _read(self, since: int) -> float:

@@ -16,7 +16,9 @@ from skyband.roles.sketch import NEVER
 from skyband_distinct.mixing import mix
 
 _FEWEST_SLOTS = 64
-BLOCK = 512
+_MOST_SLOTS = 8
+"""For each key of the list. The more, the rarer a pruning: a batch in time order enters no more than the list holds."""
+BLOCK = 64
 """Rows that are passed over together when all are below the bar."""
 _NO_BAR = (NEVER, 0)
 _LATEST, _LARGEST = np.int64(2**63 - 1), np.uint64(2**64 - 1)
@@ -73,9 +75,14 @@ class RecentKeys:
     def entries(self) -> tuple[Int64, UInt64]:
         """The list's times and keys, by time descending, then key ascending; read-only."""
         self._settle()
-        times, keys = self._filled()
+        times, keys = self.held()
         order = np.lexsort((keys, ~times))
         return _read_only(times[order]), _read_only(keys[order])
+
+    def held(self) -> tuple[Int64, UInt64]:
+        """The times and keys in the table, in any order; read-only. Until `overflowed` they are the list. O(slots)."""
+        slots = np.flatnonzero(self._times != NEVER)
+        return _read_only(self._times[slots]), _read_only(self._keys[slots])
 
     def knows(self, since: int) -> bool:
         """Whether no key with time >= `since` has been left out."""
@@ -109,14 +116,14 @@ class RecentKeys:
         self._settled = True
 
     def _make_room(self) -> None:
-        if len(self._keys) >= 4 * self.size:
+        if len(self._keys) >= _MOST_SLOTS * self.size:
             self._prune()
             self.overflowed = True
             return
         self._widen(2 * len(self._keys))
 
     def _widen(self, slots: int) -> None:
-        times, keys = self._filled()
+        times, keys = self.held()
         self._allocate(1 << (slots - 1).bit_length())
         # Without the bar, which would keep out the entry that sets it.
         time, key = np.int64(_NO_BAR[0]), np.uint64(_NO_BAR[1])
@@ -125,7 +132,7 @@ class RecentKeys:
 
     def _prune(self) -> None:
         """Keep the best `size` of at least as many; the worst of them is the bar. O(slots)."""
-        times, keys = self._filled()
+        times, keys = self.held()
         # numpy selects: numba's own partition and sort would take ten seconds to compile
         time = np.partition(times, len(times) - self.size)[len(times) - self.size]
         key = np.sort(keys[times == time])[self.size - 1 - np.count_nonzero(times > time)]
@@ -133,10 +140,6 @@ class RecentKeys:
         reenter(self._times, self._keys, times, keys, time, key)
         self._bar = int(time), int(key)
         self._count = self.size
-
-    def _filled(self) -> tuple[Int64, UInt64]:
-        times, keys = filled(self._times, self._keys, self._count)
-        return _read_only(times), _read_only(keys)
 
     def _allocate(self, slots: int) -> None:
         self._times = np.full(slots, NEVER, np.int64)
@@ -214,18 +217,6 @@ def reenter(held_times: Any, held_keys: Any, times: Any, keys: Any, time: np.int
         if times[entry] > time or (times[entry] == time and keys[entry] <= key):
             slot = _slot_of(held_times, held_keys, keys[entry])
             held_times[slot], held_keys[slot] = times[entry], keys[entry]
-
-
-@njit(cache=True)
-def filled(held_times: Any, held_keys: Any, count: int) -> tuple[Any, Any]:
-    """The times and keys of the `count` entries, in the order of their slots."""
-    times, keys = np.empty(count, np.int64), np.empty(count, np.uint64)
-    entry = 0
-    for slot in range(len(held_times)):
-        if held_times[slot] != NEVER:
-            times[entry], keys[entry] = held_times[slot], held_keys[slot]
-            entry += 1
-    return times, keys
 
 
 @njit(cache=True)

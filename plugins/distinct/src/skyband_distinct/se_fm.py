@@ -2,13 +2,11 @@
 
 from typing import Any, ClassVar
 
-import numpy as np
 from attrs import define, field
 from skyband.arrays import Int64, UInt64
 from skyband.parameters import integer, number
 
 from skyband_distinct.first_gap import first_gaps, power_of_mean
-from skyband_distinct.likelihood import LEVELS
 from skyband_distinct.mixing import salt
 from skyband_distinct.recent_keys import RecentKeys
 from skyband_distinct.sizes import fm_arrays, fm_recent
@@ -53,8 +51,7 @@ class SeFm(StampSketch):
 
     def _stamp(self, times: Int64, keys: UInt64) -> Int64 | None:
         times, keys = youngest_first(times, keys)
-        done = np.zeros((LEVELS, self._table.arrays // 64), np.uint64)
-        self._table.fill(len(keys), lambda stamps, row: stamp_all(stamps, times, keys, self._salt, done, row))
+        self._table.fill(lambda room, levels: stamp_all(room, levels, times, keys, self._salt))
         return None
 
     def _read(self, since: int) -> float:

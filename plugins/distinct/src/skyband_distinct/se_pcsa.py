@@ -57,8 +57,7 @@ class SePcsa(StampSketch):
 
     def _stamp(self, times: Int64, keys: UInt64) -> Int64 | None:
         self._table.fill(
-            len(keys),
-            lambda stamps, row: stamp_strata(stamps, times, keys, self._salt, self._firsts, self._widths, row),
+            lambda room, levels: stamp_strata(room, levels, times, keys, self._salt, self._firsts, self._widths)
         )
         return None
 

@@ -66,7 +66,7 @@ class StampSketch(Sketch):
 
     def _overflow(self, times: Int64, keys: UInt64) -> bool:
         """Add rows to a list that holds all keys so far; returns whether it no longer does, and then stamps those."""
-        before = self._recent.entries()
+        before = self._recent.held()
         # A few rows mostly tell that there are more keys than the list holds; then the rest is read only once.
         few = 4 * self._recent.size
         self._recent.add(times[:few], keys[:few])
@@ -77,7 +77,7 @@ class StampSketch(Sketch):
         return self._recent.overflowed
 
     def _merge(self, other: Self) -> None:
-        mine, theirs = (None if sketch._recent.overflowed else sketch._recent.entries() for sketch in (self, other))
+        mine, theirs = (None if sketch._recent.overflowed else sketch._recent.held() for sketch in (self, other))
         self._recent.merge(other._recent)
         if self._recent.overflowed:
             if mine is not None:

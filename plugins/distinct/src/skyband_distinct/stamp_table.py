@@ -27,11 +27,11 @@ class StampTable:
     def __len__(self) -> int:
         return int(np.count_nonzero(self.stamps != NEVER))
 
-    def fill(self, rows: int, kernel: Callable[[Int64, int], int]) -> None:
-        """Run kernel(stamps, start) -> the first row not done for want of levels, until all rows are done."""
-        row = 0
-        while (row := kernel(self.stamps, row)) < rows:
-            self._grow(len(self.stamps) + 1)
+    def fill(self, kernel: Callable[[Int64, int], int]) -> None:
+        """Run kernel(room, levels in use) -> levels in use, one of `stamping`."""
+        if not len(self._room):
+            self._allocate(LEVELS)
+        self.stamps = self._room[: kernel(self._room, len(self.stamps))]
 
     def merge(self, other: "StampTable") -> None:
         """Become the table of both streams."""

@@ -1,14 +1,15 @@
 # mypy: disable-error-code="untyped-decorator"
-"""How keys stamp a table, int64[levels, arrays], NEVER in cells that no key has reached.
+"""How keys stamp a table.
 
-The three ways to stamp share a protocol: they begin at row `start` and return a row before which all is done, to go
-on from when the table has more levels, or the number of rows. Stamping a row twice is harmless.
+The three ways to stamp take `room`, int64[LEVELS, arrays], of which the first `levels` levels are in use and hold
+NEVER in cells that no key has reached. They take further levels into use as keys reach them, and return how many are.
 """
 
 from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.roles.sketch import NEVER
 
 from skyband_distinct.likelihood import LEVELS
 from skyband_distinct.mixing import GAMMA, mix
@@ -21,78 +22,91 @@ _LAST_LEVEL = np.uint64(1 << (LEVELS - 1))
 
 
 @njit(inline="always")
-def _trailing_zeros(word: np.uint64) -> Any:
-    """Of a word that is not 0; compiles to one instruction or two."""
-    word = (word & (~word + _1)) - _1
-    word = word - ((word >> _1) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+def _below(word: np.uint64) -> Any:
+    """The zeros below the lowest one of a word, as ones."""
+    return (word - _1) & ~word
+
+
+@njit(inline="always")
+def _count(bits: np.uint64) -> Any:
+    """How many bits are set; compiles to one instruction or two."""
+    bits = bits - ((bits >> _1) & np.uint64(0x5555555555555555))
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 @njit(cache=True)
-def stamp_one(stamps: Any, times: Any, keys: Any, salt: np.uint64, highs: Any, start: int) -> int:
-    """Each key stamps one cell. O(1) a row. On the way, writes the latest time of each BLOCK of rows into `highs`."""
-    arrays = np.uint64(stamps.shape[1]) & _LOW
-    flat = stamps.reshape(-1)
+def _reach(room: Any, levels: int, level: int) -> int:
+    """Take into use all levels up to `level`; returns how many are in use."""
+    while levels <= level:
+        room[levels, :] = NEVER
+        levels += 1
+    return levels
+
+
+@njit(cache=True)
+def stamp_one(room: Any, levels: int, times: Any, keys: Any, salt: np.uint64, highs: Any) -> int:
+    """Each key stamps one cell. O(1) a row. On the way, writes the latest time of each BLOCK of rows into `highs`.
+
+    Blocks are short, so that a processor stamps one while it works on the cells of the next.
+    """
+    arrays, flat = np.uint64(room.shape[1]) & _LOW, room.reshape(-1)
+    cells = np.empty(BLOCK, np.uint64)
     # Unsigned, because numba would look at the sign of every index.
-    cells, room = np.empty(BLOCK, np.uint64), np.uint64(len(flat))
-    for first in range(start, len(keys), BLOCK):
-        block_times, block_keys = times[first : first + BLOCK], keys[first : first + BLOCK]
-        highest = _0
+    rows, most = np.uint64(len(keys)), np.uint64(BLOCK)
+    for first in range(_0, rows, most):
+        block = min(most, rows - first)
+        reached, high = _0, times[first]
         # This loop becomes vector code, with the factors known to be below 2^32 in half the time.
-        for row in range(len(block_keys)):
-            word = mix(block_keys[row] ^ salt)
-            level = _trailing_zeros((word & _LOW) | _LAST_LEVEL) & np.uint64(LEVELS - 1)
-            cells[row] = level * arrays + (((word >> _32) * arrays) >> _32)
-            highest = max(highest, cells[row])
-        if highest >= room:
-            return first
-        high = block_times[0]
-        for row in range(len(block_times)):
-            high = max(high, block_times[row])
-            flat[cells[row]] = max(flat[cells[row]], block_times[row])
-        highs[first // BLOCK] = high
-    return len(keys)
+        for row in range(block):
+            word = mix(keys[first + row] ^ salt)
+            below = _below(word | _LAST_LEVEL)
+            cells[row] = _count(below) * arrays + (((word >> _32) * arrays) >> _32)
+            reached |= below
+            high = max(high, times[first + row])
+        highs[first // most] = high
+        if _count(reached) >= levels:
+            levels = _reach(room, levels, np.int64(_count(reached)))
+        for row in range(block):
+            flat[cells[row]] = max(flat[cells[row]], times[first + row])
+    return levels
 
 
 @njit(cache=True)
-def stamp_strata(stamps: Any, times: Any, keys: Any, salt: np.uint64, firsts: Any, widths: Any, start: int) -> int:
+def stamp_strata(room: Any, levels: int, times: Any, keys: Any, salt: np.uint64, firsts: Any, widths: Any) -> int:
     """Each key stamps one cell in each stratum of arrays [firsts[i], firsts[i] + widths[i]). O(strata) a row."""
-    arrays = np.uint64(stamps.shape[1]) & _LOW
-    flat = stamps.reshape(-1)
-    cells, room = np.empty(len(firsts), np.uint64), np.uint64(len(flat))
-    for row in range(start, len(keys)):
+    arrays, flat = np.uint64(room.shape[1]) & _LOW, room.reshape(-1)
+    cells = np.empty(len(firsts), np.uint64)
+    for row in range(len(keys)):
         seed, time = mix(keys[row] ^ salt), times[row]
-        highest = _0
+        reached = _0
         # Vector code and unsigned cells, as in stamp_one.
         for stratum in range(len(firsts)):
             word = mix(seed + np.uint64(stratum + 1) * GAMMA)
-            level = _trailing_zeros((word & _LOW) | _LAST_LEVEL) & np.uint64(LEVELS - 1)
+            below = _below(word | _LAST_LEVEL)
             array = firsts[stratum] + (((word >> _32) * (widths[stratum] & _LOW)) >> _32)
-            cells[stratum] = level * arrays + array
-            highest = max(highest, cells[stratum])
-        if highest >= room:
-            return row
+            cells[stratum] = _count(below) * arrays + array
+            reached |= below
+        if _count(reached) >= levels:
+            levels = _reach(room, levels, np.int64(_count(reached)))
         for stratum in range(len(firsts)):
             if flat[cells[stratum]] < time:
                 flat[cells[stratum]] = time
-    return len(keys)
+    return levels
 
 
 @njit(cache=True)
-def stamp_all(stamps: Any, times: Any, keys: Any, salt: np.uint64, done: Any, start: int) -> int:
+def stamp_all(room: Any, levels: int, times: Any, keys: Any, salt: np.uint64) -> int:
     """Each key stamps one cell in every array. O(arrays / 64) a row; rows must come youngest first.
 
-    Bit-sliced: a word stands for 64 arrays, a random word halves those still without a level. `done`,
-    uint64[LEVELS, arrays / 64], marks the cells that a younger row of the batch has stamped: only its first hit
-    on a cell stores.
+    Bit-sliced: a word stands for 64 arrays, a random word halves those still without a level. Cells that a younger
+    row of the batch has stamped are marked: only the first hit on a cell stores.
     """
-    levels, arrays = stamps.shape
-    words = arrays // 64
-    alive = np.empty(words, np.uint64)
-    hits = np.empty(words, np.uint64)
-    for row in range(start, len(keys)):
+    words = room.shape[1] // 64
+    done = np.zeros((LEVELS, words), np.uint64)
+    alive, hits = np.empty(words, np.uint64), np.empty(words, np.uint64)
+    for row in range(len(keys)):
         seed, time = mix(keys[row] ^ salt), times[row]
         alive[:] = _ALL
         for level in range(LEVELS):
@@ -108,18 +122,17 @@ def stamp_all(stamps: Any, times: Any, keys: Any, salt: np.uint64, done: Any, st
                 fresh |= hit
                 left |= rest
             if fresh != _0:
-                if level >= levels:
-                    return row
+                levels = _reach(room, levels, level)
                 for word in range(words):
                     hit = hits[word]
                     finished[word] |= hit
                     while hit != _0:
-                        array = word * 64 + np.int64(_trailing_zeros(hit))
-                        stamps[level, array] = max(stamps[level, array], time)
+                        array = word * 64 + np.int64(_count(_below(hit)))
+                        room[level, array] = max(room[level, array], time)
                         hit &= hit - _1
             if left == _0:
                 break
-    return len(keys)
+    return levels
 
 
 @njit(cache=True)
