@@ -115,6 +115,13 @@ def test_wrong_calls_are_refused_before_anything_runs(session, files):
         spark.apply(frame, query(), shards=0)
 
 
+def test_a_column_may_have_any_name(session):
+    frame = session.sql("SELECT TIMESTAMP'2026-06-20 09:00:00' AS `a.b`, 'x' AS `the ``who``?`")
+    found = spark.apply(frame, query(time="a.b", item="the `who`?", by="the `who`?")).collect()
+    assert {row["count"] for row in found} == {1.0}
+    assert {row["the `who`?"] for row in found} == {"x"}
+
+
 def test_a_stream_needs_the_rocksdb_store(session, files):
     folder = files(visits(8, rows=20), 1)
     key = "spark.sql.streaming.stateStore.providerClass"

@@ -104,7 +104,7 @@ def apply(
     schema = _arrow_schema(df)
     chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}
     shipment = Shipment(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards), ticking)
-    source = df.select(*(f"`{name}`" for name in asked.columns))
+    source = df.select(*(f"`{name.replace('`', '``')}`" for name in asked.columns))
     if not df.isStreaming:
         from skyband.engines import spark_batch
 
@@ -146,7 +146,7 @@ def _from_settings(spark: "SparkSession", query: Query) -> dict[str, str]:
 def shard_count(query: Query, shards: int | None = None) -> int:
     """The operators that share a query's work. Raises ConfigError where it cannot be shared so."""
     wanted = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
-    if not isinstance(wanted, int) or wanted < 1:
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
         raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {wanted!r})"))
     if wanted > 1 and not query.by and query.one_shard is not None:
         said = f"{query.one_shard}: use shards = 1, or group with `by` (got {wanted})"
