@@ -8,6 +8,8 @@ On l · c shards a row is sent to l + c − 1 of them, each keeps 1/l of the row
 Source: the join matrix of Okcan and Riedewald, Processing Theta-Joins using MapReduce, SIGMOD 2011.
 """
 
+import math
+
 import numpy as np
 from attrs import frozen
 
@@ -44,11 +46,11 @@ def by_cell(hashes: UInt64, lines: int, columns: int) -> Spread:
 
 
 def lines_of(shards: int) -> int:
-    """The lines of the matrix that so many shards make: few, because to meet costs more than to be kept.
+    """The lines of the matrix that so many shards make: as square as it can be, with no fewer columns than lines.
 
-    The largest divisor of the shards that leaves at least four times as many columns.
+    To meet costs more than to be kept, and to be sent, kept and sorted is what does not get less with more columns.
     """
-    return max(lines for lines in range(1, shards + 1) if shards % lines == 0 and 4 * lines**2 <= max(shards, 4))
+    return max(lines for lines in range(1, math.isqrt(shards) + 1) if shards % lines == 0)
 
 
 def _one_of(hashes: UInt64, count: int) -> Int64:
