@@ -48,6 +48,14 @@ def typed(column: pa.Array, kind: pa.DataType) -> pa.Array:
     )
 
 
+def parted(frame: pa.RecordBatch, mask: Array) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """The rows where `mask`, bool[n], is true, and the others; without copying where the former come first."""
+    count = int(np.count_nonzero(mask))
+    if mask[:count].all():
+        return frame.slice(0, count), frame.slice(count)
+    return frame.filter(pa.array(mask)), frame.filter(pa.array(~mask))
+
+
 def ordered(frame: pa.RecordBatch, ties: tuple[str, ...]) -> pa.RecordBatch:
     """The frame by group, then time, then the columns `ties`: one order, however its rows arrived. O(n log n)."""
     keys = [frame.column(name).to_numpy() for name in (GROUP, TIME, *ties)]

@@ -189,8 +189,8 @@ class Operator:
         if until is not None:
             ready = waiting.column(frames.TIME).to_numpy() < until
             if not ready.all():
-                self._waiting = [waiting.filter(pa.array(~ready))]
-                waiting = waiting.filter(pa.array(ready))
+                waiting, later = frames.parted(waiting, ready)
+                self._waiting = [later]
         return frames.ordered(waiting, self.query.order) if len(waiting) else None
 
     def _lane(self) -> Lane:

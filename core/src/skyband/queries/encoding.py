@@ -12,7 +12,6 @@ from skyband.hashing import hash_columns
 from skyband.queries.query import NULL_SOURCE, NULL_TIME, Encoded, Query
 from skyband.watermark import LAST, Reach
 
-ONE_GROUP = np.uint64(0)
 _DAY = 86_400_000_000
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
@@ -28,7 +27,7 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     times = microseconds(query.time, when)
     sources = np.zeros(len(batch), np.int64) if whence is None else _numbered(query, whence)
     grouping = [batch.column(name) for name in query.by]
-    groups = hash_columns(grouping) if grouping else np.full(len(batch), ONE_GROUP)
+    groups = hash_columns(grouping) if grouping else np.zeros(len(batch), np.uint64)
     frame = pa.RecordBatch.from_pydict(
         {
             TIME: times,
@@ -100,9 +99,10 @@ def _integers(name: str, column: pa.Array) -> Int64:
     if pa.types.is_date(column.type):
         column = column.cast(pa.date32()).cast(pa.int32())
     try:
-        values: Int64 = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        column = column.cast(pa.int64())
     except pa.ArrowInvalid as error:
         raise InputError(name, f"must fit into 64 bits with a sign: {error}") from error
+    values: Int64 = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
     return values
 
 
