@@ -35,7 +35,7 @@ def changed(workload, queries, joined):
 
 @pytest.mark.parametrize("name", BACKENDS)
 @given(QUERIES, ROWS, STEPS, st.sampled_from(["time", "rows"]))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_answer_is_that_of_the_definition(name, queries, content, steps, by):
     gaps, objects, scores = zip(*content, strict=True) if content else ((), (), ())
     times = np.cumsum(gaps) - 20 if by == "time" else np.arange(len(gaps))
