@@ -3,6 +3,8 @@
     state    a window of a day counted exactly, its state 10 KB to 100 MB; 2000 rows a micro-batch; 2 shards
     shards   distinct-count, the same of 1000 groups, and top-k, in batch on 1, 2, 4 and 8 shards: rows a second and
              bytes shuffled
+    pairs    the same of top-k-pairs (windows of 30,000 sets with --rows 100000) and uncertain-join (5000 tuples), whose
+             rows go to several shards
 
     python tests/bench/spark_scale.py state --megabytes 0.01 1 10 100
 
@@ -23,6 +25,7 @@ import numpy as np
 import on_spark
 import pyarrow as pa
 import pyarrow.parquet as pq
+from family_streams import FAMILIES
 from skyband import spark
 from skyband.queries import make_query
 
@@ -99,18 +102,30 @@ def by_shards(session, home: Path, options) -> None:
         "top-k": top | {"window": "10 minutes", "every": "1 minute", "repeats": "per-window", "k": 10},
     }
     for name, query in queries.items():
-        for shards in options.shards:
-            taken = []
-            for _ in range(3):
-                before = _shuffled(session)
-                began = time.perf_counter()
-                spark.apply(frame, make_query(query), shards=shards).write.format("noop").mode("overwrite").save()
-                taken.append(time.perf_counter() - began)
-            moved = _shuffled(session) - before
-            print(  # noqa: T201
-                f"{name:15} {shards:2} shards  {min(taken):6.2f} s  {options.rows / min(taken):10,.0f} rows/s  "
-                f"shuffled {moved / options.rows:6.1f} bytes a row"
-            )
+        _on_shards(session, frame, name, query, options)
+
+
+def by_shards_in_pairs(session, home: Path, options) -> None:
+    larger = {"top-k-pairs": {"window": "300 seconds"}, "uncertain-join": {"size": 5000}}
+    for kind, keys in larger.items():
+        folder = home / kind
+        on_spark.write_files(FAMILIES[kind].make(options.rows), folder, 8)
+        _on_shards(session, session.read.parquet(str(folder)), kind, FAMILIES[kind].query | keys, options)
+
+
+def _on_shards(session, frame, name: str, query: dict, options) -> None:
+    for shards in options.shards:
+        taken = []
+        for _ in range(3):
+            before = _shuffled(session)
+            began = time.perf_counter()
+            spark.apply(frame, make_query(query), shards=shards).write.format("noop").mode("overwrite").save()
+            taken.append(time.perf_counter() - began)
+        moved = _shuffled(session) - before
+        print(  # noqa: T201
+            f"{name:15} {shards:2} shards  {min(taken):6.2f} s  {options.rows / min(taken):10,.0f} rows/s  "
+            f"shuffled {moved / options.rows:6.1f} bytes a row"
+        )
 
 
 def _shuffled(session) -> int:
@@ -122,18 +137,18 @@ def _shuffled(session) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["state", "shards"])
+    parser.add_argument("what", choices=["state", "shards", "pairs"])
     parser.add_argument("--megabytes", type=float, nargs="+", default=[0.01, 1, 10, 100])
     parser.add_argument("--batches", type=int, default=24)
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--shards", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--cores", type=int, default=2)
     options = parser.parse_args()
-    shown = {"spark.ui.enabled": str(options.what == "shards").lower()}
+    shown = {"spark.ui.enabled": str(options.what != "state").lower()}
     session = on_spark.session(options.cores, **shown)
     home = Path(tempfile.mkdtemp())
     try:
-        {"state": by_state, "shards": by_shards}[options.what](session, home, options)
+        {"state": by_state, "shards": by_shards, "pairs": by_shards_in_pairs}[options.what](session, home, options)
     finally:
         shutil.rmtree(home)
 
