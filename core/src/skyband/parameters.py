@@ -198,7 +198,7 @@ def _bounds(**limits: float | None) -> str:
     return " and ".join(said)
 
 
-def _numeric(kind: type, what: str, **limits: float | None) -> Check:
+def _numeric(kind: type[Any], what: str, **limits: float | None) -> Check:
     def check(value: Any) -> str | None:
         if isinstance(value, bool) or not isinstance(value, kind) or value != value or value in _INFINITE:
             return f"must be {what} (got {value!r})"
