@@ -25,6 +25,7 @@ SHARDS = (2, 3, 5, 16)
 def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> tuple[pa.Table, list]:
     """The answers and each shard's metrics, the rows given in so many micro-batches, the states saved between them."""
     shipment = Shipment(query, bind(query, table.schema, backends), table.schema, shards)
+    table = table.select(query.columns)
     operators, answers, latest = [shipment.operator() for _ in range(shards)], [], None
     size = max(1, -(-len(table) // batches))
     metrics = [[] for _ in range(shards)]

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from skyband.binding import bind
@@ -104,7 +104,7 @@ def apply(
     schema = _arrow_schema(df)
     chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}
     shipment = Shipment(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards), ticking)
-    source = df.select(*(f"`{name.replace('`', '``')}`" for name in asked.columns))
+    source = _numbered(df, asked.columns)
     if not df.isStreaming:
         from skyband.engines import spark_batch
 
@@ -136,6 +136,13 @@ def _arrow_schema(df: "DataFrame") -> Any:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return to_arrow_schema(df.schema, timezone=df.sparkSession.conf.get("spark.sql.session.timeZone"))
+
+
+def _numbered(df: "DataFrame", names: Sequence[str]) -> "DataFrame":
+    """These columns, called c0, c1, …: mapInArrow cannot take a DataFrame that has a dot in the name of a column."""
+    from pyspark.sql import functions as sql
+
+    return df.select(*(sql.col(f"`{name.replace('`', '``')}`").alias(f"c{i}") for i, name in enumerate(names)))
 
 
 def _from_settings(spark: "SparkSession", query: Query) -> dict[str, str]:

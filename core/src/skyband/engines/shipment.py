@@ -65,11 +65,14 @@ class Shipment:
         return (operator.query, operator.bindings, operator.schema) == (self.query, self.bindings, self.schema)
 
     def pack(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Source batches as packed frames, each batch cut by shard and sorted by time. Runs where the rows are."""
+        """Source batches as packed frames, each batch cut by shard and sorted by time. Runs where the rows are.
+
+        Their columns are those the query reads, in its order, whatever they are called.
+        """
         reach = Reach.nowhere(self.query.source_count)
         left_out: Counter[str] = Counter()
         for batch in batches:
-            encoded = encode(self.query, batch)
+            encoded = encode(self.query, batch.rename_columns(list(self.query.columns)))
             left_out.update(encoded.dropped)
             reach.add(encoded.reach)
             if len(encoded.frame):
