@@ -1,5 +1,7 @@
 """Snapshots: what comes back, and what is refused."""
 
+import zlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,6 +50,12 @@ def test_a_flipped_bit_is_noticed(place, bit):
 def test_foreign_bytes_are_refused(blob):
     with pytest.raises(SnapshotError, match="not a Skyband snapshot"):
         decode(blob)
+
+
+@pytest.mark.parametrize("body", [b"", b"no Arrow stream", BLOB[10:90]])
+def test_what_has_the_right_checksum_but_no_content_is_refused(body):
+    with pytest.raises(SnapshotError, match="cannot be read: "):
+        decode(BLOB[:6] + zlib.crc32(body).to_bytes(4, "little") + body)
 
 
 def test_a_newer_format_says_to_upgrade():

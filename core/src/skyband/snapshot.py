@@ -93,10 +93,13 @@ def decode(blob: bytes) -> Snapshot:
     body = memoryview(blob)[_ENVELOPE.size :]
     if version < 1 or zlib.crc32(body) != checksum:
         raise SnapshotError("damaged: its checksum does not match; restore from an older one")
-    with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
-        batch = reader.read_next_batch()
-        header = json.loads(reader.schema.metadata[_HEADER])
-    return Snapshot(header, {name: batch.column(name)[0].values.to_numpy() for name in batch.schema.names})
+    try:
+        with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
+            batch = reader.read_next_batch()
+            header = json.loads(reader.schema.metadata[_HEADER])
+        return Snapshot(header, {name: batch.column(name)[0].values.to_numpy() for name in batch.schema.names})
+    except Exception as error:  # whatever else a writer of right checksums put there
+        raise SnapshotError(f"cannot be read: {type(error).__name__}: {error}") from error
 
 
 def _padded(length: int) -> int:
