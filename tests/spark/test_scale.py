@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from skyband.engines import local
+from pyspark.sql import functions as sql
+from skyband.engines import local, spark_stream
 from skyband.queries import make_query
 
 pytestmark = pytest.mark.spark
@@ -112,3 +113,12 @@ def test_shards_without_rows_hold_no_answer_back(kind, files, stream):
         expected = reached(so_far, query, {"sketch": "exact"} if kind == "distinct-count" else None)
         assert rows_of(got, expected.column_names) == rows_of(expected.to_pylist(), expected.column_names)
     assert {row["at"].isoformat() for row in got} >= {f"1970-01-01T00:01:{tens}0" for tens in range(6)}
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 8])
+def test_no_two_shards_share_a_partition(session, shards):
+    """Where Spark has as many partitions as there are shards, or a multiple of them."""
+    keys = session.createDataFrame([(key,) for key in spark_stream.keys_of(shards)], "key bigint")
+    for partitions in (shards, 3 * shards):
+        placed = keys.select(sql.pmod(sql.hash("key"), sql.lit(partitions)).alias("partition"))
+        assert placed.distinct().count() == shards

@@ -25,7 +25,7 @@ class Shard(StatefulProcessor):  # type: ignore[misc]
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803, ARG002
         from skyband.engines.turn import turn
 
-        yield turn(cloudpickle.loads(self._shipped), self._keeping, int(key[0]), rows)
+        yield turn(cloudpickle.loads(self._shipped), self._keeping, rows)
 
     def close(self) -> None:
         """Nothing is held beyond the micro-batch but the cache."""

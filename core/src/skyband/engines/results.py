@@ -1,4 +1,4 @@
-"""Answers on their way back: packed by the operator with its metrics, unpacked into rows, the metrics observed."""
+"""Answers on their way back: rows of the answers beside rows of metrics, which are observed and left out."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import asdict
 
-from skyband import frames
 from skyband.engines.shipment import Shipment
 from skyband.operator import Metrics
 
@@ -92,8 +91,3 @@ def observed(shipment: Shipment, df: Any, observe: Any) -> Any:
     latest = sql.max(inside["watermark"]).alias("watermark")
     seen = df.observe(observe, *sums, latest)
     return seen.where(inside.isNull()).drop(METRICS)
-
-
-def pack_answers(answers: pa.RecordBatch) -> bytes | None:
-    """Answers as Arrow bytes, None where there are none."""
-    return frames.to_bytes(answers) if len(answers) else None

@@ -9,6 +9,7 @@ from skyband import frames
 from skyband.engines import results
 from skyband.engines.sealing import sealed
 from skyband.engines.shipment import PACKED, Ends, Shipment
+from skyband.engines.worker import packing, settle
 
 
 def run(df: Any, shipment: Shipment) -> Any:
@@ -19,7 +20,7 @@ def run(df: Any, shipment: Shipment) -> Any:
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    packed = df.mapInArrow(sealed(shipment.pack, shipment), from_arrow_schema(PACKED))
+    packed = df.mapInArrow(packing(shipment), from_arrow_schema(PACKED))
     by_shard = packed.repartitionById(shipment.shards, "shard").sortWithinPartitions("shard", "first")
 
     def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -37,6 +38,7 @@ def run(df: Any, shipment: Shipment) -> Any:
 
 
 def _operate(shipment: Shipment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle(shipment)
     operator = shipment.operator()
     end = Ends(shipment.query)
     for batch in batches:

@@ -1,0 +1,67 @@
+"""What a worker of Spark does around the operator, without a Spark: its garbage, and the rows it hands back."""
+
+import datetime as dt
+import subprocess
+import sys
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.conversion import PandasToArrowConversion
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructField, StructType
+from skyband.engines.turn import in_pandas
+
+FIRST_TASK = """
+import gc, pyarrow as pa
+from skyband.engines.shipment import Shipment
+from skyband.engines.worker import settle
+from skyband.operator import Operator
+from skyband.queries import make_query
+from skyband.binding import bind
+
+schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("name", pa.string())])
+minute = {"windows": ["1 minute"], "every": "1 minute"}
+query = make_query({"kind": "distinct-count", "time": "ts", "item": "name", **minute})
+shipment = Shipment(query, bind(query, schema), schema, 1)
+settle(shipment)
+print(gc.get_freeze_count() > 10_000, len(gc.get_objects()) < 1_000)
+operator = shipment.operator()
+settle(shipment)
+print(any(isinstance(held, Operator) for held in gc.get_objects()))
+"""
+
+
+def test_what_a_worker_has_loaded_is_frozen_once_and_no_operator_with_it():
+    ran = subprocess.run([sys.executable, "-c", FIRST_TASK], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["True", "True", "True"]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_spark_takes_the_rows_of_a_turn_as_they_are(zone):
+    instant = dt.datetime(1969, 5, 1, tzinfo=dt.UTC)
+    values = {
+        "flag": (pa.bool_(), True),
+        "day": (pa.date32(), dt.date(1969, 1, 1)),
+        "price": (pa.decimal128(10, 2), Decimal("1.25")),
+        "raw": (pa.binary(), b"x"),
+        "small": (pa.int8(), 3),
+        "at": (pa.timestamp("us", zone), instant),
+        "far": (pa.timestamp("us"), dt.datetime(9999, 1, 1)),
+        "name": (pa.string(), "é"),
+        "large": (pa.int64(), 2**60 + 1),
+        "score": (pa.float64(), float("nan")),
+        "words": (pa.list_(pa.int64()), [1, 2**60 + 1]),
+        "metrics": (
+            pa.struct([("rows_in", pa.int64()), ("seconds", pa.float64())]),
+            {"rows_in": 2**60, "seconds": 0.5},
+        ),
+    }
+    schema = pa.schema([pa.field(name, kind) for name, (kind, _) in values.items()])
+    rows = pa.RecordBatch.from_pylist([{name: value for name, (_, value) in values.items()}, {}], schema=schema)
+    asked = StructType([StructField("rows", from_arrow_schema(schema))])
+    given = PandasToArrowConversion.convert(
+        [in_pandas(rows)], asked, timezone=zone, arrow_cast=True, assign_cols_by_name=True
+    )
+    back = pa.RecordBatch.from_struct_array(given.column(0))
+    assert str(back.to_pylist()) == str(rows.to_pylist())
