@@ -35,12 +35,13 @@ PLAN = spark_top_k.Plan(0, FILES, SECONDS, 100, 10, 1)
 
 
 @frozen
-class Rival:
-    """A way by hand: the share of the files it is given, and whether it also runs on streams."""
+class Way:
+    """A way: how many of the files it is given, whether it also runs on streams, whether it is Skyband's."""
 
-    way: on_spark.Way
+    run: on_spark.Way
     files: int = FILES
     streams: bool = True
+    ours: bool = False
 
 
 @frozen
@@ -48,7 +49,7 @@ class Compared:
     """How many rows a family is run on, and its rivals."""
 
     rows: int
-    rivals: Mapping[str, Rival] = field(factory=dict)
+    rivals: Mapping[str, Way] = field(factory=dict)
 
 
 def compared(share: float) -> dict[str, Compared]:
@@ -59,30 +60,30 @@ def compared(share: float) -> dict[str, Compared]:
         "distinct-count": Compared(
             int(2_000_000 * share),
             {
-                "panes of HLL": Rival(spark_distinct.panes),
-                "sliding approx_count_distinct": Rival(spark_distinct.sliding),
+                "panes of HLL": Way(spark_distinct.panes),
+                "sliding approx_count_distinct": Way(spark_distinct.sliding),
             },
         ),
         "top-k": Compared(
             int(1_000_000 * share),
             {
-                "panes, max_by": Rival(partial(spark_top_k.panes, plan=PLAN)),
-                "sliding, max_by": Rival(partial(spark_top_k.sliding, plan=PLAN)),
+                "panes, max_by": Way(partial(spark_top_k.panes, plan=PLAN)),
+                "sliding, max_by": Way(partial(spark_top_k.sliding, plan=PLAN)),
             },
         ),
         "top-k-workload": Compared(
-            int(1_000_000 * share), {"sliding, max_by": Rival(partial(spark_workload.sliding, queries=queries))}
+            int(1_000_000 * share), {"sliding, max_by": Way(partial(spark_workload.sliding, queries=queries))}
         ),
         "top-k-pairs": Compared(
             int(200_000 * share),
             {
-                "self-join by tokens": Rival(spark_pairs.by_tokens, files=1),
-                "MinHashLSH": Rival(spark_pairs.by_minhash, files=2, streams=False),
+                "self-join by tokens": Way(spark_pairs.by_tokens, files=1),
+                "MinHashLSH": Way(spark_pairs.by_minhash, files=2, streams=False),
             },
         ),
-        "uncertain-sum": Compared(int(1_000_000 * share), {"last N rows": Rival(spark_uncertain.last_rows, files=4)}),
+        "uncertain-sum": Compared(int(1_000_000 * share), {"last N rows": Way(spark_uncertain.last_rows, files=4)}),
         "uncertain-join": Compared(
-            joined, {"join by bands": Rival(spark_uncertain.banded(joined / SECONDS / 2), files=4)}
+            joined, {"join by bands": Way(spark_uncertain.banded(joined / SECONDS / 2), files=4)}
         ),
     }
 
@@ -102,7 +103,7 @@ def main() -> None:
 
 def _family(session: Any, name: str, options: argparse.Namespace) -> list[list[Any]]:
     plan, family, home = compared(options.share)[name], FAMILIES[name], Path(tempfile.mkdtemp())
-    ours = Rival(lambda source: spark.apply(source, family.query))
+    ours = Way(lambda source: spark.apply(source, family.query), ours=True)
     ways = {"skyband": ours, **plan.rivals}
     data = family.make(plan.rows)
     for files in {way.files for way in ways.values()} | {1}:
@@ -113,7 +114,7 @@ def _family(session: Any, name: str, options: argparse.Namespace) -> list[list[A
         for label, way in ways.items():
             if mode == "stream" and not way.streams:
                 continue
-            took = _seconds(session, way, home, mode, options.rounds)
+            took = _seconds(session, way, home, mode, options.rounds, options.cores)
             rows = plan.rows * way.files // FILES
             rates[label] = rows / took
             faster = "" if label == "skyband" else f"{rates['skyband'] / rates[label]:.1f}x"
@@ -123,14 +124,17 @@ def _family(session: Any, name: str, options: argparse.Namespace) -> list[list[A
     return lines
 
 
-def _seconds(session: Any, way: Rival, home: Path, mode: str, rounds: int) -> float:
+def _seconds(session: Any, way: Way, home: Path, mode: str, rounds: int, cores: int) -> float:
     """The median of some runs, after a first one on one file."""
+
+    # Ours has one shard, and is told as `spark.session` is for it; what is written by hand takes all cores.
+    session.conf.set("spark.sql.shuffle.partitions", 1 if way.ours else cores)
 
     def run(files: int) -> float:
         folder = home / str(files)
         if mode == "batch":
-            return on_spark.batch(session, way.way, folder)
-        return on_spark.stream(session, way.way, folder, max(1, files // 4))
+            return on_spark.batch(session, way.run, folder)
+        return on_spark.stream(session, way.run, folder, max(1, files // 4))
 
     run(1)
     return statistics.median(run(way.files) for _ in range(rounds))
