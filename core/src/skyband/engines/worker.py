@@ -30,7 +30,8 @@ def settle(shipment: Shipment) -> None:
     operator is alive yet: an operator refers to itself, and frozen it would never be freed.
     """
     if not gc.get_freeze_count():
-        nothing = pa.RecordBatch.from_pylist([], schema=shipment.schema)
+        read = pa.schema([shipment.schema.field(name) for name in shipment.query.columns])
+        nothing = pa.RecordBatch.from_pylist([], schema=read)
         for _ in shipment.pack(iter([nothing])):  # loads the kernels, and with the first of them most of numba
             continue
         gc.freeze()
