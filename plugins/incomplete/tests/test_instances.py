@@ -156,7 +156,7 @@ def test_no_array_grows_with_the_stream_in_one_long_batch():
 
 
 @pytest.mark.parametrize("name", ["eaa", "sla", "approx"])
-@pytest.mark.parametrize("window", [1, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1, 2**70])
+@pytest.mark.parametrize("window", [1, 2**63 - 2, 2**63 - 1])
 def test_the_ends_of_time(name, window):
     low, high = -(2**63), 2**63 - 1
     parameters = {"k": 9, "window": window, "streams": 1, "repeats": "per-window"}
