@@ -37,6 +37,22 @@ def test_decimals_rank():
     ]
 
 
+@pytest.mark.parametrize("kind", ["top-k", "top-k-workload", "top-k-pairs"])
+def test_equal_answers_rank_by_integers_of_any_size(kind):
+    ids = [2**64 - 1, 3, 2**63, 1]
+    rows = {"ts": TIMES[:1].take([0] * 4), "from": ["a"] * 4, "value": [1.0] * 4, "tokens": [["x"]] * 4}
+    hour, many = {"window": "1 hour", "every": "1 hour"}, [{"name": "q", "window": "1 hour", "slide": "1 hour", "k": 9}]
+    query = {
+        "top-k": {**TOP, **hour, "k": 9},
+        "top-k-workload": {"kind": kind, "time": "ts", "object": "who", "score": "value", "queries": many},
+        "top-k-pairs": {"kind": kind, "time": "ts", "id": "who", "tokens": "tokens", "k": 3, **hour},
+    }[kind]
+    for who in (pa.array(ids, pa.uint64()), pa.array(ids, pa.uint64()).dictionary_encode()):
+        found = local.apply(pa.table({**rows, "who": who}), make_query(query))
+        answered = [1, *found["right"].to_pylist()] if kind == "top-k-pairs" else found["object"].to_pylist()
+        assert answered == sorted(ids)
+
+
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 - 1])
 def test_a_whole_number_that_is_no_float_is_named(number):
     assert as_float64("score", pa.array([2**53, None, -(2**62)])).to_pylist() == [2.0**53, None, -(2.0**62)]

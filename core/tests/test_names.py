@@ -70,6 +70,17 @@ def test_values_of_any_type_are_spelled_as_they_were(column):
     assert (values.type, values.to_pylist()) == (kind, column.to_pylist())
 
 
+def test_integers_of_any_type_are_ids_in_their_own_order():
+    for kind in (pa.int8(), pa.uint8(), pa.int64(), pa.uint64()):
+        least = 0 if pa.types.is_unsigned_integer(kind) else -(2 ** (kind.bit_width - 1))
+        values = pa.array([least, least + 1, 5, least + 2**kind.bit_width - 1], kind)
+        for column in (values, values.dictionary_encode()):
+            codes, names = identify(column)
+            assert (codes.dtype, names) == (np.int64, None)
+            assert (np.diff(codes.astype(object)) > 0).all()
+            assert Names(kind).of(codes).equals(values)
+
+
 def test_whole_numbers_are_their_own_id_and_need_no_memory():
     codes, names = identify(pa.array([5, None, -1], pa.int32()))
     assert (codes.tolist(), names) == ([5, 0, -1], None)

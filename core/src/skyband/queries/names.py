@@ -11,13 +11,14 @@ from skyband.hashing import hash_column
 from skyband.queries.lane import Rows
 
 _LEAST = 1024
+_SIGN = np.uint64(1 << 63)
 PLAIN = "a plain value such as a string or a number"
 """What `nameable` asks for, in words."""
 
 
 def counted(kind: pa.DataType) -> bool:
-    """Whether values of this type are their own ids: whole numbers that fit int64."""
-    return pa.types.is_integer(kind) and kind != pa.uint64()
+    """Whether ids tell the values of this type, in their order: integers."""
+    return pa.types.is_integer(kind)
 
 
 def nameable(kind: pa.DataType) -> bool:
@@ -31,18 +32,29 @@ def spelled_as(kind: pa.DataType) -> pa.DataType:
 
 
 def identify(column: pa.Array) -> tuple[Int64, pa.Array | None]:
-    """int64[n], an id for each value (0 for null), and the values themselves unless they are their own ids.
+    """int64[n], an id for each value (any for null), and the values themselves unless the ids tell them.
 
-    Other values than whole numbers are known by their hash, which is the same on every engine.
+    Integers are their own ids, those of uint64 less 2^63. Other values are known by their hash, which is the same on
+    every engine.
     """
-    if counted(column.type):
-        return column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), None
-    return hash_column(column).view(np.int64), frames.decoded(column)
+    if not counted(spelled_as(column.type)):
+        return hash_column(column).view(np.int64), frames.decoded(column)
+    values = frames.decoded(column).fill_null(0)
+    if values.type == pa.uint64():
+        return (values.to_numpy(zero_copy_only=False) ^ _SIGN).view(np.int64), None
+    return values.cast(pa.int64()).to_numpy(zero_copy_only=False), None
+
+
+def _told(ids: Int64, kind: pa.DataType) -> pa.Array:
+    """The integers that `identify` gave these ids."""
+    return pa.array(ids.view(np.uint64) ^ _SIGN) if kind == pa.uint64() else pa.array(ids).cast(kind)
 
 
 def spelled(rows: Rows, kind: pa.DataType) -> pa.Array:
     """The values that name a frame's rows, from what `identify` gave: columns `code` and, where needed, `name`."""
-    values = rows["code"] if counted(kind) else rows["name"]
+    if counted(kind):
+        return _told(rows["code"], kind)
+    values = rows["name"]
     return (pa.array(values) if isinstance(values, np.ndarray) else values).cast(kind)
 
 
@@ -68,7 +80,7 @@ class Names:
     def of(self, ids: Int64) -> pa.Array:
         """The values known by these ids."""
         if not self._needed:
-            return pa.array(ids).cast(self._kind)
+            return _told(ids, self._kind)
         self._settle()
         known = self._known.column("id").to_numpy()
         return self._known.column("name").take(pa.array(np.searchsorted(known, ids)))

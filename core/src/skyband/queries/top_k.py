@@ -44,8 +44,8 @@ class TopK(Query):
     """Ranks objects by the values that several streams report of them, each at its own time.
 
     Result columns: at, rank (from 1), object, score. Of equal scores the smaller object ranks first where objects are
-    whole numbers, otherwise the one of smaller hash, so that all engines agree. Rows whose object or value is null
-    say nothing, and rows that break `repeats` are not summed: they are left out and counted.
+    integers, otherwise (decimals too) the one of smaller hash, so that all engines agree. Rows whose object or value is
+    null say nothing, and rows that break `repeats` are not summed: they are left out and counted.
     """
 
     kind: ClassVar[str] = "top-k"

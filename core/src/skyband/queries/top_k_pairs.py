@@ -41,7 +41,7 @@ class TopKPairs(Query):
     Each row is a set of its own: two of one id can be a pair. Result columns: at, rank (from 1), left and right, the
     two ids, similarity. Within one stream left came before right; across two, left is of the left stream. Of equally
     similar pairs the one whose left came first ranks first, then the one whose right did. Rows of one time come in
-    the order of their ids (numbers ascending, others by hash), then of a hash of their tokens, so that all engines
+    the order of their ids (integers ascending, others by hash), then of a hash of their tokens, so that all engines
     agree.
 
     Pairs share at least one token. Repeated tokens count once, and a null in a list is no token. Rows without id,

@@ -27,14 +27,14 @@ class TopKWorkload(Query):
     """Ranks the rows of a stream by a score, for many queries with windows, slides and k of their own.
 
     Each row is an object of its own: one that comes twice can be ranked twice. Result columns: at, query, rank (from
-    1), object, score. Of equal scores the smaller object ranks first where objects are whole numbers, otherwise the one
-    of smaller hash, so that all engines agree. Rows whose object or score is null, or whose score is not a number,
-    are left out and counted. An answer without objects has no rows.
+    1), object, score. Of equal scores the smaller object ranks first where objects are integers, otherwise (decimals
+    too) the one of smaller hash, so that all engines agree. Rows whose object or score is null, or whose score is not a
+    number, are left out and counted. An answer without objects has no rows.
 
     The queries may change between runs on one checkpoint: those that stay go on, and those that join answer over
     windows that begin at the watermark reached by then, or later. Windows in time stay in time, those in rows in rows.
 
-    Where objects are not whole numbers, the name of every object of the longest window is kept, not only of those that
+    Where objects are not integers, the name of every object of the longest window is kept, not only of those that
     may still be answered: number them where there are millions.
     """
 
