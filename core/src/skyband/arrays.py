@@ -41,12 +41,20 @@ def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int |
     return np.ascontiguousarray(converted)
 
 
-def whole(name: str, value: Any) -> int:
-    """`value`, Python's or numpy's, as an int that int64 holds. Raises InputError where it is none."""
+def moment(name: str, value: Any) -> int:
+    """`value`, Python's or numpy's, as an int of any size: a moment may be asked about that no time can be.
+
+    Raises InputError where it is none.
+    """
     try:
-        number = index(value)
+        return index(value)
     except TypeError:
         raise InputError(name, f"must be a whole number (got {value!r})") from None
+
+
+def whole(name: str, value: Any) -> int:
+    """`value`, Python's or numpy's, as an int that int64 holds. Raises InputError where it is none."""
+    number = moment(name, value)
     if not -(2**63) <= number < 2**63:
         raise InputError(name, f"must fit int64 (got {number})")
     return number

@@ -32,6 +32,19 @@ def check_answers(sketch, last_times):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("value", ["a", 1.5, None, np.float64(2)])
+def test_what_is_no_moment_is_refused(name, value):
+    sketch = small(name)
+    sketch.update([1, 2, 3], [1, 2, 3])
+    before = sketch.snapshot()
+    for call, argument in ((sketch.estimate, "since"), (sketch.bounds, "since"), (sketch.forget, "before")):
+        with pytest.raises(skyband.InputError, match=f"{argument}: must be a whole number"):
+            call(value)
+    assert sketch.snapshot() == before
+    assert sketch.estimate(np.int64(2)) == sketch.estimate(2)
+
+
+@pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=25)
 @given(st.lists(moments, max_size=60), st.integers(0, 300))
 def test_the_first_and_the_last_moment_are_moments(name, times, more):

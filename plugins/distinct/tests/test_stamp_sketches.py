@@ -143,3 +143,12 @@ def test_a_level_reached_only_later_grows_the_table():
 def test_more_arrays_a_key_than_there_are_is_refused():
     with pytest.raises(skyband.ConfigError, match="zeta: must be at most 64"):
         skyband.create("sketch", "se-pcsa", epsilon=0.9, delta=0.9, zeta=65)
+
+
+def test_fewer_arrays_than_a_key_usually_stamps_are_all_stamped():
+    usual, all_of_them = (skyband.create("sketch", "se-pcsa", **SMALL, **zeta) for zeta in ({}, {"zeta": 64}))
+    for sketch in (usual, all_of_them):
+        sketch.update(np.arange(10_000), np.arange(10_000))
+    assert usual.estimate(0) == all_of_them.estimate(0) > 64
+    wide, as_set = (skyband.create("sketch", "se-pcsa", **zeta) for zeta in ({}, {"zeta": 100}))
+    assert wide.exact_up_to == as_set.exact_up_to

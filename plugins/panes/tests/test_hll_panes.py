@@ -33,6 +33,14 @@ def test_a_moment_inside_a_pane_is_refused_rather_than_rounded(since):
             ask(since)
 
 
+@pytest.mark.parametrize("value", ["a", 10.0, None])
+def test_what_is_no_moment_is_refused(value):
+    sketch = HllPanes(pane=10)
+    for call, argument in ((sketch.estimate, "since"), (sketch.bounds, "since"), (sketch.forget, "before")):
+        with pytest.raises(InputError, match=f"{argument}: must be a whole number"):
+            call(value)
+
+
 def test_a_key_of_two_panes_counts_once():
     sketch, same = HllPanes(pane=1), keys(3, 100)
     for time in range(5):

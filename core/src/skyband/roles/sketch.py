@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import Int64, UInt64, column, never_back
+from skyband.arrays import Int64, UInt64, column, moment, never_back
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
 
@@ -69,7 +69,10 @@ class Sketch(Backend):
 
     @abstractmethod
     def estimate(self, since: int) -> float:
-        """Distinct keys with time >= `since`. Raises InputError where that is no multiple of `grain`."""
+        """Distinct keys with time >= `since`, a whole number of any size.
+
+        Raises InputError where it is none (`skyband.arrays.moment` tells), or no multiple of `grain`.
+        """
 
     def bounds(self, since: int) -> tuple[float, float]:
         """The interval (low, high) that the declared guarantee puts around `estimate(since)`.
@@ -86,8 +89,9 @@ class Sketch(Backend):
 
         Estimates since `before` or later stay as they are; earlier ones are no longer meaningful. This is how an
         operator bounds the memory of sketches that grow, with `before` the start of its longest window. A sketch
-        of fixed size does nothing.
+        of fixed size does nothing. Raises InputError where `before` is no whole number.
         """
+        moment("before", before)
 
     def merge(self, other: Self) -> None:
         """Become the sketch of both streams. Raises InputError unless `other` has the same class and parameters."""

@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Int64, UInt64, moment
 from skyband.roles import Sketch
 from skyband.roles.sketch import NEVER
 
@@ -55,13 +55,14 @@ class Exact(Sketch):
 
     def estimate(self, since: int) -> float:
         """Distinct keys with time >= `since`."""
+        since = moment("since", since)
         if self._now is None or since > self._now:
             return 0.0
         return float(self._since(max(since, self._floor)))
 
     def forget(self, before: int) -> None:
         """Drop the keys last seen earlier than `before`, now or when room is needed. Amortised O(1) a key."""
-        self._floor = max(self._floor, min(before, 2**63 - 1))
+        self._floor = max(self._floor, min(moment("before", before), 2**63 - 1))
         if 2 * len(self) < self._count:
             self._make_room()
 

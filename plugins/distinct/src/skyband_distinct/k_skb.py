@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Int64, UInt64, moment
 from skyband.parameters import integer, number
 from skyband.roles import Sketch
 from skyband.roles.sketch import NEVER
@@ -85,6 +85,7 @@ class KSkb(Sketch):
 
     def estimate(self, since: int) -> float:
         """Distinct keys with time >= `since`: 0 where there are none, exact below k."""
+        since = moment("since", since)
         if self._now is None or since > self._now:
             return 0.0
         self._settle()
@@ -101,7 +102,7 @@ class KSkb(Sketch):
 
     def forget(self, before: int) -> None:
         """Drop the pairs older than `before`: they count for no later moment. O(log kept)."""
-        self._floor = max(self._floor, min(before, 2**63 - 1))
+        self._floor = max(self._floor, min(moment("before", before), 2**63 - 1))
         self._settle()
         for index, skyband in enumerate(self._skybands):
             count = count_since(skyband[0], self._floor)

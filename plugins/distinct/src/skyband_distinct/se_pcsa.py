@@ -16,6 +16,9 @@ from skyband_distinct.stamp_sketch import StampSketch
 from skyband_distinct.stamp_table import StampTable
 from skyband_distinct.stamping import stamp_strata
 
+_ARRAYS_A_KEY = 100
+"""Arrays that each key stamps in the paper's experiments."""
+
 
 @define(eq=False)
 class SePcsa(StampSketch):
@@ -38,21 +41,25 @@ class SePcsa(StampSketch):
 
     epsilon: float = number(0.02, at_least=0.001, below=1, help="relative error aimed at; sizes the sketch")
     delta: float = number(0.05, at_least=1e-9, below=1, help="share of the answers that may miss it; sizes the sketch")
-    zeta: int = integer(100, at_least=1, help="arrays that each key stamps, at most as many as there are")
+    zeta: int | None = integer(
+        None, at_least=1, help="arrays that each key stamps, at most as many as there are; none: 100, or all of fewer"
+    )
     seed: int = integer(0, at_least=0, at_most=2**63 - 1, help="sketches merge only if their seeds agree")
 
+    _stamped: int = field(init=False)
     _salt: Any = field(init=False)
     _firsts: UInt64 = field(init=False)
     _widths: UInt64 = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         arrays = fm_arrays(self.epsilon, self.delta)
-        if self.zeta > arrays:
+        if self.zeta is not None and self.zeta > arrays:
             raise ConfigError(Problem("zeta", f"must be at most {arrays}, the arrays there are (got {self.zeta})"))
+        self._stamped = min(_ARRAYS_A_KEY, arrays) if self.zeta is None else self.zeta
         self._salt = salt(self.seed)
-        self._recent = RecentKeys(pcsa_recent(self.epsilon, arrays, self.zeta))
+        self._recent = RecentKeys(pcsa_recent(self.epsilon, arrays, self._stamped))
         self._table = StampTable(arrays)
-        edges = np.arange(self.zeta + 1, dtype=np.int64) * arrays // self.zeta
+        edges = np.arange(self._stamped + 1, dtype=np.int64) * arrays // self._stamped
         self._firsts, self._widths = edges[:-1].astype(np.uint64), np.diff(edges).astype(np.uint64)
 
     def _stamp(self, times: Int64, keys: UInt64) -> Int64 | None:
@@ -63,4 +70,4 @@ class SePcsa(StampSketch):
 
     def _read(self, since: int) -> float:
         arrays = self._table.arrays
-        return power_of_mean(first_gaps(self._table.stamps, since), arrays) * arrays / self.zeta
+        return power_of_mean(first_gaps(self._table.stamps, since), arrays) * arrays / self._stamped

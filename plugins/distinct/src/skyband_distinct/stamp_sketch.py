@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Int64, UInt64, moment
 from skyband.roles import Sketch
 from skyband.roles.sketch import NEVER
 
@@ -47,12 +47,14 @@ class StampSketch(Sketch):
 
     def estimate(self, since: int) -> float:
         """Distinct keys with time >= `since`; 0 where there are none, exact as far as the recent keys reach."""
+        since = moment("since", since)
         if self._recent.knows(since):
             return float(self._recent.count(since))
         return max(float(self._recent.size), round(self._read(max(since, NEVER + 1)), 3))
 
     def bounds(self, since: int) -> tuple[float, float]:
         """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
+        since = moment("since", since)
         if self._recent.knows(since):
             count = self.estimate(since)
             return count, count

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from attrs import define, field
 from datasketches import hll_sketch, hll_union, tgt_hll_type
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Int64, UInt64, moment
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
 from skyband.parameters import integer, number
 from skyband.roles import Sketch
@@ -64,6 +64,7 @@ class HllPanes(Sketch):
                 sketch.update(key)
 
     def estimate(self, since: int) -> float:
+        since = moment("since", since)
         if since % self.pane:
             raise InputError("since", f"must be a multiple of {self.pane}, the length of a pane (got {since})")
         union = hll_union(self._lg_k)
@@ -74,7 +75,8 @@ class HllPanes(Sketch):
 
     def forget(self, before: int) -> None:
         """Drop the panes that end at `before` or earlier."""
-        self._panes = {pane: sketch for pane, sketch in self._panes.items() if (pane + 1) * self.pane > before}
+        last = moment("before", before)
+        self._panes = {pane: sketch for pane, sketch in self._panes.items() if (pane + 1) * self.pane > last}
 
     def _merge(self, other: Self) -> None:  # noqa: ARG002
         raise InputError("other", "cannot be merged: the bytes of a union are not those of one HLL of both streams")
