@@ -129,9 +129,9 @@ def test_every_problem_at_once():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"windows": ["0 minutes"]}, "windows: must be longer than 0"),
+        ({"windows": ["0 minutes"]}, "windows.0.: must be longer than 0"),
         ({"windows": []}, "windows: must be a list of durations"),
-        ({"windows": ["1 minute", "60 seconds"]}, "holds 60 seconds twice"),
+        ({"windows": ["1 minute", "60 seconds"]}, "windows.1.: is as long as one before it .got 60 seconds."),
         ({"windows": ["1 fortnight"]}, "unknown unit 'fortnight'"),
         ({"windows": ["1 month"]}, "months differ in length"),
         ({"every": "10 rows"}, "every: must be in time"),
@@ -142,6 +142,27 @@ def test_every_problem_at_once():
 def test_a_wrong_key_is_named_with_the_remedy(changes, message):
     with pytest.raises(ConfigError, match=message.replace("?", r"\?")):
         query(**changes)
+
+
+@pytest.mark.parametrize("values", [None, 7, "distinct-count", ["kind"]])
+def test_what_is_no_query_is_said(values):
+    with pytest.raises(ConfigError, match=r"must be a query's keys, such as .*, or a Query .got "):
+        make_query(values)
+
+
+@pytest.mark.parametrize("kind", [7, ["distinct-count"]])
+def test_a_kind_that_is_no_name_is_said(kind):
+    with pytest.raises(ConfigError, match=r"kind: must be a name .got .*known: .*distinct-count"):
+        make_query({"kind": kind})
+
+
+def test_a_query_may_be_given_as_its_keys():
+    keys = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 minute"], "every": "5 seconds"}
+    table = stream(1)
+    assert local.apply(table, keys).equals(local.apply(table, make_query(keys)))
+    assert make_query(made := make_query(keys)) is made
+    with pytest.raises(ConfigError, match="must be a query's keys"):
+        local.apply(table, None)
 
 
 def test_the_operators_bytes_do_not_tell_how_the_input_was_cut():

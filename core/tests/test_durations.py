@@ -76,14 +76,21 @@ class Windows:
         ({"every": "-1 second"}, "every: must be longer than 0 (got -1 second)"),
         ({"every": "1 second", "delay": "-1 second"}, "delay: must not be below 0 (got -1 second)"),
         ({"every": "1 second", "lengths": "1 minute"}, "lengths: must be a list of durations"),
-        ({"every": "1 second", "lengths": ["1 minute", "5 rows"]}, "lengths: mixes rows and time"),
-        ({"every": "1 second", "lengths": ["1 minute", "60 seconds"]}, "lengths: holds 60 seconds twice"),
+        ({"every": "1 second", "lengths": ["1 minute", "5 rows"]}, "lengths[1]: must be in time, as what stands"),
+        ({"every": "1 second", "lengths": ["1 minute", "60 seconds"]}, "lengths[1]: is as long as one before it"),
     ],
 )
 def test_fields_of_durations_say_what_is_wrong(values, said):
     with pytest.raises(ConfigError) as caught:
         build(Windows, values)
     assert str(caught.value).startswith(said)
+
+
+def test_every_wrong_length_of_a_list_is_named():
+    with pytest.raises(ConfigError) as caught:
+        build(Windows, {"every": "soon", "lengths": ["0 minutes", "1 minute", 5, "5 rows", "1 mintue", "60 seconds"]})
+    places = [problem.field for problem in caught.value.problems]
+    assert places == ["every", "lengths[0]", "lengths[2]", "lengths[3]", "lengths[4]", "lengths[5]"]
 
 
 def test_fields_of_durations_convert_text():

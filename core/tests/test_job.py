@@ -83,7 +83,7 @@ def test_every_problem_is_said_at_once(job):
         "source.format: unknown format 'parqet'; did you mean 'parquet'?",
         "query.itm: unknown; did you mean 'item'?",
         "query.item: is required: the column whose distinct values are counted",
-        "query.windows: must be longer than 0 (got 0 minutes)",
+        "query.windows[0]: must be longer than 0 (got 0 minutes)",
         "sink.path: is required for parquet: the folder for the answers",
         "backends.sketch.delt: unknown; did you mean 'delta'?",
         "backends.sketch.epsilon: must be at least 0.001 and below 1 (got 2.0)",

@@ -1,12 +1,13 @@
 """Lengths of windows and slides: Spark's durations ("1 hour 30 minutes") or a number of rows ("1000 rows")."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import NOTHING, field, frozen
 
-from skyband.errors import suggest
-from skyband.parameters import checked
+from skyband.errors import Problem, suggest
+from skyband.parameters import Wrong, checked
 
 _SECOND = 1_000_000
 MOST = 2**61
@@ -67,15 +68,7 @@ def duration(default: Any = NOTHING, *, at_least: int = 1, help: str, **options:
     """A field of a query that holds a Duration; text is converted. `at_least`: 1, or 0 where none is fine."""
 
     def check(value: Any) -> str | None:
-        try:
-            length = parse(value)
-        except ValueError as error:
-            return str(error)
-        if length.length > MOST:
-            return f"must be at most {MOST} {'rows' if length.rows else 'microseconds'} (got {length})"
-        if length.length >= at_least:
-            return None
-        return f"must {'be longer than' if at_least else 'not be below'} 0 (got {length})"
+        return _wrong(value, at_least)
 
     options.setdefault("converter", parsed)
     return checked(default, type="duration", check=check, help=help, **options)
@@ -84,26 +77,45 @@ def duration(default: Any = NOTHING, *, at_least: int = 1, help: str, **options:
 def durations(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
     """A field of a query that holds one or more Durations, all in time or all in rows."""
 
-    def check(value: Any) -> str | None:
-        if isinstance(value, str | Duration) or not hasattr(value, "__iter__") or not list(value):
-            return f'must be a list of durations such as ["10 minutes"] (got {value!r})'
-        try:
-            lengths = [parse(entry) for entry in value]
-        except ValueError as error:
-            return str(error)
-        if any(length.length > MOST for length in lengths):
-            return f"must be at most {MOST} microseconds or rows (got {', '.join(map(str, lengths))})"
-        if any(length.length < 1 for length in lengths):
-            return f"must be longer than 0 (got {', '.join(map(str, lengths))})"
-        if len({length.rows for length in lengths}) > 1:
-            return f"mixes rows and time (got {', '.join(map(str, lengths))})"
-        twice = [str(length) for number, length in enumerate(lengths) if length in lengths[:number]]
-        return f"holds {twice[0]} twice" if twice else None
-
     def convert(value: Any) -> Any:
-        return value if check(value) else tuple(map(parse, value))
+        return value if _wrong_list(value) else tuple(map(parse, value))
 
-    return checked(default, type="durations", check=check, help=help, converter=convert, **options)
+    return checked(default, type="durations", check=_wrong_list, help=help, converter=convert, **options)
+
+
+def _wrong(value: Any, at_least: int) -> str | None:
+    """What is wrong with a duration, or None."""
+    try:
+        length = parse(value)
+    except ValueError as error:
+        return str(error)
+    if length.length > MOST:
+        return f"must be at most {MOST} {'rows' if length.rows else 'microseconds'} (got {length})"
+    if length.length >= at_least:
+        return None
+    return f"must {'be longer than' if at_least else 'not be below'} 0 (got {length})"
+
+
+def _wrong_list(value: Any) -> Wrong:
+    """What is wrong with a list of durations, with each of them or beside those before it."""
+    if isinstance(value, str | Duration | Mapping) or not hasattr(value, "__iter__") or not list(value):
+        return f'must be a list of durations such as ["10 minutes"] (got {value!r})'
+    problems, sound = [], list[Duration]()
+    for number, entry in enumerate(value):
+        said = _wrong(entry, 1)
+        if said is None:
+            length = parse(entry)
+            said = _wrong_beside(length, sound)
+            sound.append(length)
+        if said is not None:
+            problems.append(Problem(f"[{number}]", said))
+    return problems
+
+
+def _wrong_beside(length: Duration, others: list[Duration]) -> str | None:
+    if others and length.rows != others[0].rows:
+        return f"must be in {'rows' if others[0].rows else 'time'}, as what stands before it (got {length})"
+    return f"is as long as one before it (got {length})" if length in others else None
 
 
 def parsed(value: Any) -> Any:

@@ -21,8 +21,9 @@ class Problem:
         return f"{self.field}: {self.message}" if self.field else self.message
 
     def within(self, place: str) -> "Problem":
-        """The same problem seen from outside, its field prefixed with `place`."""
-        return Problem(f"{place}.{self.field}" if self.field else place, self.message)
+        """The same problem seen from outside, its field (perhaps `[1]`, an entry) prefixed with `place`."""
+        dot = "." if self.field and not self.field.startswith("[") else ""
+        return Problem(f"{place}{dot}{self.field}", self.message)
 
 
 class ConfigError(SkybandError, ValueError):

@@ -93,7 +93,10 @@ def flag(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
 
 
 def checked(default: Any = NOTHING, *, type: str, check: Check, bounds: str = "", help: str, **options: Any) -> Any:
-    """Anything else: `check(value)` returns what is wrong with it, a list of problems where it has parts, or None."""
+    """Anything else: `check(value)` returns what is wrong with it, or None.
+
+    Where it has parts that is a list of problems, their fields as seen from the value (`[1].k`, `k`), "" for all of it.
+    """
     return _field(default, type, check, bounds, help, options)
 
 
@@ -159,7 +162,7 @@ def _wrong(field: "attrs.Attribute[Any]", value: Any) -> Wrong:
 def _as_problems(name: str, wrong: Wrong) -> list[Problem]:
     if not wrong:
         return []
-    return [Problem(name, wrong)] if isinstance(wrong, str) else list(wrong)
+    return [Problem(name, wrong)] if isinstance(wrong, str) else [problem.within(name) for problem in wrong]
 
 
 def _is_default(field: "attrs.Attribute[Any]", value: Any) -> bool:

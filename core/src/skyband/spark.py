@@ -99,7 +99,7 @@ def apply(
 
     Raises ConfigError with every problem at once, and EngineError where the session cannot run it.
     """
-    asked = query if isinstance(query, Query) else make_query(query)
+    asked = make_query(query)
     ticking = _ticking(idle_after, finish)
     schema = _arrow_schema(df)
     chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}

@@ -13,6 +13,7 @@ from skyband.engines.layouts import usual_batch, usual_schema
 from skyband.errors import InputError
 from skyband.frames import decoded
 from skyband.operator import Operator
+from skyband.queries import make_query
 from skyband.queries.encoding import encode
 from skyband.queries.query import Query
 from skyband.watermark import FIRST, Reach, Ticking
@@ -31,10 +32,12 @@ class LocalRun:
     _latest: int | None = field(default=None, init=False)
 
     @classmethod
-    def start(cls, query: Query, schema: pa.Schema, backends: Mapping[str, Any] | None = None) -> "LocalRun":
+    def start(
+        cls, query: Query | Mapping[str, Any], schema: pa.Schema, backends: Mapping[str, Any] | None = None
+    ) -> "LocalRun":
         """Raises ConfigError with every problem at once where the query does not fit the schema or the backends."""
-        taken = usual_schema(schema)
-        return cls(Operator(query, bind(query, taken, backends), taken))
+        asked, taken = make_query(query), usual_schema(schema)
+        return cls(Operator(asked, bind(asked, taken, backends), taken))
 
     def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Take in rows, in any order within `delay`, and return the answers of the moments passed."""
@@ -61,10 +64,14 @@ class LocalRun:
         return encoded.reach
 
 
-def apply(data: Batches, query: Query, backends: Mapping[str, Any] | None = None) -> pa.Table:
+def apply(data: Batches, query: Query | Mapping[str, Any], backends: Mapping[str, Any] | None = None) -> pa.Table:
     """The answers of a query over a bounded input, which may be in any order: no row is late.
 
+    `query`: a Query, or its keys as a mapping, `kind` among them.
+
     `backends`: by role, a name or a table with `name` and parameters; the role's default where it is missing.
+
+    Raises ConfigError with every problem at once, and InputError where a row cannot be read.
     """
     batches, schema = _batches(data)
     run = LocalRun.start(query, schema, backends)

@@ -94,10 +94,26 @@ def _load_class(info: QueryInfo) -> "type[Query]":
     return cls
 
 
-def make_query(values: Mapping[str, Any]) -> "Query":
-    """A query from its keys, `kind` among them. Raises ConfigError with every problem at once."""
-    keys = dict(values)
+def make_query(values: "Query | Mapping[str, Any]") -> "Query":
+    """A query from its keys, `kind` among them; a Query is returned as it is.
+
+    Raises ConfigError with every problem at once.
+    """
+    from skyband.queries.query import Query
+
+    if isinstance(values, Query):
+        return values
+    keys = _keys(values)
     kind = keys.pop("kind", None)
     if kind is None:
         raise ConfigError(Problem("kind", f"is required; {suggest('', kinds())}"))
+    if not isinstance(kind, str):
+        raise ConfigError(Problem("kind", f"must be a name (got {kind!r}); {suggest('', kinds())}"))
     return build(load_query(kind), keys)
+
+
+def _keys(values: Any) -> dict[str, Any]:
+    if not isinstance(values, Mapping):
+        said = f'must be a query\'s keys, such as {{"kind": "distinct-count", …}}, or a Query (got {values!r})'
+        raise ConfigError(Problem("", said))
+    return dict(values)

@@ -83,9 +83,9 @@ def _entry(value: Any) -> Any:
 
 def _wrong(given: Any) -> Sequence[Problem]:
     if not isinstance(given, tuple) or not given:
-        return [Problem("queries", f"must be a list of tables with name, window, slide and k (got {given!r})")]
+        return [Problem("", f"must be a list of tables with name, window, slide and k (got {given!r})")]
     problems = [
-        Problem(f"queries[{number}]{'.' if key else ''}{key}", message)
+        Problem(f"[{number}]{'.' if key else ''}{key}", message)
         for number, entry in enumerate(given)
         for key, message in _faults(entry)
     ]
@@ -132,7 +132,7 @@ def _between(given: Sequence[Any]) -> list[Problem]:
             continue
         name = str(entry.get("name"))
         if names[name] > 1:
-            problems.append(Problem(f"queries[{number}].name", f"{name!r} is used {names[name]} times"))
+            problems.append(Problem(f"[{number}].name", f"{name!r} is used {names[name]} times"))
         for key in ("window", "slide", "phase"):
             if key not in entry or _length_faults(entry[key], 0):
                 continue
@@ -143,5 +143,5 @@ def _between(given: Sequence[Any]) -> list[Problem]:
             if length.rows != rows:
                 unit = "rows" if rows else "time"
                 message = f"must be in {unit}, as what stands before it (got {length})"
-                problems.append(Problem(f"queries[{number}].{key}", message))
+                problems.append(Problem(f"[{number}].{key}", message))
     return problems

@@ -96,11 +96,11 @@ def _as_queries(given: Any) -> Any:
 
 def _problems(queries: Any) -> list[Problem]:
     if not isinstance(queries, Sequence) or isinstance(queries, str) or not queries:
-        return [Problem("queries", f"must be a list of (window, slide, k[, phase]) (got {queries!r})")]
+        return [Problem("", f"must be a list of (window, slide, k[, phase]) (got {queries!r})")]
     found = []
     for number, entry in enumerate(queries):
         query = _as_queries([entry])[0]
-        place = f"queries[{number}]"
+        place = f"[{number}]"
         if not isinstance(query, TopKQuery):
             found.append(Problem(place, f"must be (window, slide, k) or (window, slide, k, phase) (got {entry!r})"))
             continue
@@ -181,7 +181,7 @@ class WorkloadRanker(Clocked):
         """
         problems = _problems(queries)
         if problems:
-            raise ConfigError(*problems)
+            raise ConfigError(*(problem.within("queries") for problem in problems))
         wanted = _as_queries(queries)
         self._reconfigure(wanted)
         object.__setattr__(self, "queries", wanted)  # a frozen parameter: this is the one place that changes it
