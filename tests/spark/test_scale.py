@@ -31,7 +31,7 @@ def reached(table: pa.Table, query, backends=None) -> pa.Table:
     return answers.filter(pc.less_equal(answers["at"].cast(pa.int64()), watermark))
 
 
-@pytest.mark.parametrize("kind", ["distinct-count", "top-k"])
+@pytest.mark.parametrize("kind", ["distinct-count", pytest.param("top-k", marks=pytest.mark.slow)])
 def test_many_groups_of_which_few_have_rows(kind, files, stream):
     """All groups once, then a few; those that wait answer at every moment, also after a restart, and then are gone."""
     groups, rng = {"distinct-count": 6_000, "top-k": 2_000}[kind], np.random.default_rng(1)

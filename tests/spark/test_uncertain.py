@@ -57,7 +57,7 @@ def test_batch_equals_local(session, files, kind, by):
 
 
 @pytest.mark.parametrize("kind", ["uncertain-sum", "uncertain-join"])
-@pytest.mark.parametrize("by", [[], ["place"]])
+@pytest.mark.parametrize("by", [[], pytest.param(["place"], marks=pytest.mark.slow)])
 def test_stream_equals_local_before_its_watermark(stream, files, kind, by):
     table = readings(2)
     expected = local.apply(table, query(kind, by=by)).to_pylist()

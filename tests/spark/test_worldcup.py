@@ -54,7 +54,7 @@ def by_sql(frame, item, by):
 
 
 @pytest.mark.parametrize("hours", [SOME_HOURS, pytest.param(DAY, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("item", "by"), [("client_id", []), ("url", ["status"])])
+@pytest.mark.parametrize(("item", "by"), [pytest.param("client_id", [], marks=pytest.mark.slow), ("url", ["status"])])
 def test_exact_counts_equal_count_distinct(session, files, stream, log, item, by, hours):
     table = requests(log, hours)
     folder = files(table, -(-len(table) // ROWS_A_FILE))
