@@ -1,8 +1,37 @@
-"""In which order all tests run."""
+"""In which order all tests run, and which of them share a process."""
+
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
+ALONE = ("tests/mutants",)
+"""Folders whose tests need nothing of each other: they fill the gaps at the end."""
 
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that start Spark go first: they wait most, and none should be waited for at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    """One process has the Spark session and all that wait for it, from the start; the others take family after family.
+
+    So a family's kernels are compiled by one process. Plugins go before core and documents, which use the same kernels.
+    """
+    groups = {item: group_of(item) for item in items}
+    for item, group in groups.items():
+        if group:
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: _turn(item, groups[item]))
+
+
+def group_of(item: pytest.Item) -> str:
+    """What runs in one process with it; nothing for a test of its own."""
+    if "session" in getattr(item, "fixturenames", ()):
+        return "the Spark session"
+    place = item.path.relative_to(ROOT)
+    if item.get_closest_marker("spark") or place.as_posix().startswith(ALONE):
+        return ""
+    return "/".join(place.parts[:2]) if place.parts[0] == "plugins" else place.as_posix()
+
+
+def _turn(item: pytest.Item, group: str) -> tuple[bool, bool, bool, bool]:
+    spark = item.get_closest_marker("spark") is not None
+    return group != "the Spark session", not spark, not group.startswith("plugins/"), not group

@@ -16,9 +16,11 @@ FAMILIES = {
     "distinct-count": {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
     "top-k": {"object": "name", "stream": "origin", "value": "value", "streams": ["air", "water", "soil"], "k": 4}
     | WINDOWS
-    | {"repeats": "per-window"},
+    | {"repeats": "latest"},
     "top-k-pairs": {"id": "number", "tokens": "words", "similarity": "jaccard", "k": 5} | WINDOWS,
     "top-k-workload": {"object": "name", "score": "value", "queries": WORKLOAD},
+    "near-duplicates": {"id": "number", "tokens": "words", "threshold": 0.6, "window": "1 minute"}
+    | {"output": "rows", "carry": ["name", "value"]},
     "uncertain-sum": SAMPLES,
     "uncertain-join": SAMPLES | {"side": "side", "id": "number", "beta": 0.2, "epsilon": 0.1},
 }

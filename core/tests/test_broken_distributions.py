@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import attrs
 import pytest
 from skyband import BackendInfo, QueryInfo, hookimpl
-from skyband.discovery import MOST_ENTRIES, Plugin, discover, read_hooks
+from skyband.config.parameters import parameters_of
 from skyband.errors import ConfigError, PluginError, SnapshotError, suggest
-from skyband.parameters import parameters_of
 from skyband.registry import Registry, installed, load_class, revive
+from skyband.registry.discovery import MOST_ENTRIES, Plugin, discover, read_hooks
 from skyband.roles import Sketch
 
 INFO = BackendInfo("sketch", "mine", "nowhere:Nothing", "a sketch", "exact", "a paper")
@@ -159,7 +159,7 @@ def test_a_wrong_description_of_a_query(changes, said):
 BACKENDS = """
     from attrs import Factory, define, field
     import numpy as np
-    from skyband.parameters import integer
+    from skyband.config.parameters import integer
     from skyband.roles import Sketch
 
     class Whole(Sketch):

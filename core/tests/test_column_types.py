@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from skyband.columns.arrow_types import usual_batch
+from skyband.columns.numbers import as_float64
+from skyband.columns.samples import encode_samples
 from skyband.engines import local
-from skyband.engines.layouts import usual_batch
 from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
-from skyband.queries.numbers import as_float64
-from skyband.queries.samples import encode_samples
 
 TIMES = pa.array([0, 1_000_000, 2_000_000], pa.timestamp("us", "UTC"))
 COUNT = make_query({"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 hour"], "every": "1 hour"})
@@ -122,5 +122,5 @@ def test_columns_of_one_name_are_told_apart():
 
 def test_a_value_out_of_range_is_written_as_a_plain_number():
     table = pa.table({"ts": TIMES, "who": ["x", "y", "z"], "from": ["a", "a", "a"], "value": [0.5, 1.5, 0.5]})
-    with pytest.raises(InputError, match=r"value, row 1: must be a number from 0 to 1 \(got 1.5\)"):
-        local.apply(table, make_query({**TOP, "window": "1 hour", "every": "1 hour"}))
+    with pytest.raises(InputError, match=r"value, row 1: must be a number from 0 to 1, query.upper \(got 1.5\)"):
+        local.apply(table, make_query({**TOP, "window": "1 hour", "every": "1 hour", "upper": 1}))

@@ -9,19 +9,19 @@ import pytest
 import skyband
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband.comparison import choosing, figures, series
-from skyband.comparison.measuring import measure
+from skyband.comparison import candidates, downsampling, number_format
+from skyband.comparison.instrumentation import Watch, Watched, watched
+from skyband.comparison.measurement import measure
 from skyband.comparison.page.charts import scales
 from skyband.comparison.page.charts.points import _box, _meet, beside
+from skyband.comparison.replay import MOST, steps_of
 from skyband.comparison.results import run_case
-from skyband.comparison.scenarios import SCENARIOS
-from skyband.comparison.steps import MOST, steps_of
-from skyband.comparison.watch import Watch, Watched, watched
+from skyband.comparison.scenarios import SCENARIOS, scenario
 from skyband.engines import local
 from skyband.errors import ConfigError
 from skyband.queries import make_query
 from skyband.registry import installed
-from skyband.roles import ROLES
+from skyband.registry.core_roles import CORE_ROLES
 from skyband.roles.sketch import Sketch
 
 EVERY_MINUTE = {"kind": "distinct-count", "time": "t", "item": "k", "windows": ["3 minutes"], "every": "1 minute"}
@@ -40,7 +40,7 @@ def scene(role, rows=600, window=50):
 def test_steps_give_the_answers_of_the_local_engine_and_all_is_measured(role):
     query, table = scene(role)
     steps = steps_of(query, table.to_batches(max_chunksize=170), table.schema)
-    default = choosing.every(role)[0]
+    default = candidates.every(role)[0]
     found = measure(default, role, steps, {}, 60.0, silent)
     assert found.failed is None
     expected = local.apply(table, query, {role: default.name})
@@ -54,7 +54,9 @@ def test_steps_give_the_answers_of_the_local_engine_and_all_is_measured(role):
 
 
 def test_every_role_has_streams_to_be_benched_on():
-    assert set(SCENARIOS) == set(ROLES)
+    core = {info.name for info in CORE_ROLES}
+    assert set(SCENARIOS) == core
+    assert scenario("total-ranker").windows, "a plugin's stands in its conformance package"
 
 
 def test_rows_out_of_order_and_of_one_time_are_cut_where_no_order_can_change():
@@ -66,7 +68,7 @@ def test_rows_out_of_order_and_of_one_time_are_cut_where_no_order_can_change():
     ordered = steps.frame.column("time").to_numpy()
     assert (np.diff(ordered) >= 0).all()
     assert all(ordered[cut - 1] < ordered[cut] for cut in steps.cuts[1:-1].tolist())
-    found = measure(choosing.Choice("exact", "exact"), "sketch", steps, {}, 60.0, silent)
+    found = measure(candidates.Choice("exact", "exact"), "sketch", steps, {}, 60.0, silent)
     assert found.answers.equals(local.apply(table, query, {"sketch": "exact"}))
 
 
@@ -76,7 +78,7 @@ def test_many_moments_are_put_together_and_none_is_lost():
     steps = steps_of(make_query(EVERY_MINUTE), table.to_batches(), table.schema)
     assert len(steps) <= MOST < 49 * 60
     assert steps.each == 3
-    found = measure(choosing.Choice("exact", "exact"), "sketch", steps, {}, 60.0, silent)
+    found = measure(candidates.Choice("exact", "exact"), "sketch", steps, {}, 60.0, silent)
     assert found.answers.equals(local.apply(table, make_query(EVERY_MINUTE), {"sketch": "exact"}))
 
 
@@ -92,7 +94,7 @@ def test_nothing_to_compare_on():
 def test_a_backend_whose_time_is_up_is_compared_on_what_it_answered():
     query, table = scene("sketch", 3000)
     steps = steps_of(query, table.to_batches(), table.schema)
-    names = [choosing.Choice("pcsa-ml", "pcsa-ml"), choosing.Choice("exact", "exact")]
+    names = [candidates.Choice("pcsa-ml", "pcsa-ml"), candidates.Choice("exact", "exact")]
     case = run_case("a case", "sketch", steps, names, names[1], {}, 1e-9, lambda *_: None)
     for entry in case.entries:
         assert entry.measured.stopped
@@ -104,7 +106,7 @@ def test_a_backend_whose_time_is_up_is_compared_on_what_it_answered():
 def test_an_interruption_leaves_what_was_measured():
     query, table = scene("sketch")
     steps = steps_of(query, table.to_batches(), table.schema)
-    names = [choosing.Choice(name, name) for name in ("pcsa-ml", "exact")]
+    names = [candidates.Choice(name, name) for name in ("pcsa-ml", "exact")]
 
     def stop(choice, share):
         if choice.name == "pcsa-ml":
@@ -148,10 +150,10 @@ def test_a_watch_counts_each_call_once_and_forgets_what_is_gone():
 
 
 def test_names_with_parameters():
-    found = choosing.choices("sketch", "pcsa-ml, k-skb:epsilon=0.05:seed=3 ,exact", {"name": "pcsa-ml", "delta": 0.1})
+    found = candidates.choices("sketch", "pcsa-ml, k-skb:epsilon=0.05:seed=3 ,exact", {"name": "pcsa-ml", "delta": 0.1})
     assert [choice.label for choice in found] == ["pcsa-ml", "k-skb epsilon=0.05 seed=3", "exact"]
     assert [dict(choice.parameters) for choice in found] == [{"delta": 0.1}, {"epsilon": 0.05, "seed": 3}, {}]
-    assert choosing._COMMA.split("a:weights=[1,2],b") == ["a:weights=[1,2]", "b"]
+    assert candidates._COMMA.split("a:weights=[1,2],b") == ["a:weights=[1,2]", "b"]
 
 
 @pytest.mark.parametrize(
@@ -165,20 +167,20 @@ def test_names_with_parameters():
 )
 def test_names_that_are_none(names, said):
     with pytest.raises(ConfigError) as raised:
-        choosing.choices("sketch", names)
+        candidates.choices("sketch", names)
     assert said in str(raised.value)
 
 
 def test_roles_that_are_none():
     with pytest.raises(ConfigError, match="did you mean 'sketch'"):
-        choosing.role_and_names("sketsh=a,b")
+        candidates.role_and_names("sketsh=a,b")
     with pytest.raises(ConfigError, match="must be ROLE=A,B,C"):
-        choosing.role_and_names("sketch")
+        candidates.role_and_names("sketch")
 
 
 def chosen(role, names, against=None):
-    held = None if against is None else choosing.Choice(against, against)
-    return choosing.reference(role, [choosing.Choice(name, name) for name in names], held).name
+    held = None if against is None else candidates.Choice(against, against)
+    return candidates.reference(role, [candidates.Choice(name, name) for name in names], held).name
 
 
 def test_answers_are_held_against_an_exact_backend_unless_another_is_named():
@@ -193,7 +195,7 @@ def test_without_an_exact_backend_one_has_to_be_named(monkeypatch):
     from skyband.registry import Registry
 
     bounded = [plugin for plugin in installed().plugins if plugin.distribution == "skyband-panes"]
-    monkeypatch.setattr(choosing, "installed", lambda: Registry(bounded))
+    monkeypatch.setattr(candidates, "installed", lambda: Registry(bounded))
     with pytest.raises(ConfigError, match=r"no exact backend of the role sketch is installed.*--against NAME"):
         chosen("sketch", ["hll-panes"])
     assert chosen("sketch", ["hll-panes"], "hll-panes") == "hll-panes"
@@ -227,12 +229,12 @@ def test_times_have_ticks_in_order(start, length):
 @given(st.lists(st.integers(0, 100), min_size=1), st.integers(1, 20))
 def test_long_series_become_short_ones_with_the_same_mean(at, most):
     at = np.array(sorted(at))
-    ends = series.grid(at, most)
+    ends = downsampling.grid(at, most)
     assert 1 <= len(ends) <= most
     assert ends[-1] == at.max()
     values = np.sqrt(at + 1.0)
     weights = np.diff(np.searchsorted(at, ends, "right"), prepend=0)
-    assert np.average(series.on_grid(at, values, ends), weights=weights) == pytest.approx(values.mean())
+    assert np.average(downsampling.on_grid(at, values, ends), weights=weights) == pytest.approx(values.mean())
 
 
 def test_labels_beside_dots_do_not_cover_each_other():
@@ -244,23 +246,23 @@ def test_labels_beside_dots_do_not_cover_each_other():
 @pytest.mark.parametrize(
     ("shown", "text"),
     [
-        (figures.share(0.0), "0 %"),
-        (figures.share(0.00412), "0.41 %"),
-        (figures.share(0.99987), "99.987 %"),
-        (figures.share(1.0), "100 %"),
-        (figures.share(1e-9), "< 0.001 %"),
-        (figures.share(float("inf")), "unbounded"),
-        (figures.rate(12_345_678), "12.3 M"),
-        (figures.rate(999_900), "1.00 M"),
-        (figures.rate(42), "42.0"),
-        (figures.seconds(0.0000041), "4.10 µs"),
-        (figures.seconds(1.5), "1.50 s"),
-        (figures.brief("2.00 ms"), "2 ms"),
-        (figures.brief("500 k"), "500 k"),
-        (figures.brief(figures.share_tick(1.5e-12)), "1.5e-10 %"),
-        (figures.times(24.0), "24 times"),
-        (figures.moment(1_500_000, True), "row 1,500,000"),
-        (figures.moment(0, False), "1970-01-01 00:00:00"),
+        (number_format.share(0.0), "0 %"),
+        (number_format.share(0.00412), "0.41 %"),
+        (number_format.share(0.99987), "99.987 %"),
+        (number_format.share(1.0), "100 %"),
+        (number_format.share(1e-9), "< 0.001 %"),
+        (number_format.share(float("inf")), "unbounded"),
+        (number_format.rate(12_345_678), "12.3 M"),
+        (number_format.rate(999_900), "1.00 M"),
+        (number_format.rate(42), "42.0"),
+        (number_format.seconds(0.0000041), "4.10 µs"),
+        (number_format.seconds(1.5), "1.50 s"),
+        (number_format.brief("2.00 ms"), "2 ms"),
+        (number_format.brief("500 k"), "500 k"),
+        (number_format.brief(number_format.share_tick(1.5e-12)), "1.5e-10 %"),
+        (number_format.times(24.0), "24 times"),
+        (number_format.moment(1_500_000, True), "row 1,500,000"),
+        (number_format.moment(0, False), "1970-01-01 00:00:00"),
     ],
 )
 def test_figures_as_people_read_them(shown, text):

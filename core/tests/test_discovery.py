@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from skyband import BackendInfo, hookimpl
-from skyband.discovery import MOST_ENTRIES, Plugin, discover, read_hooks
+from skyband.registry.discovery import MOST_ENTRIES, Plugin, discover, read_hooks
 
 
 def info(name="mine", **changes):

@@ -79,7 +79,7 @@ def test_batches_and_snapshots_cannot_be_seen(seed):
     for rows in np.array_split(order, 17):
         pieces.append(run.push(table.take(pa.array(rows)).combine_chunks().to_batches()[0]))
         restored = local.LocalRun.start(run.operator.query, table.schema)
-        restored.operator.load(run.operator.snapshot())
+        restored.operator.restore(run.operator.snapshot())
         restored._latest = run._latest
         assert restored.operator.snapshot() == run.operator.snapshot()
         run = restored
@@ -97,7 +97,7 @@ def test_late_rows_and_null_items_are_counted():
         run.push(batch)
     run.finish()
     metrics = run.operator.take_metrics()
-    assert (metrics.rows_in, metrics.rows_late, metrics.left_out) == (5, 1, {"null item": 1})
+    assert (metrics.rows_in, metrics.rows_late, metrics.dropped) == (5, 1, {"null item": 1})
 
 
 def test_windows_in_rows_answer_after_every_so_many():

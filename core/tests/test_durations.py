@@ -4,9 +4,9 @@ import pytest
 from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband.durations import Duration, duration, durations, parse
+from skyband.config.durations import Duration, duration, durations, parse
+from skyband.config.parameters import build
 from skyband.errors import ConfigError
-from skyband.parameters import build
 
 UNITS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
 

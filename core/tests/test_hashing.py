@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from skyband.columns.hashing import hash_column, hash_columns
 from skyband.errors import InputError
-from skyband.hashing import hash_column, hash_columns
 
 
 def reference(data: bytes) -> int:

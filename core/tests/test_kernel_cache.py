@@ -14,7 +14,7 @@ def calling():
 RUN = """
 import sys
 import calling
-from skyband.kernel_cache import drop_stale
+from skyband.kernels.cache import drop_stale
 dropped = drop_stale(calling) if "guarded" in sys.argv else []
 print(calling.calling(), len(dropped))
 """

@@ -3,10 +3,10 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from skyband import lanes
-from skyband.binding import bind
 from skyband.engines import local
-from skyband.operator import Operator
+from skyband.operator import processor_cache
+from skyband.operator.binding import bind
+from skyband.operator.operator import Operator
 from skyband.queries import distinct_count, make_query
 
 SECOND = 1_000_000
@@ -90,8 +90,8 @@ def one_by_one(table, kind, backends):
 @pytest.mark.parametrize("kind", QUERIES)
 @pytest.mark.parametrize("seed", range(2))
 def test_each_group_answers_as_if_it_were_alone(seed, kind, awake, monkeypatch):
-    monkeypatch.setattr(lanes, "MOST_AWAKE", awake)
-    monkeypatch.setattr(distinct_count, "_MOST_IN_CROWD", 20)
+    monkeypatch.setattr(processor_cache, "MOST_ACTIVE", awake)
+    monkeypatch.setattr(distinct_count, "_MOST_KEYS", 20)
     table = stream(seed)
     backends = {"sketch": "exact"} if kind == "distinct-count" else None
     run, pieces = local.LocalRun.start(query(kind), table.schema, backends), []
@@ -100,7 +100,7 @@ def test_each_group_answers_as_if_it_were_alone(seed, kind, awake, monkeypatch):
         if len(batch) % 3 == 0:
             blob = run.operator.snapshot()
             run.operator = Operator(run.operator.query, run.operator.bindings, table.schema)
-            run.operator.load(blob)
+            run.operator.restore(blob)
             assert run.operator.snapshot() == blob
     pieces.append(run.finish())
     assert rows_of(pa.Table.from_batches(pieces)) == one_by_one(table, kind, backends)
@@ -109,21 +109,21 @@ def test_each_group_answers_as_if_it_were_alone(seed, kind, awake, monkeypatch):
 @pytest.mark.parametrize("backend", ["exact", "pcsa-ml", "k-skb", "se-fm", "se-pcsa"])
 @pytest.mark.parametrize("seed", range(3))
 def test_neither_answers_nor_bytes_tell_how_groups_came_to_outgrow_the_crowd(seed, backend, monkeypatch):
-    monkeypatch.setattr(distinct_count, "_MOST_IN_CROWD", 20)
+    monkeypatch.setattr(distinct_count, "_MOST_KEYS", 20)
     table = stream(seed, groups=8)
     small = {"name": backend} if backend == "exact" else {"name": backend, "epsilon": 0.3}
     seen, snapshots = [], []
     for pieces, awake in ((1, 1000), (5, 1), (40, 2)):
-        monkeypatch.setattr(lanes, "MOST_AWAKE", awake)
+        monkeypatch.setattr(processor_cache, "MOST_ACTIVE", awake)
         run, answers = local.LocalRun.start(query("distinct-count"), table.schema, {"sketch": small}), []
         answers += [run.push(batch) for batch in batches_of(table, pieces, seed + pieces)]
-        snapshots.append(run.operator._groups.state())
+        snapshots.append(run.operator._groups.dump_state())
         answers.append(run.finish())
         seen.append(rows_of(pa.Table.from_batches(answers)))
     assert seen[0] == seen[1] == seen[2]
     np.testing.assert_equal(snapshots[0], snapshots[1])
     np.testing.assert_equal(snapshots[0], snapshots[2])
-    assert len(snapshots[0]["lanes.key"]) > 0
+    assert len(snapshots[0]["processors.key"]) > 0
 
 
 @pytest.mark.parametrize("kind", ["distinct-count", "top-k"])
@@ -139,7 +139,7 @@ def test_groups_that_fell_silent_are_forgotten(kind):
     assert (metrics.groups, metrics.retained) == (0, 0)
     fresh = Operator(run.operator.query, bind(run.operator.query, table.schema, SMALL.get(kind)), table.schema)
     fresh.advance(latest + 26 * SECOND)
-    np.testing.assert_equal(run.operator._groups.state(), fresh._groups.state())
+    np.testing.assert_equal(run.operator._groups.dump_state(), fresh._groups.dump_state())
 
 
 def test_a_group_asleep_holds_no_objects_and_few_bytes():
@@ -156,8 +156,8 @@ def test_a_group_asleep_holds_no_objects_and_few_bytes():
     run = local.LocalRun.start(query("top-k", delay="0 seconds"), table.schema)
     run.push(table.combine_chunks().to_batches()[0])
     run.operator.advance(SECOND)
-    held = run.operator._groups._lanes
-    assert (len(held), len(held._awake)) == (places, lanes.MOST_AWAKE)
+    held = run.operator._groups._processors
+    assert (len(held), len(held._active)) == (places, processor_cache.MOST_ACTIVE)
     assert len(run.operator.snapshot()) < 600 * places
     answers = run.operator.advance(5 * SECOND)
     assert (

@@ -1,13 +1,14 @@
 """Parameters: checked however they come in, described from where they are declared."""
 
 import math
+from typing import ClassVar
 
 import attrs
 import numpy as np
 import pytest
 from attrs import define
+from skyband.config.parameters import build, checked, choice, flag, integer, number, parameters_of
 from skyband.errors import ConfigError
-from skyband.parameters import build, checked, choice, flag, integer, number, parameters_of
 
 
 @define(eq=False)
@@ -101,3 +102,23 @@ def test_a_fault_of_the_class_itself_is_a_config_error():
 
 def test_whole_numbers_are_of_64_bits():
     assert problems(k=2**63) == [f"k: must be a whole number of 64 bits (got {2**63})"]
+
+
+@define(eq=False)
+class Newer(Base):
+    renamed: ClassVar = {"count": "k"}
+
+
+def test_a_deprecated_name_is_taken_with_a_warning_that_names_the_new_one():
+    with pytest.warns(FutureWarning, match="count: is now called k and goes with the next minor release"):
+        assert build(Newer, {"count": 3}).k == 3
+
+
+def test_an_old_and_a_new_name_at_once_are_a_problem():
+    with pytest.raises(ConfigError, match="count: is now called k, which is given too"):
+        build(Newer, {"count": 3, "k": 4})
+
+
+def test_what_is_wrong_under_an_old_name_is_told_under_the_new_one():
+    with pytest.warns(FutureWarning), pytest.raises(ConfigError, match="k: must be at least 1"):
+        build(Newer, {"count": 0})

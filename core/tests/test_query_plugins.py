@@ -2,14 +2,20 @@
 
 import sys
 
+import pyarrow as pa
 import pytest
+from skyband.config.parameters import build
+from skyband.engines import local
 from skyband.errors import PluginError
-from skyband.queries import load_query, make_query
+from skyband.queries import examples_of, load_query, make_query
+from skyband.queries.attribution import BROUGHT_BY
 from skyband.registry import installed
+from skyband.scaffold.query import MineQuery, _Sums
+from skyband.scaffold.query_example import EXAMPLES
 
 HOOKS = """
     from skyband import hookimpl
-    from skyband.info import QueryInfo
+    from skyband.registry.info import QueryInfo
 
     @hookimpl
     def skyband_queries():
@@ -68,3 +74,76 @@ def test_a_job_with_a_broken_query_is_refused_in_one_line(site, tmp_path):
         f"{job}: query: query 'acme-sum' of acme-query: acme_query:AcmeSum could not be imported: "
         "ModuleNotFoundError: No module named 'no_such_module'\n",
     )
+
+
+def test_a_kind_claimed_twice_is_listed_with_both_and_the_others_go_on(site):
+    for name in ("acme-one", "acme-two"):
+        site.install(name, HOOKS.format(api=1))
+    lines = site.run("queries").stdout.splitlines()
+    assert [line.split()[0] for line in lines].count("acme-sum") == 2
+    assert sum('claimed by acme-one and acme-two: choose one with distribution = "acme-one"' in x for x in lines) == 2
+    assert any(line.startswith("top-k ") and line.endswith("ok") for line in lines)
+    assert "claimed by acme-one and acme-two" in site.run("describe", "query/acme-sum").stderr
+
+
+def test_a_listing_says_why_a_query_cannot_be_asked(site):
+    site.module("acme_query", "import no_such_module")
+    site.install("acme-query", HOOKS.format(api=1))
+    line = next(line for line in site.run("queries").stdout.splitlines() if line.startswith("acme-sum"))
+    assert line.endswith("could not be imported: ModuleNotFoundError: No module named 'no_such_module'")
+
+
+@pytest.mark.parametrize(
+    ("examples", "said"),
+    [
+        ("nowhere:EXAMPLES", "could not be imported: ModuleNotFoundError: No module named 'nowhere'"),
+        ("acme_query:NONE", "has no attribute 'NONE'"),
+        ("acme_query:AcmeSum", "must be a QueryExample or a tuple of them"),
+    ],
+)
+def test_examples_that_are_not_there_are_named_with_the_distribution(acme, monkeypatch, examples, said):
+    monkeypatch.delitem(sys.modules, "acme_query", raising=False)
+    acme("class AcmeSum: pass", f'1, examples="{examples}"')
+    with pytest.raises(PluginError, match=f"query 'acme-sum' of acme-query: {examples}") as caught:
+        examples_of("acme-sum")
+    assert said in str(caught.value)
+
+
+class Raises(MineQuery):
+    """Raises where it answers."""
+
+    def processor(self, bindings, answers):
+        class Processor(_Sums):
+            def answer(self, at):
+                raise ValueError("what now")
+
+        return Processor(self, answers)
+
+
+class AnswersOtherwise(MineQuery):
+    """Answers with another column than it declares."""
+
+    def processor(self, bindings, answers):
+        return _Sums(self, pa.schema([pa.field("at", answers.field("at").type), pa.field("total", pa.int64())]))
+
+
+class CannotRead(MineQuery):
+    """Raises where it reads."""
+
+    def encode_columns(self, batch):
+        raise IndexError("no such row")
+
+
+@pytest.mark.parametrize(
+    ("cls", "said"),
+    [
+        (Raises, "failed: ValueError: what now"),
+        (CannotRead, "failed: IndexError: no such row"),
+        (AnswersOtherwise, r"answers with the columns at: .*, total: int64; its `answer_fields` declares .*sum: int64"),
+    ],
+)
+def test_a_query_that_fails_in_the_middle_is_named_with_its_distribution(monkeypatch, cls, said):
+    monkeypatch.setitem(BROUGHT_BY, cls, "acme-query")
+    (example, _) = EXAMPLES
+    with pytest.raises(PluginError, match=f"^query 'mine' of acme-query {said}"):
+        local.apply(example.rows, build(cls, example.keys))

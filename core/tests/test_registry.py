@@ -5,12 +5,12 @@ import pytest
 import skyband
 from attrs import define
 from skyband import BackendInfo, snapshot
-from skyband.discovery import Plugin, discover
+from skyband.config.parameters import integer
 from skyband.errors import ConfigError, PluginError, SnapshotError
-from skyband.info import API
-from skyband.parameters import integer
 from skyband.registry import Registry, choose, installed, load_class, revive
-from skyband.roles import ROLES, Sketch
+from skyband.registry.discovery import Plugin, discover
+from skyband.registry.info import API
+from skyband.roles import Sketch
 
 
 @define(eq=False)
@@ -52,9 +52,9 @@ def registry(*claims):
 
 
 def test_a_backend_is_bound_by_name_and_without_one_to_the_default():
-    made = registry(("acme", [info("one"), info(ROLES["sketch"].default)]))
+    made = registry(("acme", [info("one"), info(installed().roles["sketch"].default)]))
     assert made.bind("sketch", "one").info.name == "one"
-    assert made.bind("sketch").info.name == ROLES["sketch"].default
+    assert made.bind("sketch").info.name == installed().roles["sketch"].default
 
 
 def test_two_claims_are_an_error_that_names_both_until_one_is_chosen():
@@ -72,12 +72,31 @@ def test_a_distribution_without_the_backend_is_told():
         registry(("acme", [info()])).bind("sketch", "tiny", "zeta")
 
 
-@pytest.mark.parametrize(("api", "whom"), [(API + 1, "upgrade skyband"), (API - 1, "upgrade the plugin")])
+@pytest.mark.parametrize(("api", "whom"), [(API + 1, "upgrade skyband"), (API - 1, "upgrade acme")])
 def test_another_api_is_listed_with_its_cause_and_cannot_be_used(api, whom):
     made = registry(("acme", [info(api=api)]))
     assert whom in made.listing()[0].problem
     with pytest.raises(PluginError, match=whom):
         made.bind("sketch", "tiny")
+
+
+@pytest.mark.parametrize(
+    ("api", "said"),
+    [
+        (1, "written for API 1, this Skyband speaks 2 to 3: upgrade acme"),
+        (2, None),
+        (3, None),
+        (4, "written for API 4, this Skyband speaks 2 to 3: upgrade skyband"),
+    ],
+)
+def test_a_plugin_of_any_api_in_the_range_works(monkeypatch, api, said):
+    monkeypatch.setattr("skyband.registry.info.API_MIN", 2)
+    monkeypatch.setattr("skyband.registry.info.API", 3)
+    assert registry(("acme", [info(api=api)])).listing()[0].problem == said
+
+
+def test_a_plugin_that_names_no_api_was_written_for_the_first():
+    assert info().api == 1
 
 
 def test_a_claim_of_another_api_does_not_block_one_that_works():
@@ -180,9 +199,15 @@ def test_a_snapshot_that_does_not_fit_the_class(header, arrays):
         revive(Tiny, snapshot.encode(header, arrays))
 
 
-@pytest.mark.parametrize("header", [{}, {"role": "sketch"}, {"name": "pcsa-ml"}, {"role": "no", "name": "no"}])
+@pytest.mark.parametrize("header", [{"role": "no", "name": "no"}, {"role": "sketch", "name": "no"}])
 def test_a_snapshot_of_nothing_we_know(header):
     with pytest.raises(SnapshotError, match="which is not installed"):
+        skyband.restore(snapshot.encode(header, {}))
+
+
+@pytest.mark.parametrize("header", [{}, {"role": "sketch"}, {"name": "pcsa-ml"}])
+def test_a_snapshot_of_nobody(header):
+    with pytest.raises(SnapshotError, match="holds no backend's state"):
         skyband.restore(snapshot.encode(header, {}))
 
 
@@ -199,4 +224,4 @@ def test_choose_takes_names_tables_bindings_and_nothing():
     bound = choose(["sketch"], {"sketch": {"name": "pcsa-ml", "seed": 5}})["sketch"]
     assert bound.create().parameters()["seed"] == 5
     assert choose(["sketch"], {"sketch": bound})["sketch"] is bound
-    assert choose(["sketch"])["sketch"].info.name == ROLES["sketch"].default
+    assert choose(["sketch"])["sketch"].info.name == installed().roles["sketch"].default

@@ -7,14 +7,14 @@ import pytest
 from families import FAMILIES, events, family
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skyband import frames
-from skyband.binding import bind
+from skyband.columns import frames
 from skyband.engines import local
-from skyband.engines.shipment import Ends, Shipment
+from skyband.engines.spark.plan import ShardedPlan, TaskEnds
 from skyband.errors import ConfigError
+from skyband.operator.binding import bind
 from skyband.queries import make_query
 from skyband.queries.encoding import microseconds
-from skyband.queries.spread import by_cell, by_hash, lines_of
+from skyband.queries.partitioning import by_cell, by_hash, matrix_rows
 from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
 from skyband.spark import shard_count
 
@@ -24,26 +24,26 @@ SHARDS = (2, 3, 5, 16)
 
 def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> tuple[pa.Table, list]:
     """The answers and each shard's metrics, the rows given in so many micro-batches, the states saved between them."""
-    shipment = Shipment(query, bind(query, table.schema, backends), table.schema, shards)
+    plan = ShardedPlan(query, bind(query, table.schema, backends), table.schema, shards)
     table = table.select(query.columns)
-    operators, answers, latest = [shipment.operator() for _ in range(shards)], [], None
+    operators, answers, latest = [plan.operator() for _ in range(shards)], [], None
     size = max(1, -(-len(table) // batches))
     metrics = [[] for _ in range(shards)]
     for start in range(0, len(table), size):
-        packed = [row for batch in shipment.pack(batches_of(table, start, size)) for row in batch.to_pylist()]
+        packed = [row for batch in plan.to_shuffle_rows(batches_of(table, start, size)) for row in batch.to_pylist()]
         given = []
         for shard, operator in enumerate(operators):
-            ends = Ends(query)
+            ends = TaskEnds(query)
             for row in packed:
                 if row["shard"] == shard:
-                    ends.add(row["reach"], row["dropped"])
+                    ends.add(row["progress"], row["dropped"])
                     if row["frame"] is not None:
                         operator.add(frames.from_bytes(row["frame"]))
-            given.append(operator.turn(ends.reach))
-            operator.leave_out(ends.left_out)
+            given.append(operator.step(ends.progress))
+            operator.count_dropped(ends.dropped)
             metrics[shard].append(operator.take_metrics())
-            operators[shard] = shipment.operator()
-            operators[shard].load(operator.snapshot())
+            operators[shard] = plan.operator()
+            operators[shard].restore(operator.snapshot())
         answers.append(query.merge(pa.Table.from_batches(given)))
         latest = max(microseconds("ts", column).max() for column in table.slice(0, start + size)["ts"].chunks)
     if latest is not None:
@@ -158,18 +158,18 @@ def test_late_rows_are_counted_once():
     late = late.set_column(0, "ts", pa.array([-500 * SECOND] * 5, table.schema.field("ts").type))
     _, metrics = on_shards(pa.concat_tables([table, late]), family("top-k-pairs"), 16, 5)
     assert sum(one.rows_late for shard in metrics for one in shard) == 5
-    assert sum(one.left_out.get("no tokens", 0) for shard in metrics for one in shard) > 0
+    assert sum(one.dropped.get("no tokens", 0) for shard in metrics for one in shard) > 0
 
 
 @pytest.mark.parametrize("shards", range(1, 37))
 def test_every_two_rows_meet_in_one_shard(shards):
-    lines = lines_of(shards)
+    lines = matrix_rows(shards)
     assert shards % lines == 0
     hashes = np.random.default_rng(shards).integers(0, 2**64, 40, np.uint64)
-    spread = by_cell(hashes, lines, shards // lines)
-    assert len(spread.rows) == len(hashes) * (lines + shards // lines - 1)
+    partitioning = by_cell(hashes, lines, shards // lines)
+    assert len(partitioning.rows) == len(hashes) * (lines + shards // lines - 1)
     does = np.zeros((len(hashes), shards), np.int8)
-    does[spread.rows, spread.shards] = spread.parts
+    does[partitioning.rows, partitioning.shards] = partitioning.parts
     meetings = (does & KEPT != 0).astype(int) @ (does & MEETS != 0).astype(int).T
     assert (meetings == 1).all()
     assert ((does == BOTH).sum(axis=1) == 1).all(), "a row is one shard's own"
@@ -177,8 +177,8 @@ def test_every_two_rows_meet_in_one_shard(shards):
 
 def test_rows_spread_evenly_by_hash_and_by_cell():
     hashes = np.random.default_rng(1).integers(0, 2**64, 64_000, np.uint64)
-    for spread in (by_hash(hashes, 16), by_cell(hashes, 2, 8)):
-        load = np.bincount(spread.shards)
+    for partitioning in (by_hash(hashes, 16), by_cell(hashes, 2, 8)):
+        load = np.bincount(partitioning.shards)
         assert load.max() < 1.1 * load.min()
 
 

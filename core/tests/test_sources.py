@@ -10,8 +10,8 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 from skyband.errors import ConfigError, InputError
-from skyband.job.files import open_files
 from skyband.job.model import Source
+from skyband.job.source_files import open_files
 
 UTC = datetime.UTC
 
@@ -131,3 +131,59 @@ def test_an_empty_or_foreign_file_is_a_clear_error(tmp_path, format):
 def test_what_is_elsewhere_is_left_to_spark(path):
     assert open_files(Source(format="parquet", path=path)) is None
     assert open_files(Source(format="orc", path="x")) is None
+
+
+LINES = {"csv": b"2026-01-01 00:00:00,%s,1\n", "json": b'{"ts": "2026-01-01 00:00:00", "who": "%s", "n": 1}\n'}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("schema", [True, False])
+@pytest.mark.parametrize("format", ["csv", "json"])
+@pytest.mark.parametrize(
+    ("bad", "before", "told"),
+    [
+        (b"Ren\xe9", 0, "0xe9"),
+        (b"Ren\xe9e", 2, "0xe9"),
+        (b"a\xffb", 40_000, "0xff"),
+        (b"a\xed\xa0\x80b", 1, "0xed"),
+        (b"\xc3", 3, "0xc3"),
+    ],
+)
+def test_text_that_is_not_utf8_is_refused_with_its_place(tmp_path, format, schema, packed, bad, before, told):
+    """Each byte that ends its line or its chunk too, in files longer than a chunk, compressed ones among them."""
+    good = LINES[format] % "né".encode()
+    text = good * before + LINES[format] % bad + good
+    path = tmp_path / f"a.{format}{'.gz' if packed else ''}"
+    path.write_bytes(gzip.compress(text, 1) if packed else text)
+    keys = {"schema": "ts TIMESTAMP, who STRING, n INT"} if schema else {}
+    with pytest.raises((InputError, ConfigError)) as caught:
+        rows(format, path, **keys)
+    place = (
+        len(good) * before + (LINES[format] % bad).index(bad) + next(i for i, byte in enumerate(bad) if byte > 127) + 1
+    )
+    said = f"{path}: line {before + 1}, byte {place} of the file is not UTF-8 (byte {told}): convert the file"
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_utf16_is_called_so(tmp_path, format):
+    path = tmp_path / f"a.{format}"
+    path.write_bytes((LINES[format] % b"x").decode().encode("utf-16"))
+    with pytest.raises(ConfigError, match=r"line 1, byte 1 of the file is not UTF-8 \(it looks like UTF-16\)"):
+        rows(format, path)
+
+
+def test_a_cut_last_character_is_no_text(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b'{"who": "x"}\n\xe2\x82')
+    with pytest.raises(ConfigError, match=r"line 2, byte 14 of the file is not UTF-8 \(byte 0xe2\)"):
+        rows("json", path)
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_all_of_unicode_is_taken(tmp_path, format):
+    """Characters of two to four bytes at every place of a chunk's end."""
+    path = tmp_path / f"a.{format}"
+    names = ["é" * 3, "€uro", "𝄞 clef", "naïve", "\u2028"]
+    path.write_bytes(b"".join(LINES[format] % name.encode() for name in names * 20_000))
+    assert [row["who"] for row in rows(format, path, schema="ts TIMESTAMP, who STRING, n INT")] == names * 20_000

@@ -11,7 +11,7 @@ from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError, InputError
 from skyband.queries.encoding import microseconds
-from skyband.watermark import Reach, Ticking
+from skyband.watermark import EventTimeProgress, Ticking
 
 YEAR = 366 * 86_400 * SECOND
 KINDS = {
@@ -95,7 +95,7 @@ def test_rows_without_a_time_or_source_are_counted_once_and_by_the_first_reason(
     run = LocalRun.start(counts(source="feed", sources=["a", "b"]), table.schema)
     run.push(table.to_batches()[0])
     metrics = run.operator.take_metrics()
-    assert metrics.left_out == {"null time": 2, "null source": 1, "null item": 1}
+    assert metrics.dropped == {"null time": 2, "null source": 1, "null item": 1}
     assert metrics.rows_in == 5
 
 
@@ -201,7 +201,7 @@ def test_the_watermark_is_that_of_the_source_furthest_behind(kind):
     early = [pushed(run, table.slice(0, 300), 3)]
     assert run.operator.watermark is None, "one source has not had a row yet"
     restored = LocalRun.start(run.operator.query, table.schema)
-    restored.operator.load(run.operator.snapshot())
+    restored.operator.restore(run.operator.snapshot())
     assert restored.operator.snapshot() == run.operator.snapshot()
     early.append(pushed(restored, table.slice(300), 9))
     assert restored.operator.take_metrics().rows_late == 0
@@ -288,9 +288,13 @@ def test_while_rows_stay_away_time_goes_on_with_the_clock():
     start = 1_000 * YEAR
 
     def tick(at: int, *times: int) -> list[dict]:
-        reach = run.add(visits([time * minute for time in times]).to_batches()[0]) if times else Reach.nowhere(1)
-        reach.tick = start + at * minute
-        return run.operator.turn(reach, ticking).to_pylist()
+        progress = (
+            run.add(visits([time * minute for time in times]).to_batches()[0])
+            if times
+            else EventTimeProgress.nowhere(1)
+        )
+        progress.tick = start + at * minute
+        return run.operator.step(progress, ticking).to_pylist()
 
     assert tick(0, 5, 50) == []
     assert tick(14) == [], "not idle yet"
@@ -310,13 +314,13 @@ def test_silence_does_not_count_before_the_run_began_nor_without_a_tick():
     started = 10 * YEAR
     run = LocalRun.start(counts(), visits([0]).schema)
     ticking = Ticking(idle_after=1, started=started)
-    reach = run.add(visits([5]).to_batches()[0])
-    run.operator.turn(reach, ticking)
+    progress = run.add(visits([5]).to_batches()[0])
+    run.operator.step(progress, ticking)
     assert run.operator.watermark == 5, "no tick came yet"
     for at in (started - YEAR, started):
-        run.operator.turn(Reach([-(2**63)], tick=at), ticking)
+        run.operator.step(EventTimeProgress([-(2**63)], tick=at), ticking)
         assert run.operator.watermark == 5
-    run.operator.turn(Reach([-(2**63)], tick=started + 3), ticking)
+    run.operator.step(EventTimeProgress([-(2**63)], tick=started + 3), ticking)
     assert run.operator.watermark == 8
 
 
@@ -327,5 +331,5 @@ def test_whole_numbers_do_not_go_on_with_the_clock_but_wait_no_longer():
     assert len(pushed(run, table, 1)) == 29
     ticking = Ticking(idle_after=1)
     for tick in (1, 10**12):
-        run.operator.turn(Reach([-(2**63)], tick=tick), ticking)
+        run.operator.step(EventTimeProgress([-(2**63)], tick=tick), ticking)
     assert run.operator.watermark == 50

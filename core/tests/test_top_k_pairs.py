@@ -7,12 +7,12 @@ from itertools import combinations, product
 import numpy as np
 import pyarrow as pa
 import pytest
-from skyband.binding import bind
+from skyband.columns.ids import to_ids
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
-from skyband.operator import Operator
+from skyband.operator.binding import bind
+from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.queries.names import identify
 
 SECOND = 1_000_000
 ALIKE = {
@@ -51,7 +51,7 @@ def query(**changes):
 def by_hand(table, by, side=None, similarity="jaccard", k=4, window=10 * SECOND, every=5 * SECOND):
     """(group…, at) -> [(left, right, similarity)], ranked; rows of one moment in the order of their ids."""
     times = np.asarray(table["ts"].cast(pa.int64())).tolist()
-    codes = identify(table["who"].combine_chunks())[0].tolist()
+    codes = to_ids(table["who"].combine_chunks())[0].tolist()
     sides = table[side].to_pylist() if side else ["left"] * len(table)
     groups = list(zip(*(table[name].to_pylist() for name in by), strict=True)) if by else [()] * len(table)
     arrived = defaultdict(list)
@@ -145,11 +145,11 @@ def test_neither_batches_nor_order_nor_restarts_can_be_seen(text, changes):
             pieces.append(run.push(table.take(pa.array(rows)).combine_chunks().to_batches()[0]))
             blob = run.operator.snapshot()
             run.operator = Operator(asked, bind(asked, table.schema), table.schema)
-            run.operator.load(blob)
+            run.operator.restore(blob)
             assert run.operator.snapshot() == blob
         pieces.append(run.finish())
         assert answers(pa.Table.from_batches(pieces), asked.by) == whole
-        snapshots.append(run.operator._groups.state())
+        snapshots.append(run.operator._groups.dump_state())
     np.testing.assert_equal(*snapshots)
 
 
@@ -211,7 +211,7 @@ def test_rows_that_say_nothing_are_counted():
     origin = [0, 1, 1, 0, 1, 1, None, 0]
     times = pa.array(range(8), pa.timestamp("s"))
     table = pa.table({"ts": times, "who": who, "words": words, "origin": origin}).combine_chunks()
-    left_out = {"null id": 1, "null tokens": 1, "no tokens": 2}
+    dropped = {"null id": 1, "null tokens": 1, "no tokens": 2}
     for side, found, unsided in (
         (None, [(1, 6), (1, 7), (1, 8), (6, 7)], {}),
         ("origin", [(1, 6), (8, 6)], {"null side": 1}),
@@ -222,7 +222,7 @@ def test_rows_that_say_nothing_are_counted():
         assert [(left, right) for left, right, _ in pairs] == found
         assert all(similarity == 1.0 for *_, similarity in pairs)
         metrics = run.operator.take_metrics()
-        assert metrics.left_out == {**left_out, **unsided}
+        assert metrics.dropped == {**dropped, **unsided}
         assert metrics.rows_in == len(table)
 
 

@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from skyband.columns.hashing import hash_column
 from skyband.engines import local
 from skyband.errors import ConfigError
-from skyband.hashing import hash_column
 from skyband.queries import make_query, top_k_workload
 
 SECOND = 1_000_000
@@ -101,7 +101,7 @@ def batches(table, seed, delay):
 def resumed(run, asked, schema):
     """The run, from its snapshot, for a query that may have changed."""
     other = local.LocalRun.start(asked, schema)
-    other.operator.load(run.operator.snapshot())
+    other.operator.restore(run.operator.snapshot())
     other._latest = run._latest
     return other
 
@@ -172,7 +172,7 @@ def test_rows_that_say_nothing_are_counted():
         run.push(batch)
     unnamed = pc.is_null(table["what"]).to_numpy()
     unscored = pc.is_null(table["points"], nan_is_null=True).to_numpy()
-    assert run.operator.take_metrics().left_out == {
+    assert run.operator.take_metrics().dropped == {
         "null object": unnamed.sum(),
         "no score": (unscored & ~unnamed).sum(),
     }
@@ -227,12 +227,12 @@ def test_every_problem_at_once_each_naming_its_entry():
     said = str(caught.value).splitlines()
     for line in (
         "score: must be a column name (got '')",
-        "queries[1].k: must be a whole number, at least 1 (got 0)",
+        "queries[1].k: must be at least 1 (got 0)",
         "queries[2].window: must be longer than 0 (got 0 seconds)",
         "queries[3].phaze: unknown; did you mean 'phase'?",
         "queries[3].window: must be in time, as what stands before it (got 5 rows)",
         "queries[4].name: is required",
-        "queries[4].k: must be a whole number, at least 1 (got '3')",
+        "queries[4].k: must be a whole number (got '3')",
         "queries[5]: must be a table with name, window, slide and k (got 'all')",
         "queries[0].name: 'short' is used 2 times",
         "queries[1].name: 'short' is used 2 times",

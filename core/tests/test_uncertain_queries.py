@@ -6,10 +6,10 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
-from skyband.binding import bind
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
-from skyband.operator import Operator
+from skyband.operator.binding import bind
+from skyband.operator.operator import Operator
 from skyband.queries import make_query
 
 SECOND = 1_000_000
@@ -135,7 +135,7 @@ def test_neither_batches_nor_order_nor_restarts_can_be_seen(kind, by):
         if number % 5 == 4:
             blob = parts[-1].operator.snapshot()
             parts[-1].operator = Operator(asked, bind(asked, data.schema), data.schema)
-            parts[-1].operator.load(blob)
+            parts[-1].operator.restore(blob)
             assert parts[-1].operator.snapshot() == blob
     pieces.append(parts[-1].finish())
     order = [(wanted.column_names[len(by)], "ascending"), *((name, "ascending") for name in by)]
@@ -162,7 +162,7 @@ def test_rows_with_a_null_are_left_out_and_counted():
     run = local.LocalRun.start(query("uncertain-sum"), table(rows).schema)
     result = pa.Table.from_batches([run.push(batch) for batch in table(rows).to_batches()] + [run.finish()])
     assert result["expected"].to_pylist() == [1.0, 4.0]
-    assert run.operator.take_metrics().left_out == {"null sample": 3}
+    assert run.operator.take_metrics().dropped == {"null sample": 3}
 
 
 def test_a_filter_turns_uncertain_values_into_uncertain_existence():

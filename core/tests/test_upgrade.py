@@ -43,6 +43,11 @@ OTHERS = {
     "alpha": 0.5,
     "beta": 0.3,
     "epsilon": 0.2,
+    "threshold": 0.7,
+    "matches": 3,
+    "keep": "first",
+    "output": "pairs",
+    "carry": ["name"],
 }
 """For every key of a query, another value."""
 
@@ -65,7 +70,7 @@ def ran(asked, table=None, backends=None) -> LocalRun:
 
 def keys_of(kind: str) -> list[str]:
     cls = type(family(kind))
-    return [field.name for field in attrs.fields(cls) if field.init and field.name not in cls.changeable]
+    return [field.name for field in attrs.fields(cls) if field.init and field.name not in cls.evolvable]
 
 
 @pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind in FAMILIES for key in keys_of(kind)])
@@ -77,7 +82,7 @@ def test_every_changed_key_of_every_query_is_refused_and_named(kind, key):
     changed = LocalRun.start(after, source().schema)
     fresh = changed.operator.snapshot()
     with pytest.raises(SnapshotError) as caught:
-        changed.operator.load(ran(before).operator.snapshot())
+        changed.operator.restore(ran(before).operator.snapshot())
     assert f"query.{key} was {was}, is {now}" in str(caught.value)
     assert str(caught.value).endswith("change it back, or give the changed job a new checkpoint")
     assert changed.operator.snapshot() == fresh, "and nothing of it was taken"
@@ -86,10 +91,10 @@ def test_every_changed_key_of_every_query_is_refused_and_named(kind, key):
 def test_another_kind_of_query_and_another_unit_of_windows_are_refused():
     held = ran(family("top-k")).operator.snapshot()
     with pytest.raises(SnapshotError, match=r"query.kind was top-k, is top-k-pairs"):
-        LocalRun.start(family("top-k-pairs"), source().schema).operator.load(held)
+        LocalRun.start(family("top-k-pairs"), source().schema).operator.restore(held)
     counted = family("top-k", window="10 rows", every="5 rows")
     with pytest.raises(SnapshotError, match=r"windows was time, is rows"):
-        LocalRun.start(counted, source().schema).operator.load(held)
+        LocalRun.start(counted, source().schema).operator.restore(held)
 
 
 BACKENDS = [
@@ -108,7 +113,7 @@ def test_another_backend_or_parameter_is_refused_and_named(kind, role, before, a
     with pytest.raises(
         SnapshotError, match=rf'backends.{role} was {{"name": "{before}"}}, is {{.*}}\): change it back'
     ):
-        LocalRun.start(family(kind), source().schema, {role: after}).operator.load(held)
+        LocalRun.start(family(kind), source().schema, {role: after}).operator.restore(held)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -121,7 +126,7 @@ def test_columns_that_are_read_keep_their_type_and_others_come_and_go(kind):
     other = table.select(read).append_column("unused", number)
     other = other.set_column(other.column_names.index("ts"), "ts", other["ts"].cast(pa.timestamp("ms", "Asia/Tokyo")))
     again = LocalRun.start(asked, other.schema)
-    again.operator.load(held)
+    again.operator.restore(held)
     again._latest = run._latest
     assert again.finish().to_pylist() == run.finish().to_pylist(), "instants are the same in every zone"
     for name in read:
@@ -132,7 +137,7 @@ def test_columns_that_are_read_keep_their_type_and_others_come_and_go(kind):
         changed = LocalRun.start(asked, table.schema).operator
         changed.schema = pa.schema(fields)
         with pytest.raises(SnapshotError, match=rf"\(column {name} was .*, is .*\): change it back"):
-            changed.load(held)
+            changed.restore(held)
 
 
 def rewritten(blob: bytes, change) -> bytes:
@@ -156,13 +161,13 @@ def test_the_state_of_an_older_skyband_goes_on():
     held = snapshot.decode(rewritten(run.operator.snapshot(), older))
     arrays = {name: array for name, array in held.arrays.items() if name != "clock"}
     again = LocalRun.start(asked, source().schema)
-    again.operator.load(snapshot.encode(held.header, arrays))
+    again.operator.restore(snapshot.encode(held.header, arrays))
     again._latest = run._latest
     assert again.operator.watermark == run.operator.watermark
     assert again.finish().equals(run.finish())
     changed = LocalRun.start(family("distinct-count", source="side", sources=["left"]), source().schema)
     with pytest.raises(SnapshotError, match=r"query.source was None, is side; query.sources was None, is \('left',\)"):
-        changed.operator.load(snapshot.encode(held.header, arrays))
+        changed.operator.restore(snapshot.encode(held.header, arrays))
 
 
 def test_state_of_a_newer_format_is_refused_naming_both():
@@ -171,7 +176,7 @@ def test_state_of_a_newer_format_is_refused_naming_both():
     newer = struct.pack("<4sHI", b"SKYB", snapshot.FORMAT + 1, zlib.crc32(body)) + body
     said = f"written in format {snapshot.FORMAT + 1}, this Skyband reads up to {snapshot.FORMAT}: upgrade skyband"
     with pytest.raises(SnapshotError, match=said):
-        LocalRun.start(family("top-k"), source().schema).operator.load(newer)
+        LocalRun.start(family("top-k"), source().schema).operator.restore(newer)
 
 
 PLUGIN = """
@@ -183,7 +188,7 @@ PLUGIN = """
 """
 SKETCH = """
     from attrs import define
-    from skyband.parameters import integer
+    from skyband.config.parameters import integer
     from skyband_distinct.exact import Exact
 
     @define(eq=False)
@@ -226,11 +231,11 @@ def test_a_patch_of_a_plugin_goes_on_and_one_that_drops_a_parameter_says_so(acme
     run.push(source().combine_chunks().to_batches()[0])
     held, latest, end = run.operator.snapshot(), run._latest, run.finish()
     patched = acme("1.0.1")
-    patched.operator.load(held)
+    patched.operator.restore(held)
     patched._latest = latest
     assert patched.finish().equals(end)
     broken = acme("2.0.0")
     fresh = broken.operator.snapshot()
     with pytest.raises(SnapshotError, match="sketch/acme does not fit the installed version: size: unknown"):
-        broken.operator.load(held)
+        broken.operator.restore(held)
     assert broken.operator.snapshot() == fresh, "and nothing of it was taken"

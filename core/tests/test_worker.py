@@ -10,24 +10,24 @@ import pytest
 from pyspark.sql.conversion import PandasToArrowConversion
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
-from skyband.engines.turn import in_pandas
+from skyband.engines.spark.micro_batch import in_pandas
 
 FIRST_TASK = """
 import gc, pyarrow as pa
-from skyband.engines.shipment import Shipment
-from skyband.engines.worker import settle
-from skyband.operator import Operator
+from skyband.engines.spark.plan import ShardedPlan
+from skyband.engines.spark.worker import settle
+from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.binding import bind
+from skyband.operator.binding import bind
 
 schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("name", pa.string())])
 minute = {"windows": ["1 minute"], "every": "1 minute"}
 query = make_query({"kind": "distinct-count", "time": "ts", "item": "name", **minute})
-shipment = Shipment(query, bind(query, schema), schema, 1)
-settle(shipment)
+plan = ShardedPlan(query, bind(query, schema), schema, 1)
+settle(plan)
 print(gc.get_freeze_count() > 10_000, len(gc.get_objects()) < 1_000)
-operator = shipment.operator()
-settle(shipment)
+operator = plan.operator()
+settle(plan)
 print(any(isinstance(held, Operator) for held in gc.get_objects()))
 """
 

@@ -5,12 +5,12 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
-from skyband.binding import bind
+from skyband.columns.hashing import hash_column
 from skyband.engines import local
-from skyband.engines.shipment import Shipment
+from skyband.engines.spark.plan import ShardedPlan
 from skyband.errors import SnapshotError
-from skyband.hashing import hash_column
-from skyband.operator import Operator
+from skyband.operator.binding import bind
+from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband.queries.encoding import encode
 
@@ -49,7 +49,7 @@ def fed(operator, rows, latest):
 
 def changed(operator, asked):
     other = Operator(asked, bind(asked, operator.schema), operator.schema)
-    other.load(operator.snapshot())
+    other.restore(operator.snapshot())
     return other
 
 
@@ -120,7 +120,7 @@ def test_an_operator_is_used_again_only_for_the_same_queries():
     asked, other = query([SHORT]), query([SHORT, LONG])
     operator = Operator(asked, bind(asked, rows.schema), rows.schema)
     for wanted in (asked, other):
-        shipment = Shipment(wanted, bind(wanted, rows.schema), rows.schema, shards=1)
-        assert pickle.loads(pickle.dumps(shipment)).made(operator) == (wanted is asked)
-    mintopk = Shipment(asked, bind(asked, rows.schema, {"workload-ranker": "mintopk"}), rows.schema, shards=1)
+        plan = ShardedPlan(wanted, bind(wanted, rows.schema), rows.schema, shards=1)
+        assert pickle.loads(pickle.dumps(plan)).made(operator) == (wanted is asked)
+    mintopk = ShardedPlan(asked, bind(asked, rows.schema, {"workload-ranker": "mintopk"}), rows.schema, shards=1)
     assert not mintopk.made(operator)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from attrs import define
+from skyband.config.parameters import build
 from skyband.errors import ConfigError
-from skyband.parameters import build
 from skyband.roles import Answer, Answers, TopKQuery, WorkloadRanker
 
 

@@ -1,7 +1,8 @@
 """A correct sketch that is not installed, for the framework's own tests to try things on."""
 
+import ctypes
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pytest
@@ -51,6 +52,49 @@ class Toy(Sketch):
         self._now = int(state["now"][0]) if len(state["now"]) else None
 
 
+class Trusting(Toy):
+    """Its state has a number that must be 7; a child that is given another has `harm` done to it when asked."""
+
+    number = 7
+
+    def _state(self) -> dict[str, Array]:
+        return {**super()._state(), "number": np.array([self.number])}
+
+    def _load(self, state: Any) -> None:
+        self.number = int(state["number"][0])
+        super()._load(state)
+
+    def __len__(self) -> int:
+        if self.number != 7:
+            self.harm()
+        return len(self._last)
+
+    def harm(self) -> None:
+        """What comes of it."""
+
+
+class Crashing(Trusting):
+    """Reads where nothing is."""
+
+    def harm(self) -> None:
+        ctypes.string_at(1)
+
+
+class Hanging(Trusting):
+    """Waits for a number that does not come."""
+
+    def harm(self) -> None:
+        while self.number != 7:
+            pass
+
+
+class Failing(Trusting):
+    """Raises what no caller can expect."""
+
+    def harm(self) -> None:
+        raise IndexError("no such place")
+
+
 @pytest.fixture
 def toy():
     return Toy
@@ -64,3 +108,8 @@ def toy_info():
 @pytest.fixture
 def toy_case(toy_info):
     return subject(toy_info, Toy).cases[0]
+
+
+@pytest.fixture
+def harmful():
+    return {cls.__name__: cls for cls in (Crashing, Hanging, Failing)}

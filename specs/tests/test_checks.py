@@ -1,6 +1,8 @@
 import pytest
-from skyband import ConfigError
-from skyband_specs import checks
+from skyband import ConfigError, PluginError, RoleInfo
+from skyband.registry import Registry
+from skyband.registry.discovery import Plugin
+from skyband_specs import checks, drivers
 from skyband_specs.check import GROUPS, check, difference, expect, expect_equal
 from skyband_specs.checks import checks_for
 from skyband_specs.checks.common import memory
@@ -12,13 +14,13 @@ def test_every_role_has_common_checks_and_its_own(role):
     found = checks_for(role)
     own = [check for check in found if ".common." not in check.body.__module__]
     assert driver_for(role).role == role
-    assert len(found) - len(own) == 21
+    assert len(found) - len(own) == 29
     assert own
     assert {check.group for check in found} <= set(GROUPS)
 
 
 def test_there_are_so_many_checks_of_sketches():
-    assert len(checks_for("sketch")) == 39
+    assert len(checks_for("sketch")) == 49
 
 
 def test_every_check_says_what_it_checks():
@@ -39,9 +41,23 @@ def test_an_unknown_role_is_named_with_the_closest():
         checks_for("sketches")
 
 
-def test_a_role_whose_driver_is_missing_says_so(monkeypatch):
-    monkeypatch.setitem(DRIVERS, "juggler", "skyband_specs.drivers.juggler:JugglerDriver")
-    with pytest.raises(ConfigError, match="no driver yet"):
+def with_role(monkeypatch, conformance):
+    role = RoleInfo("juggler", "skyband.roles:Sketch", "three-balls", "acme", "how many balls", conformance)
+    registry = Registry([Plugin("acme", "1.0", "acme", "acme.hooks", roles=(role,))])
+    monkeypatch.setattr(drivers, "installed", lambda: registry)
+
+
+@pytest.mark.parametrize(
+    ("conformance", "error", "said"),
+    [
+        (None, ConfigError, "juggler says nothing of its conformance"),
+        ("no_such_package", PluginError, "no_such_package.driver could not be imported"),
+        ("skyband_specs", PluginError, "skyband_specs.driver.DRIVER must be a Driver of the role 'juggler'"),
+    ],
+)
+def test_a_role_whose_driver_is_missing_says_so(monkeypatch, conformance, error, said):
+    with_role(monkeypatch, conformance)
+    with pytest.raises(error, match=said):
         driver_for("juggler")
 
 

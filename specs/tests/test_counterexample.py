@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import skyband
+from skyband_specs.batching import fed, seeded
 from skyband_specs.check import expect
 from skyband_specs.counterexample import Counterexample, holds_for, shrink, snippet
-from skyband_specs.feeding import fed, seeded
 from skyband_specs.streams.sketch import SketchStream, random_keys
 
 

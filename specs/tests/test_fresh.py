@@ -1,7 +1,7 @@
 import pytest
 from attrs import evolve
-from skyband_specs import fresh
-from skyband_specs.fresh import digest, digest_in_fresh_process
+from skyband_specs import fresh_process
+from skyband_specs.fresh_process import digest, digest_in_fresh_process
 
 
 def test_a_class_is_found_by_its_file(toy_case):
@@ -24,7 +24,7 @@ def test_the_child_has_another_hash_seed(monkeypatch, own):
         monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     else:
         monkeypatch.setenv("PYTHONHASHSEED", own)
-    assert fresh.other_hash_seed() in {"1", "2"} - {own}
+    assert fresh_process.other_hash_seed() in {"1", "2"} - {own}
 
 
 def test_a_class_in_a_script_is_refused(toy_case):
@@ -34,6 +34,6 @@ def test_a_class_in_a_script_is_refused(toy_case):
 
 
 def test_a_child_has_no_children(toy_case, monkeypatch):
-    monkeypatch.setenv(fresh.CHILD, "1")
+    monkeypatch.setenv(fresh_process.CHILD, "1")
     with pytest.raises(AssertionError, match="asked to start another"):
         digest_in_fresh_process(toy_case, seed=1)

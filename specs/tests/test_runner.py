@@ -4,9 +4,9 @@ import re
 import pytest
 from attrs import define, evolve
 from skyband import ConfigError, PluginError, hookimpl
-from skyband.discovery import Plugin, read_hooks
-from skyband.parameters import integer
+from skyband.config.parameters import integer
 from skyband.registry import Registry
+from skyband.registry.discovery import Plugin, read_hooks
 from skyband_specs import runner
 from skyband_specs.checks import checks_for
 from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
@@ -20,8 +20,8 @@ def check_named(name):
 def test_a_correct_backend_passes_all_that_applies(toy_info, toy):
     report = verify_subject(subject(toy_info, toy))
     assert report.ok
-    assert report.counts() == {PASSED: 36, NOT_APPLICABLE: 3, FAILED: 0}
-    assert report.summary() == "36 passed, 3 not applicable (guarantee), 0 failed"
+    assert report.counts() == {PASSED: 46, NOT_APPLICABLE: 3, FAILED: 0}
+    assert report.summary() == "46 passed, 3 not applicable (guarantee), 0 failed"
 
 
 def test_progress_sees_each_result_as_it_comes(toy_info, toy):

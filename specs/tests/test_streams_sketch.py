@@ -3,7 +3,15 @@ import itertools
 import numpy as np
 import pytest
 from skyband_specs.oracles.sketch import distinct_since, last_seen
-from skyband_specs.streams.sketch import SketchStream, bursts, paper_random, paper_zipf, random_keys, spread, tiny
+from skyband_specs.streams.sketch import (
+    SketchStream,
+    bursts,
+    paper_random,
+    paper_zipf,
+    random_keys,
+    spread,
+    tiny,
+)
 
 
 def test_the_oracle_on_a_stream_done_by_hand():

@@ -2,8 +2,8 @@ import re
 
 import pytest
 from skyband import BackendInfo
-from skyband.discovery import Plugin
 from skyband.registry import Registry
+from skyband.registry.discovery import Plugin
 from skyband_specs import suite
 from skyband_specs.checks import checks_for
 
@@ -46,8 +46,8 @@ def test_one_test_a_check_named_after_backend_and_check(run):
 
 def test_counts_are_said_at_the_end(run):
     result = run(distribution="skyband-toy")
-    result.assert_outcomes(passed=36, skipped=3)
-    result.stdout.fnmatch_lines(["sketch/toy: 36 passed, 3 not applicable (guarantee), 0 failed"])
+    result.assert_outcomes(passed=46, skipped=3)
+    result.stdout.fnmatch_lines(["sketch/toy: 46 passed, 3 not applicable (guarantee), 0 failed"])
 
 
 def test_without_a_choice_all_that_is_installed_is_tried(run):

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import skyband
-from skyband.hashing import hash_column
+from skyband.columns.hashing import hash_column
 from skyband.roles import Sketch
-from skyband_distinct.mixing import salt
-from skyband_distinct.sizes import skyband_size, subsketches
+from skyband_distinct.key_hashing import salt
+from skyband_distinct.sketch_sizes import skyband_size, subsketches
 from skyband_distinct.sweep_kernel import hash_all
 
 SKETCHES = ("pcsa-ml", "exact", "k-skb", "se-pcsa", "se-fm")
@@ -60,14 +60,14 @@ def throughput() -> None:
         keys = hashed[: SLOW.get(name, ROWS)]
         whole = rate(name, keys, len(keys))
         small, few = rate(name, keys, 10_000), rate(name, keys % np.uint64(300), 10_000)
-        goal = f"; goal {TARGETS[name] / 1e6:g}" if name in TARGETS else ""
+        until = f"; until {TARGETS[name] / 1e6:g}" if name in TARGETS else ""
         figures = (
-            f"{whole / 1e6:.2f} M keys/s, {small / 1e6:.2f} in batches of 10,000, {few / 1e6:.2f} of 300 keys{goal}"
+            f"{whole / 1e6:.2f} M keys/s, {small / 1e6:.2f} in batches of 10,000, {few / 1e6:.2f} of 300 keys{until}"
         )
         say(f"{name}, {len(keys):,} keys", figures)
         if name == "pcsa-ml":
             with_hash = len(keys) / (len(keys) / whole + hashing)
-            say("  against DataSketches", f"{whole / peer:.1f} times, {with_hash / peer:.1f} with hashing; goal 10")
+            say("  against DataSketches", f"{whole / peer:.1f} times, {with_hash / peer:.1f} with hashing; until 10")
 
 
 def trees() -> None:
@@ -114,10 +114,10 @@ def default() -> None:
             union.merge(other)
 
     moments = iter(np.linspace(0, ROWS - 500, 1_000).astype(int) * 3_600_000)
-    say("estimate", f"{median(lambda: sketch.estimate(int(next(moments))), 500) * 1e3:.3f} ms, goal 0.2")
-    say("merge 64 sketches of a million keys each", f"{median(merge) * 1e3:.1f} ms, goal 10")
-    say("snapshot", f"{len(blob) / 1e3:.0f} KB, goal 600; {median(sketch.snapshot) * 1e3:.2f} ms")
-    say("restore", f"{median(lambda: skyband.restore(blob)) * 1e3:.2f} ms, goal 5")
+    say("estimate", f"{median(lambda: sketch.estimate(int(next(moments))), 500) * 1e3:.3f} ms, until 0.2")
+    say("merge 64 sketches of a million keys each", f"{median(merge) * 1e3:.1f} ms, until 10")
+    say("snapshot", f"{len(blob) / 1e3:.0f} KB, until 600; {median(sketch.snapshot) * 1e3:.2f} ms")
+    say("restore", f"{median(lambda: skyband.restore(blob)) * 1e3:.2f} ms, until 5")
 
 
 def errors(name: str, seeds: int, most: int) -> None:

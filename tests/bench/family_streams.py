@@ -97,7 +97,7 @@ FAMILIES = {
     ),
     "top-k": Family(
         {"kind": "top-k", "object": "object", "stream": "stream", "value": "value", "streams": list(range(STREAMS))}
-        | {"k": 10, **OVER},
+        | {"k": 10, "repeats": "never", **OVER},
         reports,
     ),
     "top-k-workload": Family(

@@ -32,8 +32,8 @@ from attrs import define, frozen
 from skyband.roles import ObjectRanker
 from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance, join_sizes
-from skyband_incomplete.instances import NEVER, InstanceRanker
-from skyband_incomplete.storage import HEAD, OBJECT, TAIL
+from skyband_incomplete.early_aggregation import NEVER, InstanceRanker
+from skyband_incomplete.instance_arrays import HEAD, OBJECT, TAIL
 from skyband_specs.streams.object_ranker import ObjectStream, paper
 
 WINDOW, EVALUATIONS = 1000, 50
@@ -77,7 +77,8 @@ def joins_with_streams(unions: Any, streams: int) -> Any:
 def evaluate(stream: ObjectStream, make: Callable[[], Any], k: int) -> Kept:
     """Feed a ranker the first W rows in EVALUATIONS parts, then two windows more, with eaa beside it as the truth."""
     ranker = make()
-    truth = skyband.create("object-ranker", "eaa", k=k, window=WINDOW, streams=ranker.streams, by="rows")
+    given = {"k": k, "window": WINDOW, "streams": ranker.streams, "repeats": "never", "by": "rows"}
+    truth = skyband.create("object-ranker", "eaa", **given)
     items, hits = [], []
     step = WINDOW // EVALUATIONS
     for start in range(0, 3 * WINDOW, step):
@@ -107,7 +108,7 @@ def tables(seeds: int, sketch: str) -> bool:
     fine = True
     for (letter, number), (items, fewer, precision) in PAPER.items():
         streams, k = (number, 10) if letter == "d" else (3, number)
-        given = {"k": k, "window": WINDOW, "streams": streams, "by": "rows"}
+        given = {"k": k, "window": WINDOW, "streams": streams, "repeats": "never", "by": "rows"}
         approx = {**given, "sketch": sketch, "refresh": 1}
         rows = [paper(seed, 3 * WINDOW, streams) for seed in range(seeds)]
         ours = average(evaluate(row, partial(skyband.create, "object-ranker", "eaa", **given), k) for row in rows)
@@ -194,7 +195,7 @@ def timed(stream: ObjectStream, window: int, every: int, warm: int, rows: int) -
     """One window and slide: eaa in one call a batch and in two calls an answer, keep-all, sla."""
     moments = np.arange(warm + every, warm + rows + 1, every)
     columns = (stream.times, stream.streams, stream.objects, stream.values)
-    given = {"k": 10, "window": window, "streams": 3, "by": "rows"}
+    given = {"k": 10, "window": window, "streams": 3, "repeats": "never", "by": "rows"}
 
     def fed(name: str) -> Any:
         return warmed(skyband.create("object-ranker", name, **given), columns, warm)

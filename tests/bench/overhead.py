@@ -22,12 +22,12 @@ import numpy as np
 import pyarrow as pa
 import skyband
 from family_streams import FAMILIES
+from skyband.columns.hashing import hash_column
+from skyband.columns.samples import Samples
 from skyband.engines import local
-from skyband.hashing import hash_column
 from skyband.queries import make_query
 from skyband.queries.query import Query
-from skyband.queries.samples import Samples
-from skyband.report import table
+from skyband.text_tables import table
 
 ROWS = {"top-k-pairs": 200_000, "uncertain-join": 200_000}
 """Of the families whose backends do most."""
@@ -127,7 +127,7 @@ def _objects(query: Any, batches: list[pa.RecordBatch]) -> Run:
     ]
 
     def run() -> None:
-        ranker: Any = skyband.create("object-ranker", **query.given("object-ranker"))
+        ranker: Any = skyband.create("object-ranker", **query.backend_parameters("object-ranker"))
         for batch in given:
             ranker.answers(*batch)
 
@@ -138,7 +138,7 @@ def _workload(query: Any, batches: list[pa.RecordBatch]) -> Run:
     given = [(_times(batch), *_numpy(batch, "object", "score")) for batch in batches]
 
     def run() -> None:
-        ranker: Any = skyband.create("workload-ranker", **query.given("workload-ranker"))
+        ranker: Any = skyband.create("workload-ranker", **query.backend_parameters("workload-ranker"))
         for batch in given:
             ranker.update(*batch)
 
@@ -153,7 +153,7 @@ def _pairs(query: Any, batches: list[pa.RecordBatch]) -> Run:
         given.append((_times(batch), cuts - cuts[0], lists.flatten().to_numpy(), moments - 1))
 
     def run() -> None:
-        ranker: Any = skyband.create("pair-ranker", **query.given("pair-ranker"))
+        ranker: Any = skyband.create("pair-ranker", **query.backend_parameters("pair-ranker"))
         for batch in given:
             ranker.answers(*batch)
 
@@ -164,7 +164,7 @@ def _sums(query: Any, batches: list[pa.RecordBatch]) -> Run:
     given = [batch["chance"].to_numpy() for batch in batches]
 
     def run() -> None:
-        window: Any = skyband.create("window", **query.given("window"))
+        window: Any = skyband.create("window", **query.backend_parameters("window"))
         for chances in given:
             window.append(chances)
 
@@ -203,8 +203,8 @@ class _Side:
     """The window and the matcher of one side."""
 
     def __init__(self, query: Any) -> None:
-        self._window: Any = skyband.create("window", **query.given("window"))
-        self._matcher: Any = skyband.create("matcher", **query.given("matcher"))
+        self._window: Any = skyband.create("window", **query.backend_parameters("window"))
+        self._matcher: Any = skyband.create("matcher", **query.backend_parameters("matcher"))
         self._existence = np.empty(0)
 
     def append(self, part: Samples) -> tuple[Any, Any]:

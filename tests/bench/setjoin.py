@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import skyband
-from skyband.report import table
+from skyband.text_tables import table
 from skyband_specs.streams.pair_ranker import zipf
 
 FULL_BASE = 5000

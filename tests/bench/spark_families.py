@@ -28,7 +28,7 @@ import spark_workload
 from attrs import field, frozen
 from family_streams import FAMILIES, SECONDS, workload
 from skyband import spark
-from skyband.report import table
+from skyband.text_tables import table
 
 FILES = 40
 PLAN = spark_top_k.Plan(0, FILES, SECONDS, 100, 10, 1)

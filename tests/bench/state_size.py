@@ -12,7 +12,7 @@ from typing import Any
 from family_streams import FAMILIES
 from skyband.engines import local
 from skyband.queries import make_query
-from skyband.report import table
+from skyband.text_tables import table
 
 
 def main() -> None:

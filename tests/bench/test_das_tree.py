@@ -6,7 +6,7 @@ from bench.das_tree import kept_rows
 from bench.distinct import repeating
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband_distinct.mixing import salt
+from skyband_distinct.key_hashing import salt
 from skyband_distinct.sweep_kernel import hash_all, sweep
 
 NOTHING = np.empty(0, np.int64), np.empty(0, np.uint64)

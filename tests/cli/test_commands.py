@@ -6,7 +6,6 @@ import sys
 import pytest
 import skyband
 from skyband.registry import installed
-from skyband.roles import ROLES
 
 
 def test_help_names_every_command_with_a_whole_sentence(folder):
@@ -35,7 +34,7 @@ def test_backends_lists_each_with_its_guarantee_and_marks_the_defaults(folder):
     lines = [line.split() for line in folder.call("backends").stdout.splitlines()]
     assert lines[0] == ["backend", "guarantee", "distribution", "version", "status"]
     defaults = {line[0] for line in lines if line[1] == "default"}
-    assert defaults <= {f"{role.name}/{role.default}" for role in ROLES.values()}
+    assert defaults <= {f"{role.name}/{role.default}" for role in installed().roles.values()}
     assert ["sketch/pcsa-ml", "default", "bounded", "skyband-distinct"] in [line[:4] for line in lines]
     assert all(line[-1] == "ok" for line in lines[1:])
 
@@ -79,9 +78,9 @@ def test_describe_says_what_the_class_and_the_plugin_say(folder):
         ("sketsh/exact", "unknown role 'sketsh'; did you mean 'sketch'?"),
         ("sketch", "must be ROLE/NAME, such as sketch/pcsa-ml"),
         ("sketch/", "must be ROLE/NAME"),
-        ("k-skb", "must be ROLE/NAME (got 'k-skb'); did you mean sketch/k-skb?"),
+        ("k-skb", "must be ROLE/NAME (got 'k-skb'); did you mean sketch/k-skb or total-ranker/k-skb?"),
         ("zzz", "must be ROLE/NAME (got 'zzz'); skyband backends lists them"),
-        ("kskb", "must be ROLE/NAME (got 'kskb'); did you mean sketch/k-skb?"),
+        ("kskb", "must be ROLE/NAME (got 'kskb'); did you mean sketch/k-skb or total-ranker/k-skb?"),
     ],
 )
 def test_a_backend_that_is_none_is_a_wrong_call(folder, command, key, said):

@@ -166,7 +166,7 @@ def test_a_backend_that_fails_is_one_row_with_its_cause(folder, acme):
 
 
 def test_on_a_terminal_the_row_is_red(folder, acme, monkeypatch):
-    monkeypatch.setattr("skyband.report.is_terminal", lambda out: True)
+    monkeypatch.setattr("skyband.text_tables.is_terminal", lambda out: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "90")
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -1,8 +1,10 @@
 """Jobs on the local engine: answers in files or on the console, nothing half-written, everything accounted for."""
 
 import json
+import math
 from collections import defaultdict
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -55,7 +57,7 @@ def test_late_rows_are_counted(folder):
 def test_rows_that_a_backend_leaves_out_are_counted(folder):
     """Of 57 reports in one hour by seven clients, the first of each stands; a stream's last still waits."""
     keys = {"kind": "top-k", "time": "ts", "object": "client", "stream": "host", "value": "bytes", "streams": ["a"]}
-    query = {**keys, "k": 2, "window": "1 hour", "every": "5 minutes"}
+    query = {**keys, "k": 2, "window": "1 hour", "every": "5 minutes", "repeats": "never"}
     for path in sorted((folder.home / "requests").iterdir()):
         table = pq.read_table(path)
         rest = {"host": ["a"] * len(table), "bytes": [0.5] * len(table)}
@@ -70,7 +72,9 @@ def test_rows_that_a_backend_leaves_out_are_counted(folder):
     for repeated, *sets in ((50,), (49, "source.stream=true", "sink.path=others")):
         ran = folder.run(*sets)
         assert ran.exit_code == 0, ran.stderr
-        summary = {name.strip(): value.strip() for name, value in (s.split("  ", 1) for s in ran.stderr.splitlines())}
+        *lines, warning = ran.stderr.splitlines()
+        summary = {name.strip(): value.strip() for name, value in (s.split("  ", 1) for s in lines)}
+        assert warning.startswith(f'warning: {repeated} of 60 rows break the promise repeats = "never" and count in no')
         assert summary["rows in"] == "60"
         assert summary["null object"] == "3 (left out)"
         assert summary["repeated report"] == f"{repeated} (left out)"
@@ -78,8 +82,8 @@ def test_rows_that_a_backend_leaves_out_are_counted(folder):
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])
 def test_every_format_holds_the_same_answers(folder, format):
-    assert folder.run(f"sink.format={format}", "sink.options.header=true").exit_code == 0
-    (path,) = (folder.home / "counts").iterdir()
+    assert folder.run(f"sink.format={format}").exit_code == 0
+    (path,) = (folder.home / "counts").glob("[!_]*")
     assert path.name == f"part-00000.{format}"
     if format == "parquet":
         rows = pq.read_table(path).to_pylist()
@@ -94,6 +98,27 @@ def test_every_format_holds_the_same_answers(folder, format):
     for _, window, count in by_hand(folder):
         expected[window].append(count)
     assert counts == expected
+
+
+def test_csv_has_no_line_of_names_where_the_job_says_so(folder):
+    assert folder.run("sink.format=csv", "sink.options.Header=false").exit_code == 0
+    (path,) = (folder.home / "counts").glob("[!_]*")
+    assert path.read_text().splitlines()[0].startswith("2026-01-01")
+
+
+def test_the_console_shows_estimates_of_whole_numbers_as_whole_numbers(folder):
+    """With few registers the estimates have fractions, which the files keep."""
+    sets = ('backends.sketch={ name = "hll-panes", epsilon = 0.1 }', 'query.windows=["10 minutes"]')
+    assert folder.run(*sets, "sink.format=csv").exit_code == 0
+    (path,) = (folder.home / "counts").glob("[!_]*")
+    kept = pyarrow.csv.read_csv(path)
+    ran = folder.run(*sets, "sink.format=console")
+    shown = [line.split()[-3:] for line in ran.stdout.splitlines()[1:]]
+    assert shown == [
+        [str(round(count)), str(math.floor(low)), str(math.ceil(high))]
+        for count, low, high in zip(*(kept[name].to_pylist() for name in ("count", "low", "high")), strict=True)
+    ]
+    assert any(count != round(count) for count in kept["low"].to_pylist())
 
 
 @pytest.mark.parametrize("stream", ["true", "false"])
@@ -120,7 +145,7 @@ def test_what_is_done_where_answers_are(folder, mode, files):
     folder.run()
     ran = folder.run(f"sink.mode={mode}")
     assert ran.exit_code == 0, ran.stderr
-    assert len(list((folder.home / "counts").iterdir())) == files
+    assert len(list((folder.home / "counts").glob("[!_]*"))) == files
     assert len(folder.answers()) == files * 24
 
 
@@ -132,9 +157,11 @@ def test_a_run_that_fails_leaves_the_old_answers_and_nothing_half_written(folder
     pq.write_table(table.slice(0, 1).set_column(0, "ts", never), folder.home / "requests" / "9.parquet")
     ran = folder.run("sink.mode=overwrite")
     assert ran.exit_code == 1
-    assert ran.stderr.startswith(f"error: ts, row 0: {2**62} is out of range")
+    last = folder.home / "requests" / "9.parquet"
+    assert ran.stderr.startswith(f"error: {last}: ts, row 0: {2**62} is out of range")
     assert folder.answers() == before
-    assert [path.name for path in (folder.home / "counts").iterdir()] == ["part-00000.parquet"]
+    there = sorted(path.name for path in (folder.home / "counts").iterdir())
+    assert there == ["_skyband.sha256", "part-00000.parquet"]
 
 
 @pytest.mark.parametrize(("stream", "kept"), [("true", True), ("false", False)])
@@ -167,3 +194,37 @@ def test_groups(folder):
     assert ran.exit_code == 0, ran.stderr
     assert ran.stdout.split()[0] == "client"
     assert "groups" in ran.stderr
+
+
+def add_row(folder, at, client="late in time"):
+    """One row more, in a file of its own that comes last."""
+    kind = pa.timestamp("us", "UTC")
+    far = pa.array([int(np.datetime64(at, "us").astype(np.int64))], kind)
+    pq.write_table(pa.table({"ts": far, "client": [client]}), folder.home / "requests" / "9.parquet")
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json", "console"])
+@pytest.mark.parametrize("at", ["12000-01-01T00:00:00", "9999-12-31T23:59:59", "-0044-03-15T12:00:00"])
+def test_no_year_ends_a_stream(folder, monkeypatch, format, at):
+    """The progress line is written after every batch, the console and JSON write the year, and so does the summary."""
+    monkeypatch.setattr("skyband.job.progress.EVERY_PLAIN", 0.0)
+    add_row(folder, at)
+    for sets in (["source.stream=true", "source.finish=true", "sink.trigger=available-now"], ["sink.path=others"]):
+        ran = folder.run(f"sink.format={format}", "query.by=client", *sets)
+        assert ran.exit_code == 0, ran.stderr
+        assert "rows in    61" in ran.stderr
+        written = ran.stdout if format == "console" else ""
+        for path in (folder.home / "others" if "others" in sets[0] else folder.home / "counts").glob(f"*.{format}"):
+            written += str(pq.read_table(path)["at"].cast(pa.int64())) if format == "parquet" else path.read_text()
+        assert written
+        if format in ("console", "json") and not at.startswith("-"):
+            assert "+12000-01-01" in written or "+10000-01-01" in written
+
+
+def test_a_comparison_is_told_in_any_year(folder, tmp_path):
+    add_row(folder, "12000-01-01T00:00:00")
+    every = "query.every=365 days"
+    page = tmp_path / "page.html"
+    ran = folder.call("compare", folder.job, "--backends", "sketch=exact,pcsa-ml", "--set", every, "--html", page)
+    assert ran.exit_code == 0, ran.stderr
+    assert page.read_text().count("+11") >= 1

@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from skyband.pages.markdown import MARK
 from skyband.queries import kinds
-from skyband.roles import ROLES
+from skyband.reference.markdown import MARK
+from skyband.registry import installed
 
 BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
 GUIDES = (
-    "idea.md", "choose.md", "cluster.md", "scale.md", "sources.md", "time.md", "faults.md", "watching.md", "writing.md",
-    "conformance.md",
+    "idea.md", "choose.md", "deduplicate.md", "cluster.md", "scale.md", "sources.md", "time.md", "faults.md",
+    "watching.md", "writing.md",
+    "writing-queries.md", "writing-roles.md", "hooks.md", "conformance.md", "policy.md",
 )  # fmt: skip
 
 
@@ -19,7 +20,7 @@ def navigation(docs: Path, pages: Iterable[str]) -> str:
     guides = [_entry(_title(docs / name), name) for name in guides_in(docs) if name != "index.md"]
     queries = [_entry(kind, f"queries/{kind}.md") for kind in kinds()]
     roles = []
-    for role in ROLES:
+    for role in installed().roles:
         backends = sorted(path for path in pages if path.startswith(f"backends/{role}/"))
         listed = [_entry(Path(path).stem, path) for path in backends]
         roles.append(_group(role, [_entry("The role", f"roles/{role}.md"), *listed]))

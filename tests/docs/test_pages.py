@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from skyband.cli.commands import group
 from skyband.cli.docs import commands_page
-from skyband.cli.group import group
-from skyband.pages import everything
-from skyband.pages.jobs import EXAMPLES
-from skyband.pages.markdown import MARK
-from skyband.pages.running import run_job_text
+from skyband.reference import everything
+from skyband.reference.example_jobs import job_example
+from skyband.reference.markdown import MARK
+from skyband.reference.run_examples import run_job_text
 from skyband.registry import installed
 
 from .conftest import ROOT, Document
@@ -74,7 +74,7 @@ def test_the_line_for_a_job_does_what_the_job_does_without(entry, pages):
     role, page = entry.info.role, pages[f"backends/{entry.info.key}.md"]
     chosen = re.search(rf"```toml\n\[backends\]\n{role} = (.*)\n```", page)[1]
     for kind in re.findall(r"\(\.\./\.\./queries/([\w-]+)\.md\)", page):
-        example = EXAMPLES[kind]
+        example = job_example(kind)
         answers = run_job_text(example.job, example.files, {role: chosen})
         assert answers.fault is None and len(answers.output.splitlines()) > 1
         if entry.info.guarantee == "exact":
@@ -124,6 +124,15 @@ def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
     with redirect_stdout(printed):
         exec(compile(program.body, "conformance.md", "exec"), {"__name__": "late"})
     page.holds(f"```text\n{shown.body}```", f"```text\n{printed.getvalue()}```")
+
+
+def test_the_programs_in_the_guide_to_deduplication_print_what_it_shows(guide):
+    page, names = guide("deduplicate.md"), {}
+    for program, shown in zip(page.blocks("python"), page.blocks("text"), strict=True):
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(program.body, "deduplicate.md", "exec"), names)
+        page.holds(f"```text\n{shown.body}```", f"```text\n{printed.getvalue()}```")
 
 
 def test_the_guide_to_writing_shows_code_that_is_fine_and_files_that_are_made(guide, tmp_path):

@@ -9,11 +9,10 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from skyband.cli.group import group
+from skyband.cli.commands import group
 from skyband.cli.weblog import make_weblog
 from skyband.queries import kinds, load_query
 from skyband.registry import installed
-from skyband.roles import ROLES
 
 from .conftest import ROOT
 
@@ -34,7 +33,7 @@ def log(tmp_path, monkeypatch):
 
 @pytest.mark.spark
 def test_the_demo_shows_what_it_says(readme, tmp_path):
-    block, _ = readme.blocks("text")
+    block, _, _ = readme.blocks("text")
     line = block.body.splitlines()[0]
     command = [sys.executable, "-m", *line.removeprefix("$ ").split()]
     env = {**os.environ, **QUICK, "PYTHONIOENCODING": "utf-8"}
@@ -59,9 +58,16 @@ def _with_times_of(old, new):
     return old if _timeless(old) == _timeless(new) else new
 
 
+def test_the_busiest_and_the_heaviest_are_as_printed(readme):
+    _, block = readme.blocks("python")
+    ran = subprocess.run([sys.executable, "-c", block.body], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert f"```text\n{ran.stdout}```" in readme.text
+
+
 @pytest.mark.spark
 def test_the_same_in_pyspark_gives_the_demos_answers(readme, log):
-    (block,) = readme.blocks("python")
+    block, _ = readme.blocks("python")
     assert len(block.body.strip().splitlines()) <= 11
     ran = subprocess.run([sys.executable, "-c", block.body], capture_output=True, text=True, cwd=log,
                          env={**os.environ, **QUICK}, check=False)  # fmt: skip
@@ -76,7 +82,7 @@ def test_the_same_in_pyspark_gives_the_demos_answers(readme, log):
 
 
 def test_compare_shows_what_it_says_but_for_the_figures(readme, log):
-    _, block = readme.blocks("text")
+    _, _, block = readme.blocks("text")
     assert call("demo", "--engine", "local", "--rows", "20000", "--dir", log / "demo").exit_code == 0
     compared = call(*shlex.split(block.body.splitlines()[0].removeprefix("$ skyband ")))
     assert compared.exit_code == 0, compared.stdout
@@ -123,7 +129,7 @@ def test_the_tables_of_queries_and_backends_are_up_to_date(readme):
     start = text.index("| role | backends, the default in bold | from |")
     end = text.index("\n\n", start)
     lines = ["| role | backends, the default in bold | from |", "|---|---|---|"]
-    for role in ROLES.values():
+    for role in installed().roles.values():
         listed = [entry for entry in installed().listing(role.name) if entry.distribution.startswith("skyband")]
         names = [f"**{entry.info.name}**" if entry.info.name == role.default else entry.info.name for entry in listed]
         homes = sorted({entry.distribution for entry in listed})

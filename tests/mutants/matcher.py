@@ -8,8 +8,9 @@ import numpy as np
 from attrs import define, field
 from skyband import BackendInfo
 from skyband.arrays import Array, Float64, Int64
-from skyband.parameters import number
+from skyband.config.parameters import number
 from skyband.roles import Matcher
+from skyband.state_reader import StateReader
 from skyband_specs.faults import Mutant, faulty
 
 Tuple = list[tuple[float, float]]
@@ -82,8 +83,10 @@ class Reference(Matcher):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._held = tuples(state["offsets"], state["values"], state["probabilities"])
-        self._start, self._end = state["bounds"].tolist()
+        read = StateReader(state)
+        self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=2**62).tolist()
+        offsets = read.offsets("offsets", self._end - self._start, len(state["values"]))
+        self._held = tuples(offsets, state["values"], state["probabilities"])
 
 
 EXACT = BackendInfo("matcher", "reference", "mutants.matcher:Reference", "for the tests", "exact", "Dallachiesa et al.")
@@ -196,7 +199,29 @@ class TakesAnyEpsilon(Reference):
 
 ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 
+
+class DropsTheImprobable(Reference):
+    """What is less than a millionth of a millionth is taken for nothing."""
+
+    def _wanted(self, total: float) -> bool:
+        return total > 1e-12 and super()._wanted(total)
+
+
+class KeepsItsQuestion(Reference):
+    """The last question is kept with its answer, as the arrays they came in."""
+
+    def match_all(self, offsets: Any, values: Any, probabilities: Any, starts: Any = None, ends: Any = None) -> Any:
+        state = (self._start, self._end, len(offsets), starts is None)
+        known = getattr(self, "_known", None)
+        if known is None or known[0] != state or not np.array_equal(known[1], values):
+            answer = super().match_all(offsets, values, probabilities, starts, ends)
+            known = self._known = (state, values, answer)
+        return known[2]
+
+
 MUTANTS: list[Mutant] = [
+    (EXACT, DropsTheImprobable, ("odd_streams_equal_the_oracle",)),
+    (EXACT, KeepsItsQuestion, ("answers_are_the_callers",)),
     *faulty(EXACT, Reference, globals()),
     (EXACT, OpenBoundary, ("decimals_on_the_boundary_match", *ORACLE)),
     (EXACT, WidensWithoutRecheck, ("decimals_on_the_boundary_match",)),

@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field
-from skyband import BackendInfo
+from skyband import BackendInfo, SnapshotError
 from skyband.arrays import Array, Float64, Int32, Int64
 from skyband.roles import ObjectRanker
+from skyband.state_reader import StateReader
 from skyband_specs.faults import Mutant, faulty
 from skyband_specs.oracles.object_ranker import ObjectOracle, Report
 
@@ -65,10 +66,13 @@ class Reference(ObjectRanker):
         clock = state["clock"].tolist()
         self._now = clock[1] if len(clock) > 1 else None
         self._repeated = self._oracle.repeated = clock[0]
+        StateReader(state).column("streams", np.int64, at_least=0, at_most=self.streams - 1)
         columns = (state[name].tolist() for name in ("times", "streams", "objects", "values"))
         self._oracle.reports = [Report(*row) for row in zip(*columns, strict=True)]
         for name, number in state["seen"].reshape(-1, 2).tolist():
             self._oracle._seen.setdefault(name, set()).add(number)
+        if not self._oracle._seen.keys() >= {report.object for report in self._oracle.reports}:
+            raise SnapshotError("an object has reports, but has not been seen")
 
 
 def _valid(now: int, mutant: Any) -> list[Report]:
@@ -107,6 +111,15 @@ class TakesRepeats(Reference):
     def _update(self, times: Int64, streams: Int32, objects: Int64, values: Float64) -> None:
         self._oracle.once, self._oracle.most = False, 10**9
         super()._update(times, streams, objects, values)
+
+
+class FirstForLatest(Reference):
+    """Of an object's reports of a stream the first counts, not the latest."""
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.repeats == "latest":
+            self._oracle.reduce = lambda values: values[0]
 
 
 class IgnoresAdvance(Reference):
@@ -194,11 +207,53 @@ REFERENCES = [(_info(), Reference), (_info("heuristic"), Reference)]
 
 _ORACLE = ("seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle", "every_row_equals_the_oracle")
 
+
+class IdsInFloats(Reference):
+    """Ids go through float64, which tells not all of them apart."""
+
+    def _update(self, times: Int64, streams: Int32, objects: Int64, values: Float64) -> None:
+        near = np.abs(objects) < 2**62
+        ids = np.where(near, np.where(near, objects, 0).astype(np.float64).astype(np.int64), objects)
+        super()._update(times, streams, ids, values)
+
+
+class ScoresInSinglePrecision(Reference):
+    """Scores are compared in single precision."""
+
+    def _ranked(self) -> tuple[list[int], list[float]]:
+        objects, scores = super()._ranked()
+        order = np.lexsort((objects, -np.array(scores, np.float32)))
+        return [objects[row] for row in order], [scores[row] for row in order]
+
+
+class KeepsTheAnswer(Reference):
+    """The last answer is answered again, the same arrays, until a row comes."""
+
+    def top(self) -> tuple[Int64, Float64]:
+        answered = getattr(self, "_answered", None)
+        if answered is None or answered[0] != (self._now, self._oracle.reports):
+            answered = self._answered = (self._now, list(self._oracle.reports)), super().top()
+        return answered[1]
+
+
+class LosesNowWhenEmpty(Reference):
+    """Restored without a report, it has seen no time."""
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        super()._load(state)
+        self._now = self._now if self._oracle.reports else None
+
+
 MUTANTS: list[Mutant] = [
+    (_info(), IdsInFloats, ("odd_streams_equal_the_oracle",)),
+    (_info(), ScoresInSinglePrecision, ("odd_streams_equal_the_oracle",)),
+    (_info(), KeepsTheAnswer, ("answers_are_the_callers",)),
+    (_info(), LosesNowWhenEmpty, ("restored_at_odd_moments",)),
     (_info(), ExpiresEarly, ("tiny_streams_equal_the_oracle", "expiry_equals_the_oracle", *_ORACLE)),
     (_info(), TiesDescending, ("tiny_streams_equal_the_oracle", *_ORACLE)),
     (_info(), LatestReportOnly, ("tiny_streams_equal_the_oracle", *_ORACLE)),
     (_info(), TakesRepeats, ("tiny_streams_equal_the_oracle", *_ORACLE)),
+    (_info(), FirstForLatest, _ORACLE),
     (_info(), IgnoresAdvance, ("expiry_equals_the_oracle",)),
     (_info(), GoesBack, ("advance_is_idempotent", "bad_input_leaves_no_trace")),
     (_info(), AnswersAtTheEnd, ("answers_are_update_and_top",)),

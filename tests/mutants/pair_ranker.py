@@ -283,7 +283,21 @@ REFERENCES = [(INFO, Reference)]
 ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 SHARED = ("shared_pairs_equal_the_oracle",)
 
+
+class WritesOverAnswers(Reference):
+    """The next answer is written over the last."""
+
+    def top(self) -> Any:
+        left, right, similarity = super().top()
+        if not hasattr(self, "_buffer"):
+            self._buffer = np.zeros(20_000)
+        self._buffer[: len(similarity)] = similarity
+        return left, right, self._buffer[: len(similarity)]
+
+
 MUTANTS: list[Mutant] = [
+    (INFO, ShortTokens, ("odd_streams_equal_the_oracle",)),
+    (INFO, WritesOverAnswers, ("answers_are_the_callers",)),
     *faulty(INFO, Reference, globals()),
     (INFO, Youngest, ("silence_equals_the_oracle", *ORACLE[1:])),
     (INFO, EndsEarly, ("silence_equals_the_oracle", *ORACLE[1:])),

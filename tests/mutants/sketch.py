@@ -7,9 +7,8 @@ import numpy as np
 from attrs import evolve
 from mutants.sketch_references import BOUNDED, EXACT, PANES, PLAIN, Bounded, Panes, Plain, Reference
 from skyband import InputError
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.roles import Sketch
-from skyband.roles.sketch import NEVER
 from skyband_specs.faults import Mutant, faulty
 
 REFERENCES = [(EXACT, Reference), (BOUNDED, Bounded), (PLAIN, Plain), (PANES, Panes)]
@@ -164,7 +163,7 @@ class MergeAdds(Bounded):
         return count + self.surplus if count else 0.0
 
     def _merge(self, other: Self) -> None:
-        self.surplus += other.estimate(NEVER) - 1
+        self.surplus += other.estimate(TIME_MIN) - 1
         super()._merge(other)
 
 
@@ -264,6 +263,13 @@ class BoundsUpsideDown(Bounded):
         return high, low
 
 
+class BoundsOfAnotherMoment(Bounded):
+    """Asked together, the bounds are those since the first row."""
+
+    def estimate_with_bounds(self, since: int) -> tuple[float, float, float]:
+        return self.estimate(since), *self.bounds(-(2**62))
+
+
 class KeepsEveryKey(Bounded):
     """Says it is a sketch and keeps all that comes."""
 
@@ -326,7 +332,38 @@ ALL_MERGE = (
 )
 ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 
+
+class ShortKeys(Reference):
+    """Keys are told apart by their low 32 bits."""
+
+    def _see(self, key: int, time: int) -> None:
+        super()._see(key % 2**32, time)
+
+
+class MergesOneKeyAsTheirs(Reference):
+    """Where one key is in both, the other sketch's time stands, be it earlier."""
+
+    def _merge(self, other: Self) -> None:
+        common = self._last.keys() & other._last.keys()
+        super()._merge(other)
+        if len(common) == 1:
+            self._last.update({key: other._last[key] for key in common})
+
+
+class AnswersInPlace(Reference):
+    """Each estimate is written over the last."""
+
+    def estimate(self, since: int) -> float:
+        if not hasattr(self, "_answer"):
+            self._answer = np.zeros(())
+        self._answer[...] = super().estimate(since)
+        return self._answer  # type: ignore[return-value]
+
+
 MUTANTS: list[Mutant] = [
+    (EXACT, ShortKeys, ("odd_streams_equal_the_oracle",)),
+    (EXACT, MergesOneKeyAsTheirs, ("merge_with_one_key_in_common",)),
+    (EXACT, AnswersInPlace, ("answers_are_the_callers",)),
     *faulty(EXACT, Reference, globals()),
     (EXACT, AfterNotSince, (*ORACLE, "since_is_inclusive")),
     (EXACT, ForgetsOnTies, ("tiny_streams_equal_the_oracle", "repeated_rows_change_nothing")),
@@ -356,6 +393,7 @@ MUTANTS: list[Mutant] = [
     (BOUNDED, CountsDuplicates, ("streams_of_the_paper", "repeated_rows_change_nothing")),
     (BOUNDED, BoundsTooTight, ("bounds_hold_the_truth",)),
     (BOUNDED, BoundsTooWide, ("bounds_hold_the_truth",)),
+    (BOUNDED, BoundsOfAnotherMoment, ("one_call_agrees_with_two",)),
     (BOUNDED, BoundsUpsideDown, ("bounds_hold_the_truth",)),
     (BOUNDED, KeepsEveryKey, ("new_keys_do_not_pile_up",)),
     (PANES, RoundsToThePane, ("bad_input_leaves_no_trace",)),

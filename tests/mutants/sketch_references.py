@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 import numpy as np
 from attrs import define, field
 from skyband import BackendInfo, InputError, SnapshotError
-from skyband.arrays import Array, Int64, UInt64
-from skyband.parameters import integer, number
+from skyband.arrays import TIME_MIN, Array, Int64, UInt64
+from skyband.config.parameters import integer, number
 from skyband.roles import Sketch
-from skyband.roles.sketch import NEVER
+from skyband.state_reader import StateReader
 
 PAPER = "Zhang et al., Counting distinct objects over sliding windows"
 
@@ -74,20 +74,20 @@ class Bounded(Sketch):
     _stamps: Int64 = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._stamps = np.full(self.cells, NEVER)
+        self._stamps = np.full(self.cells, TIME_MIN)
 
     def _update(self, times: Int64, keys: UInt64) -> None:
         np.maximum.at(self._stamps, (keys ^ np.uint64(self.seed)) % np.uint64(self.cells), times)
 
     def estimate(self, since: int) -> float:
-        empty = np.count_nonzero(self._stamps < max(since, NEVER + 1))
+        empty = np.count_nonzero(self._stamps < max(since, TIME_MIN + 1))
         return -self.cells * math.log(max(empty, 0.5) / self.cells) if empty < self.cells else 0.0
 
     def _merge(self, other: Self) -> None:
         np.maximum(self._stamps, other._stamps, out=self._stamps)
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(self._stamps != NEVER))
+        return int(np.count_nonzero(self._stamps != TIME_MIN))
 
     @property
     def nbytes(self) -> int:
@@ -97,7 +97,7 @@ class Bounded(Sketch):
         return {"stamps": self._stamps, "now": np.array([] if self._now is None else [self._now], np.int64)}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._stamps = state["stamps"].copy()
+        self._stamps = StateReader(state).column("stamps", np.int64, self.cells).copy()
         self._now = int(state["now"][0]) if len(state["now"]) else None
 
 

@@ -7,8 +7,9 @@ import numpy as np
 from attrs import define, field
 from skyband import BackendInfo
 from skyband.arrays import Array, Float64, Int64
-from skyband.parameters import integer
+from skyband.config.parameters import integer
 from skyband.roles import Window
+from skyband.state_reader import StateReader
 from skyband_specs.faults import Mutant, faulty
 
 
@@ -69,8 +70,9 @@ class Reference(Window):
         return {"held": self._held, "bounds": np.array([self._start, self._end])}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._held = state["held"].copy()
-        self._start, self._end = state["bounds"].tolist()
+        read = StateReader(state)
+        self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=2**62).tolist()
+        self._held = read.column("held", np.float64, self._end - self._start, at_least=0, at_most=1).copy()
 
 
 EXACT = BackendInfo("window", "reference", "mutants.window:Reference", "for the tests", "exact", "Dallachiesa et al.")
@@ -203,7 +205,27 @@ class TakesSizeZero(Reference):
 
 ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 
+
+class NearlyIsCertain(Reference):
+    """A tuple that is all but certain to exist is taken for certain."""
+
+    def _append(self, probabilities: Float64) -> Int64:
+        return super()._append(np.where(probabilities > 1.0 - 1e-11, 1.0, probabilities))
+
+
+class WritesOverPresence(Reference):
+    """The next presence is written over the last."""
+
+    def presence(self) -> Float64:
+        if not hasattr(self, "_buffer"):
+            self._buffer = np.zeros(10_000)
+        self._buffer[: len(self)] = super().presence()
+        return self._buffer[: len(self)]
+
+
 MUTANTS: list[Mutant] = [
+    (EXACT, NearlyIsCertain, ("odd_streams_equal_the_oracle",)),
+    (EXACT, WritesOverPresence, ("answers_are_the_callers",)),
     *faulty(EXACT, Reference, globals()),
     (EXACT, PrintedBeta, ("beta_is_strict", "tiny_streams_equal_the_oracle")),
     (EXACT, StrictAlpha, ("tiny_streams_equal_the_oracle",)),

@@ -9,6 +9,7 @@ from attrs import define, field
 from skyband import BackendInfo
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles import Answer, TopKQuery, WorkloadRanker
+from skyband.state_reader import StateReader
 from skyband_specs.faults import Mutant, faulty
 
 PAPER = "Shastri, MTopS: Multi-Query Optimization for Continuous Top-K Query Workloads"
@@ -89,18 +90,25 @@ class Reference(WorkloadRanker):
         return 24 * len(self._rows) + 8 * len(self._since)
 
     def _state(self) -> dict[str, Array]:
-        clock = [] if self._passed is None or self._now is None else [self._passed, self._now, self._last]
+        clock = [self._now] if self._passed is None else [self._passed, self._now, self._last]
+        clock = [moment for moment in clock if moment is not None]
         times, objects, scores = zip(*self._rows, strict=True) if self._rows else ((), (), ())
         columns = {"times": np.array(times, np.int64), "objects": np.array(objects, np.int64)}
         since = np.array(self._since, np.int64)
         return {**columns, "scores": np.array(scores, np.float64), "since": since, "clock": np.array(clock, np.int64)}
 
     def _load(self, state: Mapping[str, Array]) -> None:
+        read = StateReader(state)
         columns = (state[name].tolist() for name in ("times", "objects", "scores"))
         self._rows = list(zip(*columns, strict=True))
-        self._since = state["since"].tolist()
-        if len(state["clock"]):
-            self._passed, self._now, self._last = state["clock"].tolist()
+        self._since = read.column("since", np.int64, len(self.queries)).tolist()
+        if len(state["clock"]) == 1:  # advanced, before any row
+            self._now = int(read.column("clock", np.int64, 1)[0])
+            read.require(not self._rows, "clock", "where there are rows, moments have passed")
+        elif len(state["clock"]):
+            self._passed, self._now, self._last = read.column("clock", np.int64, 3).tolist()
+            read.require(self._passed == self._now >= self._last, "clock", "every moment up to now is answered")
+        read.ascending("times", at_most=-(2**63) if self._now is None else self._now)
 
 
 class IncludesTheEnd(Reference):
@@ -231,7 +239,29 @@ REFERENCES = [(INFO, Reference)]
 
 _ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 _WAY, _AHEAD = "answers_on_the_way_equal_the_oracle", "advancing_equals_the_oracle"
+
+
+class RanksInSinglePrecision(Reference):
+    """Scores are compared in single precision."""
+
+    def rank(self, row: tuple[int, int, float]) -> Any:
+        return -float(np.clip(row[2], -3e38, 3e38).astype(np.float32)), row[1]
+
+
+class WritesOverAnswers(Reference):
+    """The scores of the next answer are written over those of the last."""
+
+    def answer(self, number: int, at: int) -> Answer:
+        answer = super().answer(number, at)
+        if not hasattr(self, "_buffer"):
+            self._buffer = np.zeros(1000)
+        self._buffer[: len(answer.scores)] = answer.scores
+        return Answer(number, at, answer.objects, self._buffer[: len(answer.scores)])
+
+
 MUTANTS: list[Mutant] = [
+    (INFO, RanksInSinglePrecision, ("odd_streams_equal_the_oracle",)),
+    (INFO, WritesOverAnswers, ("answers_are_the_callers",)),
     (INFO, IncludesTheEnd, (_WAY, "silence_is_answered")),
     (INFO, ExcludesTheStart, (*_ORACLE, _WAY, _AHEAD)),
     (INFO, TiesToTheEarlier, (*_ORACLE, _WAY, _AHEAD)),

@@ -35,7 +35,7 @@ def _copy(name: str, version: str, site: Path) -> None:
     package = name.replace("-", "_")
     found = importlib.util.find_spec(package)
     target = site / package
-    shutil.copytree(Path(found.origin).parent, target, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(found.origin).parent, target)  # with the kernels that are compiled: a worker need not again
     main = target / "__init__.py"
     main.write_text(main.read_text("utf-8").replace(f'"{distribution(name).version}"', f'"{version}"'), "utf-8")
     info = site / f"{package}-{version}.dist-info"

@@ -94,8 +94,8 @@ def test_a_python_worker_killed_in_a_micro_batch(session, visits, calm, failures
         number += 1
         started = visits.start()
         time.sleep(chance.uniform(0.2, 2.0))
-        while started.isActive and not faults.kill_all(faults.workers(jvm)):
-            pass
+        while started.isActive:  # idle workers of the run before die unnoticed: go on until one at work is hit
+            faults.kill_all(faults.workers(jvm))
         try:
             started.awaitTermination()  # well where none was at work just then: go on with another file
         except StreamingQueryException as error:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from skyband.cli.group import group
+from skyband.cli.commands import group
 from skyband.cli.weblog import make_weblog
 
 pytestmark = pytest.mark.spark

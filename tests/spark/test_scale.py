@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.sql import functions as sql
-from skyband.engines import local, spark_stream
+from skyband.engines import local
+from skyband.engines.spark import stream
 from skyband.queries import make_query
 
 pytestmark = pytest.mark.spark
@@ -118,7 +119,7 @@ def test_shards_without_rows_hold_no_answer_back(kind, files, stream):
 @pytest.mark.parametrize("shards", [1, 2, 3, 8])
 def test_no_two_shards_share_a_partition(session, shards):
     """Where Spark has as many partitions as there are shards, or a multiple of them."""
-    keys = session.createDataFrame([(key,) for key in spark_stream.keys_of(shards)], "key bigint")
+    keys = session.createDataFrame([(key,) for key in stream.keys_of(shards)], "key bigint")
     for partitions in (shards, 3 * shards):
         placed = keys.select(sql.pmod(sql.hash("key"), sql.lit(partitions)).alias("partition"))
         assert placed.distinct().count() == shards

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from skyband import spark
-from skyband.cli.group import group
+from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.queries import make_query
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from families import DELAY, SECOND, events, family
 from skyband import spark
-from skyband.cli.group import group
+from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError

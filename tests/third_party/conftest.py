@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from skyband.cli.group import group
+from skyband.cli.commands import group
 
 
 class Maker:

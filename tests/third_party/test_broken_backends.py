@@ -9,11 +9,11 @@ import pytest
 from attrs import define, evolve
 from click.testing import CliRunner
 from skyband import BackendInfo
-from skyband.cli.group import group
-from skyband.discovery import Plugin
+from skyband.cli.commands import group
 from skyband.engines.local import apply
 from skyband.queries.distinct_count import DistinctCount
 from skyband.registry import Binding, Registry
+from skyband.registry.discovery import Plugin
 from skyband.scaffold.sketch import MineSketch
 from skyband_specs.checks import checks_for
 from skyband_specs.report import FAILED
@@ -86,7 +86,7 @@ def installed(cls, monkeypatch):
     info = evolve(INFO, factory=f"{__name__}:{cls.__name__}")
     monkeypatch.setitem(sys.modules, __name__, sys.modules[cls.__module__])
     made = Registry([Plugin("acme", "1.0", "x", "x", (info,))])
-    for module in ("skyband.registry", "skyband_specs.runner"):
+    for module in ("skyband.registry.choosing", "skyband_specs.runner"):
         monkeypatch.setattr(f"{module}.installed", lambda: made)
     return info
 

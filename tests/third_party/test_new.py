@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from skyband import BackendInfo
-from skyband.roles import ROLES
+from skyband.registry import installed, interface_of
+from skyband.registry.core_roles import CORE_ROLES
 from skyband.scaffold.project import TEMPLATES, render
 from skyband_specs.checks import checks_for
 from skyband_specs.runner import subject, verify_subject
@@ -19,24 +20,24 @@ QUICK = ("seeded_streams_equal_the_oracle", "restored_goes_on_as_undisturbed", "
 
 
 def test_every_role_has_a_template():
-    assert TEMPLATES.keys() == ROLES.keys()
+    assert TEMPLATES.keys() == {info.name for info in CORE_ROLES}
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", TEMPLATES)
 def test_a_template_is_a_correct_backend(role):
     report = verify_subject(template(role), checks=[check for check in checks_for(role) if check.name in QUICK])
     assert report.ok, report.text()
     assert len(report.results) == len(QUICK)
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", TEMPLATES)
 def test_a_plugin_is_short_enough_to_read(role):
     for path, text in render(role, "mine").items():
         assert text.count("\n") < 130, path
         assert max(map(len, text.splitlines()), default=0) <= 120, path
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", TEMPLATES)
 def test_a_plugin_bears_its_own_name_throughout(role):
     files = render(role, "k-best-7")
     assert not [path for path, text in files.items() if "mine" in text.lower().replace("determine", "")]
@@ -57,15 +58,15 @@ def test_a_made_plugin_installs_is_found_verified_and_answers(maker):
     folder, site = maker.make("sketch"), maker.home / "site"
     maker.install(folder, sys.executable, "--target", str(site))
     told = maker.run(sys.executable, "-m", "skyband", "verify", "sketch/my-sketch", site=site)
-    assert told.splitlines()[-1] == "36 passed, 3 not applicable (guarantee), 0 failed"
+    assert told.splitlines()[-1] == "46 passed, 3 not applicable (guarantee), 0 failed"
     program, said = example(folder / "README.md")
     assert maker.run(sys.executable, "-c", program, site=site).splitlines() == said
     tested = maker.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder, site=site)
-    assert "sketch/my-sketch: 36 passed, 3 not applicable (guarantee), 0 failed" in tested
+    assert "sketch/my-sketch: 46 passed, 3 not applicable (guarantee), 0 failed" in tested
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", TEMPLATES)
 def test_a_plugin_of_every_role_in_a_fresh_environment(maker, role):
     folder = maker.make(role)
     python = environment(maker.home / "venv")
@@ -174,7 +175,7 @@ def test_wrong_calls(maker):
 def template(role: str):
     """The template of a role as it stands in core, to be tried."""
     module = role.replace("-", "_")
-    cls = getattr(import_module(f"skyband.scaffold.{module}"), f"Mine{ROLES[role].interface.__name__}")
+    cls = getattr(import_module(f"skyband.scaffold.{module}"), f"Mine{interface_of(role).__name__}")
     facts = TEMPLATES[role]
     factory = f"{cls.__module__}:{cls.__name__}"
     return subject(BackendInfo(role, "mine", factory, facts.summary, "exact", facts.reference, facts.lacks), cls)
@@ -188,3 +189,46 @@ def environment(folder: Path) -> Path:
     home = next(folder.rglob("site-packages"))
     (home / "outer.pth").write_text("".join(f"import site; site.addsitedir({path!r})\n" for path in sites))
     return python
+
+
+@pytest.mark.parametrize("role", [name for name in installed().roles if name not in TEMPLATES])
+def test_a_plugins_role_without_a_template_begins_with_the_methods_of_its_interface(role):
+    files = render(role, "k-best-7")
+    (source,) = [text for path, text in files.items() if path.endswith(f"/{role.replace('-', '_')}.py")]
+    scope = {"__name__": "made"}
+    exec(source, scope)
+    (made,) = [cls for cls in scope.values() if getattr(cls, "name", None) == "k-best-7"]
+    assert issubclass(made, interface_of(role))
+    assert not made.__abstractmethods__
+
+
+def test_a_made_query_installs_is_found_verified_and_answers(maker):
+    folder, site = maker.home / "my-sums", maker.home / "site"
+    assert maker.new(folder, "--query", "my-sums").exit_code == 0
+    maker.install(folder, sys.executable, "--target", str(site))
+    assert "my-sums" in maker.run(sys.executable, "-m", "skyband", "queries", site=site)
+    assert "value" in maker.run(sys.executable, "-m", "skyband", "describe", "query/my-sums", site=site)
+    told = maker.run(sys.executable, "-m", "skyband", "verify", "query/my-sums", site=site)
+    assert told.splitlines()[-1] == "24 passed, 0 not applicable, 0 failed"
+    program, said = example(folder / "README.md")
+    assert maker.run(sys.executable, "-c", program, site=site).splitlines() == said
+    quick = [folder, "-k", "travels or schema or declared"]
+    tested = maker.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *quick, site=site)
+    assert "query/my-sums: 2 passed, 0 not applicable, 0 failed" in tested
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give --role ROLE for a plugin with a backend, or --query KIND for one with a query"),
+        (["--role", "sketch", "--query", "x"], "give --role ROLE"),
+        (["--query", "top-k"], "query/top-k is taken: it comes with skyband "),
+        (["--query", "Top K"], "try --query top-k"),
+        (["--query", "x", "--name", "y"], "--query names the query"),
+    ],
+)
+def test_a_new_query_that_cannot_be_is_a_wrong_call(maker, arguments, said):
+    called = maker.new(maker.home / "x", *arguments)
+    assert called.exit_code == 2
+    assert said in called.stderr
+    assert not (maker.home / "x").exists()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skyband.errors import (
+        BusyError,
         ConfigError,
         EngineError,
         InputError,
@@ -13,14 +14,15 @@ if TYPE_CHECKING:
         SkybandError,
         SnapshotError,
     )
-    from skyband.hookspecs import hookimpl
-    from skyband.info import BackendInfo, QueryInfo
     from skyband.registry import backends, create, restore
+    from skyband.registry.hookspecs import hookimpl
+    from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "skyband.errors": (
+        "BusyError",
         "ConfigError",
         "EngineError",
         "InputError",
@@ -29,8 +31,8 @@ _HOMES = {
         "SkybandError",
         "SnapshotError",
     ),
-    "skyband.hookspecs": ("hookimpl",),
-    "skyband.info": ("BackendInfo", "QueryInfo"),
+    "skyband.registry.hookspecs": ("hookimpl",),
+    "skyband.registry.info": ("BackendInfo", "QueryInfo", "RoleInfo"),
     "skyband.registry": ("backends", "create", "restore"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -42,10 +44,12 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "hookimpl",
     "BackendInfo",
     "QueryInfo",
+    "RoleInfo",
     "SkybandError",
     "ConfigError",
     "InputError",
     "SnapshotError",
+    "BusyError",
     "PluginError",
     "EngineError",
     "Problem",

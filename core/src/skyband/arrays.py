@@ -8,6 +8,9 @@ import numpy.typing as npt
 
 from skyband.errors import InputError
 
+TIME_MIN, TIME_MAX = -(2**63), 2**63 - 1
+"""The ends of int64: before every moment and after every moment, so also "no moment yet" and "no moment any more"."""
+
 Array = npt.NDArray[Any]
 Int8 = npt.NDArray[np.int8]
 Int32 = npt.NDArray[np.int32]
@@ -21,7 +24,12 @@ def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int |
 
     Raises InputError where a value would change by the conversion, or the length is not `length`.
     """
-    given = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray):
+        raise InputError(name, "must not be a masked array: fill its gaps or leave out their rows")
+    try:
+        given = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise InputError(name, f"must be one-dimensional: {error}") from error
     if given.ndim != 1:
         raise InputError(name, f"must be one-dimensional (got {given.ndim} dimensions)")
     if length is not None and len(given) != length:
@@ -78,6 +86,16 @@ def within(name: str, values: Array, low: float, high: float) -> None:
     if bad.any():
         row = int(bad.argmax())
         raise InputError(name, f"must be a number from {low:g} to {high:g} (got {values[row].item()!r})", row)
+
+
+def among(name: str, numbers: npt.ArrayLike, most: int, length: int) -> Int8:
+    """int8[length], each from 0 to `most`. Raises InputError, naming the row, where one is not."""
+    checked: Int8 = column(name, numbers, np.int8, length)
+    wrong = (checked < 0) | (checked > most)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(name, f"must be from 0 to {most} (got {int(checked[row])})", row)
+    return checked
 
 
 def offsets_of(name: str, offsets: Int64, length: int) -> None:

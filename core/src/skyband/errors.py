@@ -54,6 +54,10 @@ class SnapshotError(SkybandError, ValueError):
     """Bytes that are no snapshot, are damaged, or were written by something newer or other than what reads them."""
 
 
+class BusyError(SkybandError, RuntimeError):
+    """A backend called from one thread while a call from another runs. It is left as that call leaves it."""
+
+
 class PluginError(SkybandError):
     """A backend that is installed wrongly, claimed twice, or not what its plugin says it is."""
 

@@ -1,13 +1,16 @@
-"""Snapshots: a versioned, checksummed envelope around plain arrays in Arrow IPC. Reading one runs no code.
+"""Snapshots: plain arrays behind a versioned, checksummed envelope. Reading one runs no code and trusts no length.
 
 0   4  b"SKYB"
 4   2  format version, little endian
-6   4  CRC-32 of all that follows
-10  -  one Arrow IPC stream: a row with one list column per array, the header as JSON in the schema's metadata
+6   6  zeros, so that what follows lies at a multiple of 8
+12  4  CRC-32 of all that follows
+16  -  what `pack` writes: the length of a text, the text (JSON: a header, and the name, type and length of each
+       array), the arrays; little endian, each padded with zeros to a multiple of 8 bytes
 """
 
 import json
 import struct
+import sys
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -19,12 +22,18 @@ from attrs import frozen
 from skyband.arrays import Array
 from skyband.errors import SnapshotError
 
-FORMAT = 1
+FORMAT = 2
 _MAGIC = b"SKYB"
-_ENVELOPE = struct.Struct("<4sHI")
-_HEADER = b"skyband"
+_ENVELOPE = struct.Struct("<4sH6sI")
+_NO_BYTES = bytes(6)
 _LENGTH = struct.Struct("<I")
 _ALIGNED = 8
+_LITTLE = sys.byteorder == "little"
+_KINDS = {
+    np.dtype(kind).str: np.dtype(kind)
+    for kind in ["<i1", "<u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8"]
+}
+"""The types of arrays: numbers of which every bit pattern is a value."""
 
 
 @frozen
@@ -37,69 +46,113 @@ class Snapshot:
 
 def encode(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     """The bytes of a snapshot; equal headers and arrays give equal bytes."""
-    import pyarrow as pa
+    parts = _parts(text(dict(header)), arrays)
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    return b"".join((_ENVELOPE.pack(_MAGIC, FORMAT, _NO_BYTES, checksum), *parts))
 
-    columns = {name: _one_row(pa, name, array) for name, array in sorted(arrays.items())}
-    schema = pa.schema(
-        [(name, column.type) for name, column in columns.items()], metadata={_HEADER: text(dict(header)).encode()}
-    )
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        writer.write_batch(pa.RecordBatch.from_arrays(list(columns.values()), schema=schema))
-    body = sink.getvalue()
-    return b"".join((_ENVELOPE.pack(_MAGIC, FORMAT, zlib.crc32(body)), body))
+
+def decode(blob: bytes) -> Snapshot:
+    """Read a snapshot; the arrays are read-only views of `blob`. Raises SnapshotError where it is damaged or newer."""
+    try:
+        whole = memoryview(blob).cast("B")
+    except TypeError as error:
+        raise SnapshotError(f"must be the bytes of a snapshot (got {type(blob).__name__})") from error
+    if len(whole) < _ENVELOPE.size or whole[:4] != _MAGIC:
+        raise SnapshotError(f"not a Skyband snapshot: {len(whole)} bytes that do not begin with {_MAGIC.decode()}")
+    _, version, zeros, checksum = _ENVELOPE.unpack_from(whole)
+    if version > FORMAT:
+        raise SnapshotError(f"written in format {version}, this Skyband reads up to {FORMAT}: upgrade skyband")
+    body = whole[_ENVELOPE.size :]
+    if version == 1:
+        raise SnapshotError("written in format 1, from before the first release: begin anew, and take a snapshot then")
+    if version < 1 or zeros != _NO_BYTES or zlib.crc32(body) != checksum:
+        raise SnapshotError("damaged: its checksum does not match; restore from an older one")
+    return Snapshot(*unpack(body))
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """A small part of a state, in memory or inside a snapshot: no envelope, a tenth of the size of `encode`'s bytes.
+    """A small part of a state, in memory or inside a snapshot: without envelope and checksum.
 
-    A length, JSON, then the arrays, all padded to 8 bytes. Equal headers and arrays give equal bytes.
+    Equal headers and arrays give equal bytes.
     """
-    named = sorted(arrays.items())
-    layout = [[name, array.dtype.str, len(array)] for name, array in named]
-    found = json.dumps([dict(header), layout], sort_keys=True, separators=(",", ":")).encode()
-    parts = [_LENGTH.pack(len(found)), found, bytes(-(len(found) + _LENGTH.size) % _ALIGNED)]
-    for _, array in named:
-        parts += (array.tobytes(), bytes(-array.nbytes % _ALIGNED))
-    return b"".join(parts)
+    return b"".join(_parts(text(dict(header)), arrays))
 
 
-def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
-    """What `pack` was given; the arrays are read-only views of `data`."""
-    (length,) = _LENGTH.unpack_from(data)
-    header, layout = json.loads(data[_LENGTH.size : _LENGTH.size + length])
-    at = _padded(_LENGTH.size + length)
-    arrays = {}
-    for name, kind, count in layout:
-        arrays[name] = np.frombuffer(data, kind, count, at)
-        at += _padded(arrays[name].nbytes)
+def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], dict[str, Array]]:
+    """What `pack` was given; the arrays are read-only views of `data`.
+
+    Raises SnapshotError unless the bytes are just what `pack` writes: nothing is read beyond their end. O(arrays).
+    """
+    view = memoryview(data)
+    try:
+        header, layout, at = _text_of(view)
+        arrays, at = _arrays_of(_aligned(view), layout, at)
+    except SnapshotError:
+        raise
+    except Exception as error:  # no text, no JSON, or JSON of another shape: whatever a writer of right checksums put
+        raise SnapshotError(f"cannot be read: {type(error).__name__}: {error}") from error
+    if at != len(view):
+        raise SnapshotError(f"cannot be read: {len(view)} bytes where its arrays take {at}")
     return header, arrays
 
 
 def text(value: Any) -> str:
     """What a header holds, as JSON in one form. Raises SnapshotError where it is code."""
-    return json.dumps(value, sort_keys=True, allow_nan=False, default=_plain)
+    return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"), default=_plain)
 
 
-def decode(blob: bytes) -> Snapshot:
-    """Read a snapshot; the arrays are read-only views of `blob`. Raises SnapshotError where it is damaged or newer."""
-    import pyarrow as pa
+def _parts(header: str, arrays: Mapping[str, Array]) -> list[bytes | memoryview]:
+    named = [(name, _flat(name, array)) for name, array in sorted(arrays.items())]
+    layout = json.dumps([[name, array.dtype.str, len(array)] for name, array in named], separators=(",", ":"))
+    whole = f"[{header},{layout}]".encode()
+    parts: list[bytes | memoryview] = [_LENGTH.pack(len(whole)), whole, bytes(-(len(whole) + _LENGTH.size) % _ALIGNED)]
+    for _, array in named:
+        parts += (array.data, bytes(-array.nbytes % _ALIGNED))
+    return parts
 
-    if len(blob) < _ENVELOPE.size or not bytes(blob).startswith(_MAGIC):
-        raise SnapshotError(f"not a Skyband snapshot: {len(blob)} bytes that do not begin with {_MAGIC.decode()}")
-    _, version, checksum = _ENVELOPE.unpack_from(blob)
-    if version > FORMAT:
-        raise SnapshotError(f"written in format {version}, this Skyband reads up to {FORMAT}: upgrade skyband")
-    body = memoryview(blob)[_ENVELOPE.size :]
-    if version < 1 or zlib.crc32(body) != checksum:
-        raise SnapshotError("damaged: its checksum does not match; restore from an older one")
-    try:
-        with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
-            batch = reader.read_next_batch()
-            header = json.loads(reader.schema.metadata[_HEADER])
-        return Snapshot(header, {name: batch.column(name)[0].values.to_numpy() for name in batch.schema.names})
-    except Exception as error:  # whatever else a writer of right checksums put there
-        raise SnapshotError(f"cannot be read: {type(error).__name__}: {error}") from error
+
+def _flat(name: str, array: Array) -> Array:
+    if array.ndim != 1:
+        raise SnapshotError(f"array {name!r} has {array.ndim} dimensions; a snapshot holds flat arrays only")
+    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    if little.dtype.str not in _KINDS:
+        raise SnapshotError(f"array {name!r} holds {array.dtype}; a snapshot holds integers, float32 and float64")
+    return little
+
+
+def _text_of(view: memoryview) -> tuple[dict[str, Any], list[Any], int]:
+    """The header, the layout of the arrays, and where these begin."""
+    (length,) = _LENGTH.unpack_from(view)
+    at = _padded(_LENGTH.size + length)
+    if at > len(view):
+        raise SnapshotError(f"cannot be read: {len(view)} bytes where its header takes {at}")
+    header, layout = json.loads(bytes(view[_LENGTH.size : _LENGTH.size + length]))
+    names = [name for name, _, _ in layout]
+    if not isinstance(header, dict) or names != sorted(set(names)):
+        raise SnapshotError("cannot be read: its header is no table, or its arrays are not in order")
+    return header, layout, at
+
+
+def _arrays_of(view: memoryview, layout: list[Any], at: int) -> tuple[dict[str, Array], int]:
+    arrays = {}
+    for name, kind, count in layout:
+        dtype = _KINDS[kind]
+        if not isinstance(name, str) or type(count) is not int or count < 0:
+            raise SnapshotError(f"cannot be read: {count!r} is no length of an array {name!r}")
+        stop = at + count * dtype.itemsize
+        if _padded(stop) > len(view):
+            raise SnapshotError(f"cannot be read: its array {name!r} takes more bytes than there are")
+        array = np.frombuffer(view, dtype, count, at) if count else np.empty(0, dtype)
+        arrays[name], at = array if _LITTLE else array.astype(dtype.newbyteorder("=")), _padded(stop)
+    return arrays, at
+
+
+def _aligned(view: memoryview) -> memoryview:
+    """The bytes, read-only, where arrays in them lie as compiled code expects them."""
+    begin = np.frombuffer(view, np.uint64, 1) if len(view) >= _ALIGNED else None
+    return view.toreadonly() if begin is None or begin.flags.aligned else memoryview(bytes(view))
 
 
 def _padded(length: int) -> int:
@@ -110,10 +163,3 @@ def _plain(value: Any) -> Any:
     if attrs.has(type(value)):
         return attrs.astuple(value)
     raise SnapshotError(f"cannot be written: {value!r} is code, not data; use a named function to snapshot it")
-
-
-def _one_row(pa: Any, name: str, array: Array) -> Any:
-    if array.ndim != 1:
-        raise SnapshotError(f"array {name!r} has {array.ndim} dimensions; a snapshot holds flat arrays only")
-    values = pa.array(np.ascontiguousarray(array))
-    return pa.LargeListArray.from_arrays(pa.array([0, len(array)], pa.int64()), values)

@@ -12,12 +12,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from skyband.binding import bind
-from skyband.durations import Duration, clock_problem, parse
-from skyband.engines.java import require_java
-from skyband.engines.results import observed
-from skyband.engines.shipment import Shipment
-from skyband.errors import ConfigError, EngineError, Problem
+from skyband.config.durations import Duration, clock_problem, parse
+from skyband.engines.spark.java import require_java
+from skyband.engines.spark.plan import ShardedPlan
+from skyband.engines.spark.results import observed
+from skyband.errors import ConfigError, EngineError, InputError, Problem
+from skyband.operator.binding import bind
 from skyband.queries import make_query
 from skyband.queries.query import Query
 from skyband.watermark import Ticking
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 GROUPED_SHARDS = 8
 """Shards of a query with `by` unless said otherwise: fixed, because a stream's checkpoint is bound to it."""
+
+MOST_SHARDS = 10_000
+"""More than any cluster has cores: each is a partition whose state is committed in every micro-batch."""
 
 SETTINGS: dict[str, str] = {
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
@@ -94,25 +97,39 @@ def apply(
     `finish`: for runs with Trigger.AvailableNow that are to answer the last windows too. False reads on; a further run
     on the same checkpoint with True takes the input as complete up to the next moment of output.
 
+    Rows that break a promise of the query, such as `repeats` of top-k, are left out, counted, and warned of once a
+    worker, on the worker's stderr.
+
     `idle_after` and `finish` are part of a checkpoint: a stream cannot take either up later. Rows from before what was
     answered are then late. A batch is always finished, and has no clock.
 
-    Raises ConfigError with every problem at once, and EngineError where the session cannot run it.
+    Raises ConfigError with every problem at once, InputError where `df` is no DataFrame of Spark, and EngineError where
+    the session cannot run it.
     """
+    if not hasattr(df, "isStreaming"):
+        raise InputError("df", _no_dataframe(df))
     asked = make_query(query)
     ticking = _ticking(idle_after, finish)
     schema = _arrow_schema(df)
     chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}
-    shipment = Shipment(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards), ticking)
+    plan = ShardedPlan(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards), ticking)
     source = _numbered(df, asked.columns)
     if not df.isStreaming:
-        from skyband.engines import spark_batch
+        from skyband.engines.spark import batch
 
-        return observed(shipment, spark_batch.run(source, shipment), observe)
-    _check_session(df.sparkSession, shipment)
-    from skyband.engines import spark_stream
+        return observed(plan, batch.run(source, plan), observe)
+    _check_session(df.sparkSession, plan)
+    from skyband.engines.spark import stream
 
-    return observed(shipment, spark_stream.run(source, shipment), observe)
+    return observed(plan, stream.run(source, plan), observe)
+
+
+def _no_dataframe(given: Any) -> str:
+    kind = f"{type(given).__module__}.{type(given).__qualname__}"
+    remedy = "make one with session.createDataFrame(data)"
+    if kind.startswith("pyspark.pandas."):
+        remedy = "make one with data.to_spark()"
+    return f"must be a DataFrame of Spark (got {kind}): {remedy}, or call skyband.engines.local.apply without Spark"
 
 
 def _ticking(idle_after: Any, finish: Any) -> Ticking | None:
@@ -155,13 +172,15 @@ def shard_count(query: Query, shards: int | None = None) -> int:
     wanted = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
     if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
         raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {wanted!r})"))
+    if wanted > MOST_SHARDS:
+        raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {wanted})"))
     if wanted > 1 and not query.by and query.one_shard is not None:
         said = f"{query.one_shard}: use shards = 1, or group with `by` (got {wanted})"
         raise ConfigError(Problem("shards", said))
     return wanted
 
 
-def _check_session(spark: "SparkSession", shipment: Shipment) -> None:
+def _check_session(spark: "SparkSession", plan: ShardedPlan) -> None:
     provider = "spark.sql.streaming.stateStore.providerClass"
     if spark.conf.get(provider, "") != ROCKSDB:
         raise EngineError(
@@ -169,9 +188,9 @@ def _check_session(spark: "SparkSession", shipment: Shipment) -> None:
             f"or set {provider}={ROCKSDB} on yours"
         )
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))
-    if partitions > 4 * shipment.shards:
+    if partitions > 4 * plan.shards:
         warnings.warn(
-            f"spark.sql.shuffle.partitions is {partitions} for {shipment.shards} shards; each partition commits "
-            f"its state in every micro-batch, so set it to about {shipment.shards} before the first start",
+            f"spark.sql.shuffle.partitions is {partitions} for {plan.shards} shards; each partition commits "
+            f"its state in every micro-batch, so set it to about {plan.shards} before the first start",
             stacklevel=3,
         )

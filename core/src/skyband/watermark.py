@@ -2,38 +2,37 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from attrs import define, frozen
 
-FIRST, LAST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
+from skyband.arrays import TIME_MAX, TIME_MIN
 
 
 @define
-class Reach:
+class EventTimeProgress:
     """What some rows tell of time: their latest time in each source, their earliest, and the latest tick of a clock."""
 
     latest: list[int]
-    """For each source, FIRST where it has no row."""
-    earliest: int = LAST
-    tick: int = FIRST
-    """Microseconds since the epoch by the clock of whoever runs the query; FIRST where no tick came."""
+    """For each source, TIME_MIN where it has no row."""
+    earliest: int = TIME_MAX
+    tick: int = TIME_MIN
+    """Microseconds since the epoch by the clock of whoever runs the query; TIME_MIN where no tick came."""
 
     @classmethod
-    def nowhere(cls, sources: int) -> "Reach":
+    def nowhere(cls, sources: int) -> "EventTimeProgress":
         """That of no rows."""
-        return cls([FIRST] * sources)
+        return cls([TIME_MIN] * sources)
 
     @classmethod
-    def unpacked(cls, numbers: Sequence[int]) -> "Reach":
-        """Back from what `packed` gave."""
+    def from_list(cls, numbers: Sequence[int]) -> "EventTimeProgress":
+        """Back from what `to_list` gave."""
         earliest, tick, *latest = map(int, numbers)
         return cls(latest, earliest, tick)
 
-    def packed(self) -> list[int]:
+    def to_list(self) -> list[int]:
         """Flat, to travel in a column."""
         return [self.earliest, self.tick, *self.latest]
 
-    def add(self, other: "Reach") -> None:
+    def add(self, other: "EventTimeProgress") -> None:
         """Become that of both."""
         self.latest = list(map(max, self.latest, other.latest))
         self.earliest = min(self.earliest, other.earliest)
@@ -43,7 +42,7 @@ class Reach:
     def newest(self) -> int | None:
         """The latest time in any source; None where there were no rows."""
         found = max(self.latest)
-        return None if found == FIRST else found
+        return None if found == TIME_MIN else found
 
 
 @frozen
@@ -51,12 +50,12 @@ class Ticking:
     """What a clock's ticks mean to a stream.
 
     idle_after: microseconds without rows after which time goes on with the clock. finish: a tick says that the input
-    is complete. started: when this run began by the clock; silence before it is nobody's fault and does not count.
+    is complete. started: when this run began by the clock; being idle before it is nobody's fault and does not count.
     """
 
     idle_after: int | None = None
     finish: bool = False
-    started: int = FIRST
+    started: int = TIME_MIN
 
 
 @define
@@ -66,38 +65,42 @@ class Clock:
     delay: int
     idle: int | None
     """A source this far behind the newest is not waited for; None: each is."""
-    reach: Reach
-    heard: int = FIRST
+    progress: EventTimeProgress
+    last_activity: int = TIME_MIN
     """The tick at which rows last came, or the first one there was."""
 
-    def add(self, reach: Reach) -> None:
+    def add(self, progress: EventTimeProgress) -> None:
         """Take in what one turn brought."""
-        self.reach.add(reach)
-        if reach.newest is not None or self.heard == FIRST:
-            self.heard = self.reach.tick
+        self.progress.add(progress)
+        if progress.newest is not None or self.last_activity == TIME_MIN:
+            self.last_activity = self.progress.tick
 
     def watermark(self) -> int | None:
         """`delay` before the source that is furthest behind, of those waited for. None where one never had a row.
 
         A source without rows counts as being where time began, so that `idle` can leave it behind too.
         """
-        newest = self.reach.newest
-        if newest is None or (self.idle is None and FIRST in self.reach.latest):
+        newest = self.progress.newest
+        if newest is None or (self.idle is None and TIME_MIN in self.progress.latest):
             return None
-        marks = [self.reach.earliest if latest == FIRST else latest for latest in self.reach.latest]
+        marks = [self.progress.earliest if latest == TIME_MIN else latest for latest in self.progress.latest]
         furthest = min(mark for mark in marks if self.idle is None or newest - mark <= self.idle)
-        return max(furthest - self.delay, FIRST)
+        return self.allowing_delay(furthest)
 
-    def silence(self, started: int) -> int:
+    def allowing_delay(self, time: int) -> int:
+        """The watermark when time has come so far: `delay` before it."""
+        return max(time - self.delay, TIME_MIN)
+
+    def idle_time(self, started: int) -> int:
         """Microseconds by the clock since rows last came, since its first tick, or since this run began."""
-        since = max(self.heard, started)
-        return max(self.reach.tick - since, 0) if FIRST not in (self.heard, self.reach.tick) else 0
+        start = max(self.last_activity, started)
+        return max(self.progress.tick - start, 0) if TIME_MIN not in (self.last_activity, self.progress.tick) else 0
 
-    def packed(self) -> list[int]:
+    def to_list(self) -> list[int]:
         """Flat, to be kept with the operator."""
-        return [self.heard, *self.reach.packed()]
+        return [self.last_activity, *self.progress.to_list()]
 
-    def load(self, numbers: Sequence[int]) -> None:
-        """Take over what `packed` gave."""
-        self.heard = int(numbers[0])
-        self.reach = Reach.unpacked(numbers[1:])
+    def load_state(self, numbers: Sequence[int]) -> None:
+        """Take over what `to_list` gave."""
+        self.last_activity = int(numbers[0])
+        self.progress = EventTimeProgress.from_list(numbers[1:])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import skyband
-from skyband_distinct.sizes import fm_arrays, pcsa_recent
+from skyband_distinct.sketch_sizes import fm_arrays, pcsa_recent
 from skyband_specs.binomial import allowed_failures
 
 FLAKE = 1e-6

@@ -29,7 +29,7 @@ def skyband_of(pairs, k):
 
 
 def swept(pairs, kept, k, since=-100):
-    # Spread over all 64 bits, as hashes are.
+    # Partitioning over all 64 bits, as hashes are.
     pairs = sorted(pairs, key=lambda pair: pair[0])
     times = np.array([time for time, _ in pairs], np.int64)
     hashes = np.array([value << 57 for _, value in pairs], np.uint64)

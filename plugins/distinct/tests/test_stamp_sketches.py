@@ -5,10 +5,10 @@ import pytest
 import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skyband.roles.sketch import NEVER
+from skyband.arrays import TIME_MIN
 from skyband_distinct.first_gap import PHI, first_gaps
+from skyband_distinct.key_hashing import salt
 from skyband_distinct.likelihood import LEVELS, filled_since, likeliest
-from skyband_distinct.mixing import salt
 
 MASK, GAMMA = 2**64 - 1, 0x9E3779B97F4A7C15
 SMALL = {"epsilon": 0.9, "delta": 0.9, "seed": 3}
@@ -59,7 +59,7 @@ def rows(seed, count, ordered):
 
 
 def stamps_of(name, times, keys, arrays):
-    stamps = np.full((LEVELS, arrays), NEVER)
+    stamps = np.full((LEVELS, arrays), TIME_MIN)
     for time, key in zip(times.tolist(), keys.tolist(), strict=True):
         for at in cells(name, key, arrays):
             stamps[at] = max(stamps[at], time)
@@ -67,7 +67,7 @@ def stamps_of(name, times, keys, arrays):
 
 
 def padded(stamps):
-    return np.pad(stamps, ((0, LEVELS - len(stamps)), (0, 0)), constant_values=NEVER)
+    return np.pad(stamps, ((0, LEVELS - len(stamps)), (0, 0)), constant_values=TIME_MIN)
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -106,7 +106,7 @@ def test_the_estimate_is_read_from_the_cells_by_its_formula(name):
 def test_the_compiled_counts_are_the_plain_ones(seed, since):
     rng = np.random.default_rng(seed)
     stamps = rng.integers(-500, 500, (9, 33))
-    stamps[rng.random(stamps.shape) < 0.2] = NEVER
+    stamps[rng.random(stamps.shape) < 0.2] = TIME_MIN
     filled = stamps >= since
     assert filled_since(stamps, since).tolist() == filled.sum(axis=1).tolist()
     assert first_gaps(stamps, since) == np.cumprod(filled, axis=0).sum()
@@ -124,7 +124,7 @@ def test_a_sketch_of_few_keys_has_no_table_and_is_exact(name):
 
 
 @settings(max_examples=20)
-@given(st.sampled_from(NAMES), st.lists(st.integers(NEVER + 1, 2**63 - 1), min_size=150, max_size=150))
+@given(st.sampled_from(NAMES), st.lists(st.integers(TIME_MIN + 1, 2**63 - 1), min_size=150, max_size=150))
 def test_stamps_of_any_age_survive_a_snapshot(name, times):
     sketch = small(name)
     sketch.update(np.array(times), np.arange(150))

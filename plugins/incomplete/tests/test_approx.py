@@ -7,7 +7,7 @@ from skyband_incomplete.correlation import Appearance, join_sizes
 from skyband_specs.oracles.object_ranker import ObjectOracle
 from skyband_specs.streams.object_ranker import paper
 
-GIVEN = {"k": 5, "window": 200, "streams": 3, "by": "rows"}
+GIVEN = {"repeats": "never", "k": 5, "window": 200, "streams": 3, "by": "rows"}
 
 
 def feed(ranker, stream, start, stop):

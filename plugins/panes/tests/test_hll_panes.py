@@ -93,7 +93,18 @@ def test_a_query_whose_moments_are_no_pane_starts_is_refused_before_it_runs():
     with pytest.raises(ConfigError) as caught:
         apply(table, query, {"sketch": "hll-panes"})
     assert [problem.field for problem in caught.value.problems] == ["query.every", "query.windows[0]"]
-    assert "must be a multiple of 60000000 microseconds, the pane of hll-panes (got 90 seconds)" in str(caught.value)
+    assert "must be a multiple of 1 minute, the pane of hll-panes (got 90 seconds)" in str(caught.value)
     fits = {"sketch": {"name": "hll-panes", "pane": 10_000_000}}
     counts = apply(table, query, fits).column("count").to_pylist()
     assert counts[0] == pytest.approx(40, rel=0.02)
+
+
+@pytest.mark.parametrize(("pane", "length"), [("1 minute", 60_000_000), ("100 rows", 100), (7, 7)])
+def test_a_pane_is_a_duration_or_a_number(pane, length):
+    assert skyband.create("sketch", "hll-panes", pane=pane).grain == length
+
+
+@pytest.mark.parametrize("pane", ["soon", "0 seconds", 0, -1, 1.5, True])
+def test_a_pane_that_is_no_length_is_refused(pane):
+    with pytest.raises(skyband.ConfigError, match=r"^pane: must be"):
+        skyband.create("sketch", "hll-panes", pane=pane)

@@ -1,11 +1,26 @@
-"""The example in the README prints what it says."""
+"""The examples in the README print what it says, and its function is one that can be given."""
 
 import re
 from pathlib import Path
 
+import pytest
+from skyband.roles.similarity import misbehaviour
 
-def test_example(capsys):
-    text = (Path(__file__).parents[1] / "README.md").read_text()
-    code, output = re.search(r"```python\n(.*?)```\n```\n(.*?)```", text, re.DOTALL).groups()
+TEXT = (Path(__file__).parents[1] / "README.md").read_text()
+EXAMPLES = re.findall(r"```python\n(import skyband\n.*?)```\n```\n(.*?)```", TEXT, re.DOTALL)
+
+
+def test_both_roles_have_an_example():
+    assert [re.search(r'create\("([\w-]+)"', code)[1] for code, _ in EXAMPLES] == ["pair-ranker", "set-matcher"]
+
+
+@pytest.mark.parametrize(("code", "output"), EXAMPLES)
+def test_example(capsys, code, output):
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out == output
+
+
+def test_the_function_is_well_behaved():
+    names = {}
+    exec(re.search(r"```python\n(def kulczynski.*?)```", TEXT, re.DOTALL)[1], names)
+    assert misbehaviour(names["kulczynski"]) is None

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skyband import sweep
+from skyband.kernels import kskyband_kernels
 from skyband_setjoin import stairs
 from skyband_setjoin.stairs import BASE, SHIFT
 
 
 def settled(numbers, k=1_000_000):
     """Stairs of a stock that has one pair with each of these older sets; the set's time is a third of its number."""
-    band = sweep.new(k, max(1, len(numbers)))
+    band = kskyband_kernels.new(k, max(1, len(numbers)))
     for number in numbers:
-        sweep.add(band, 0.5, number // 3, number, 2**62)
+        kskyband_kernels.add(band, 0.5, number // 3, number, 2**62)
     return stairs.settle(band, stairs.new())
 
 
@@ -30,7 +30,7 @@ def latest(numbers):
 @settings(max_examples=200, deadline=None)
 def test_steps_bound_the_rank_and_are_no_more_than_one_apart(numbers, asked):
     band, built = settled(numbers)
-    older = built.older[: band.counts[sweep.SIZE]]
+    older = built.older[: band.counts[kskyband_kernels.SIZE]]
     assert older.tolist() == latest(numbers).tolist()
     base, shift = built.marks[BASE], built.marks[SHIFT]
     for number in [*numbers, *asked]:
@@ -43,7 +43,7 @@ def test_steps_bound_the_rank_and_are_no_more_than_one_apart(numbers, asked):
 def test_there_are_as_many_steps_as_pairs(size):
     numbers = np.random.default_rng(size).integers(0, 10**6, size).tolist()
     band, built = settled(numbers)
-    assert len(built.older) >= band.counts[sweep.SIZE] == size
+    assert len(built.older) >= band.counts[kskyband_kernels.SIZE] == size
     assert len(built.steps) == len(built.older) + 1
     assert (np.diff(built.steps) >= 0).all()
     assert built.steps[-1] == size

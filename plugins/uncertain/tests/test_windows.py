@@ -8,9 +8,9 @@ import skyband
 from scipy import stats
 from skyband_specs.oracles import window as oracle
 from skyband_specs.streams.window import existences
-from skyband_uncertain.moments_kernels import mean_for, poisson_below
+from skyband_uncertain.count_moments_kernels import mean_for, poisson_below
+from skyband_uncertain.eviction_threshold import fewer_than
 from skyband_uncertain.poisson_binomial import cdf, pmf
-from skyband_uncertain.threshold import fewer_than
 
 APPROXIMATIONS = ["poisson", "normal", "refined-normal"]
 
@@ -34,6 +34,34 @@ def test_ties_are_ties_however_long_the_window(name):
     """Of 2w − 1 fair tuples, at least w exist with probability one half exactly, and that reaches alpha = 0.5."""
     starts = window(name, size=40, alpha=0.5).append(np.full(200, 0.5))
     assert starts.tolist() == [max(0, row - 78) for row in range(200)]
+
+
+TIES = {
+    "one probability": lambda rng, n: np.full(n, 0.5),
+    "a period": lambda rng, n: np.resize(rng.permutation([0.125, 0.875, 0.25, 0.75, 0.375, 0.625, 0.5]), n),
+    "with tuples that never exist": lambda rng, n: rng.choice([0.0, 0.5], n),
+    "with tuples that surely exist": lambda rng, n: rng.choice([0.5, 0.5, 0.5, 1.0], n),
+    "halves and quarters": lambda rng, n: rng.choice([0.5, 0.75], n),
+    "any dyadic": lambda rng, n: rng.integers(0, 9, n) / 8,
+}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(("size", "alpha"), [(1, 0.75), (1, 1 - 2.0**-12), (4, 0.5), (60, 0.5), (60, 0.9375)])
+@pytest.mark.parametrize("kind", TIES)
+def test_what_one_tie_tells_of_the_next_is_what_whole_numbers_say(kind, size, alpha, strict):
+    """rf1 decides each tie anew, and so does a window that was just restored."""
+    p = TIES[kind](np.random.default_rng(size), 700)
+    chances = {"size": size, "alpha": 1.0 if strict else alpha, "beta": 1 - alpha if strict else None}
+    whole, again, rf1 = window("exact", **chances), window("exact", **chances), window("rf1", **chances)
+    starts = whole.append(p).tolist()
+    assert starts == rf1.append(p).tolist()
+    cut = []
+    for begin in range(0, 700, 7):
+        cut += again.append(p[begin : begin + 7]).tolist()
+        if begin % 35 == 0:
+            again = skyband.restore(again.snapshot())
+    assert cut == starts
 
 
 def test_decisions_closer_than_floats_are_exact():

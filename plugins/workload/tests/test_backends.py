@@ -89,6 +89,15 @@ def test_mintopk_retains_what_each_query_needs_alone(queries, content):
         assert len(ranker) == sum(map(len, alone))
 
 
+@pytest.mark.parametrize("name", BACKENDS)
+def test_rows_that_came_while_other_queries_ran_are_restored(name):
+    ranker = made(name, [(10, 1, 2), (20, 7, 2)])
+    ranker.update(np.arange(12), np.arange(12), np.arange(12.0))
+    ranker.reconfigure([(20, 7, 2)])
+    restored = skyband.restore(ranker.snapshot())
+    assert list(map(plain, restored.advance(40))) == list(map(plain, ranker.advance(40)))
+
+
 def scaled(varied, granularity, queries=40):
     """A workload of the thesis, a thousandth of its size."""
     return [

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import field, frozen
-from skyband.info import CAPABILITIES, GUARANTEES
+from skyband.registry.info import CAPABILITIES, GUARANTEES
 
 from skyband_specs.driver import Case
 
-GROUPS = ("oracle", "determinism", "batch-split", "merge", "snapshot", "edges", "bad-input", "memory")
+GROUPS = ("oracle", "determinism", "batch-split", "merge", "snapshot", "edges", "bad-input", "memory", "scale")
 
 Make = Callable[..., Any]
 Body = Callable[[Make, Case], None]

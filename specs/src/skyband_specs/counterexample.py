@@ -3,11 +3,12 @@
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from skyband_specs.border import Border
+from skyband_specs.call_recorder import Border
 from skyband_specs.check import brief
 from skyband_specs.driver import Case
 from skyband_specs.stream import Stream
@@ -17,6 +18,17 @@ SECONDS = 5.0
 """How long to look for a shorter stream, in tries and in seconds of this thread."""
 
 Law = Callable[[Any], None]
+
+
+class Shortened(Protocol):
+    """Rows of which some can be taken: a Stream, or anything that has as much."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Self: ...
+
+
+T = TypeVar("T", bound=Shortened)
 
 
 class Counterexample(AssertionError):  # noqa: N818 - the word is the field's
@@ -38,9 +50,9 @@ def holds_for(case: Case, streams: Iterable[Stream], law: Law) -> None:
             raise Counterexample(_reason(found), snippet(case, shortest)) from found
 
 
-def shrink(stream: Stream, fails: Callable[[Stream], bool]) -> Stream:
+def shrink(stream: T, fails: Callable[[T], bool], seconds: float = SECONDS) -> T:
     """A shorter stream that still fails: blocks of rows are dropped, half as long each round, while that is so."""
-    give_up = time.thread_time() + SECONDS
+    give_up = time.thread_time() + seconds
     attempts = 0
     size = len(stream)
     while size >= 1:

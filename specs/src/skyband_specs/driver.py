@@ -1,12 +1,12 @@
 """A driver, all that the common checks need to know of a role (one subclass a role), and a case of what it tries."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from attrs import frozen
 from skyband import BackendInfo
-from skyband.parameters import build
+from skyband.config.parameters import build
 from skyband.registry import revive
 from skyband.roles import Backend
 
@@ -41,6 +41,29 @@ class Driver(ABC):
     def steady(self, case: "Case") -> Stream:
         """A long stream whose valid content stays the same in size, so that a backend's memory should too."""
 
+    def odd(self, case: "Case") -> Iterator[tuple[str, Stream]]:  # noqa: ARG002 - a subclass wants the case
+        """Labelled streams of a few dozen rows at the ends of what the contract allows, and beside one another.
+
+        Times and numbers at both ends of their types, or one unit in the last place apart; names alike in half of
+        their bits. `expected` answers them as it does any stream. None unless a role gives some.
+        """
+        return iter(())
+
+    def trials(self, case: "Case") -> "Iterable[Trial]":  # noqa: ARG002
+        """Large experiments with a fast oracle each, well past every size at which a backend may change its way.
+
+        None unless a role gives some. Where `case.long` they may take minutes.
+        """
+        return ()
+
+    def acts(self, case: "Case", stream: Any, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:  # noqa: ARG002
+        """Labelled calls other than feeding that are allowed after `stop` rows and change what is retained.
+
+        Such as to advance, forget or evict; the rest of the stream can still be fed after each. None unless a role
+        gives some.
+        """
+        return ()
+
     @abstractmethod
     def feed(self, backend: Any, stream: Any, start: int, stop: int) -> None:
         """Give the backend rows start..stop of the stream as one batch, by its public methods only."""
@@ -65,17 +88,51 @@ class Driver(ABC):
         """
 
 
+class Trial(ABC):
+    """A large experiment: a backend with parameters of its own, a stream, and its answers by an oracle that is fast."""
+
+    label: str
+    parameters: Mapping[str, Any]
+    """What it changes of the case's parameters."""
+    stream: Any
+
+    @property
+    @abstractmethod
+    def stops(self) -> Sequence[int]:
+        """The numbers of rows, ascending, after which it is asked; the last is the whole stream."""
+
+    @abstractmethod
+    def feed(self, backend: Any, start: int, stop: int) -> None:
+        """Give the backend rows start..stop as one batch."""
+
+    @abstractmethod
+    def answers(self, backend: Any, stop: int) -> Any:
+        """What is asked after `stop` rows."""
+
+    @abstractmethod
+    def expected(self, stop: int) -> Any:
+        """What the answers must be."""
+
+    def same(self, got: Any, expected: Any) -> bool:
+        """Whether an exact backend's answers are right."""
+        return bool(got == expected)
+
+
 @frozen(eq=False)
 class Case:
     """A backend under test: what its plugin says of it, its class, and the parameters it is tried with.
 
-    The class is given, not looked up, so that one that is not installed can be tried too.
+    The class is given, not looked up, so that one that is not installed can be tried too. `first`: it is the first
+    parameter set, tried on every tiny stream; the others are tried on a sample. `long`: take every one, and longer
+    streams, whatever it costs.
     """
 
     info: BackendInfo
     factory: type[Backend]
     driver: Driver
     parameters: Mapping[str, Any]
+    first: bool = True
+    long: bool = False
 
     def make(self, **overrides: Any) -> Any:
         """A fresh backend."""

@@ -12,8 +12,9 @@ import numpy as np
 from skyband import BackendInfo
 from skyband.arrays import Array
 from skyband.roles import Backend
+from skyband.roles.one_thread import NOBODY
 
-from skyband_specs.border import arrays_in
+from skyband_specs.call_recorder import arrays_in
 
 Mutant = tuple[BackendInfo, type[Backend], tuple[str, ...]]
 """A broken backend and the names of the checks that must catch it."""
@@ -75,7 +76,7 @@ class CountsSnapshots(Fault):
 class CountsBatches(Fault):
     """The state depends on how the input was cut."""
 
-    caught_by = ("tiny_streams_row_by_row", "seeded_streams_row_by_row", "random_batches")
+    caught_by = ("tiny_streams_row_by_row", "seeded_streams_row_by_row", "random_batches", "odd_streams_row_by_row")
 
     def after_batch(self, arrays: list[Array]) -> None:  # noqa: ARG002
         self.extra += 1
@@ -93,7 +94,7 @@ class CountsCalls(Fault):
 class RestoresNothing(Fault):
     """A restored backend is an empty one."""
 
-    caught_by = ("restored_is_the_same", "restored_goes_on_as_undisturbed")
+    caught_by = ("restored_is_the_same", "restored_goes_on_as_undisturbed", "restored_at_odd_moments")
 
     def _load(self, state: Any) -> None:
         state["extra"]
@@ -122,6 +123,29 @@ class FillsGaps(Fault):
             super()._load(state)
         except KeyError:
             self.extra = 0
+
+
+class TrustsItsState(Fault):
+    """A number of the state is taken for a place without a look."""
+
+    caught_by = ("mutated_states_are_refused_or_work",)
+
+    def __len__(self) -> int:
+        return super().__len__() + (0,)[self.extra]
+
+
+class TakesTwoThreads(Fault):
+    """Nobody is ever inside."""
+
+    caught_by = ("second_thread_is_refused",)
+
+    @property
+    def _owner(self) -> int:
+        return NOBODY
+
+    @_owner.setter
+    def _owner(self, owner: int) -> None:
+        """Forget it."""
 
 
 class BornWithOne(Fault):
@@ -170,6 +194,16 @@ class Leaks(Fault):
         return super().__len__() + self.rows
 
 
+class Hoards(Fault):
+    """Every row leaves something behind, of which neither `len` nor `nbytes` nor a snapshot tells."""
+
+    caught_by = ("steady_stream_holds_steady_memory",)
+    hoard: tuple[bytes, ...] = ()
+
+    def after_batch(self, arrays: list[Array]) -> None:
+        self.hoard += (bytes(16 * max(map(len, arrays))),)
+
+
 FAULTS: tuple[type[Fault], ...] = (
     NumberedInstance,
     HashSeeded,
@@ -179,10 +213,13 @@ FAULTS: tuple[type[Fault], ...] = (
     RestoresNothing,
     ReusesSnapshot,
     FillsGaps,
+    TrustsItsState,
+    TakesTwoThreads,
     BornWithOne,
     WritesOverInput,
     KeepsInput,
     Leaks,
+    Hoards,
 )
 
 

@@ -1,4 +1,4 @@
-"""The pytest side of the checks: `--backend`, and a line a backend at the end."""
+"""The pytest side of the checks: `--backend`, `--conformance-long`, and a line a backend at the end."""
 
 from typing import TYPE_CHECKING
 
@@ -9,8 +9,14 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--backend ROLE/NAME`."""
-    parser.getgroup("skyband").addoption(
+    """Add `--backend ROLE/NAME` and `--conformance-long`."""
+    group = parser.getgroup("skyband")
+    group.addoption(
+        "--conformance-long",
+        action="store_true",
+        help="try every tiny stream with every parameter set, more seeds and larger streams: minutes a backend",
+    )
+    group.addoption(
         "--backend",
         action="append",
         default=[],

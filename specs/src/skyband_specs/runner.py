@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import frozen
 from skyband import BackendInfo, ConfigError, PluginError, Problem
-from skyband.discovery import cause
-from skyband.parameters import parameters_of
+from skyband.config.parameters import parameters_of
 from skyband.registry import installed, load_class
+from skyband.registry.discovery import cause
 from skyband.roles import Backend
 
 from skyband_specs.check import Check
@@ -56,14 +56,19 @@ class Subject:
         return Result(check.name, check.group, outcome, reason)
 
 
-def subject(info: BackendInfo, factory: type[Backend], parameters: Mapping[str, Any] | None = None) -> Subject:
+def subject(
+    info: BackendInfo, factory: type[Backend], parameters: Mapping[str, Any] | None = None, long: bool = False
+) -> Subject:
     """A backend, installed or not, to be tried with its role's parameter sets and its plugin's, or with one given.
+
+    long: try everything there is, whatever it costs, not a sample.
 
     Raises ConfigError where the backend requires a parameter that no set has.
     """
     driver = driver_for(info.role)
     sets = _parameter_sets(info, factory, driver) if parameters is None else [parameters]
-    return Subject(info, factory, tuple(Case(info, factory, driver, chosen) for chosen in sets))
+    cases = (Case(info, factory, driver, chosen, place == 0, long) for place, chosen in enumerate(sets))
+    return Subject(info, factory, tuple(cases))
 
 
 def _parameter_sets(info: BackendInfo, factory: type[Backend], driver: Driver) -> list[Mapping[str, Any]]:
@@ -85,13 +90,16 @@ def verify(
     parameters: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     distribution: str | None = None,
+    long: bool = False,
 ) -> Report:
     """Run every check on an installed backend; `progress` is called with each result as it comes.
+
+    long: take all streams and not a sample of them, and longer ones: minutes instead of seconds.
 
     Raises ConfigError or PluginError where there is no such backend.
     """
     info = installed().bind(role, name, distribution).info
-    return verify_subject(subject(info, load_class(info), parameters), progress)
+    return verify_subject(subject(info, load_class(info), parameters, long), progress)
 
 
 def verify_subject(backend: Subject, progress: Progress | None = None, checks: Iterable[Check] | None = None) -> Report:

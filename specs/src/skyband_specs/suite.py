@@ -6,10 +6,12 @@ In a plugin's own tests, a file of two lines tries every backend the distributio
     from skyband_specs.suite import *
 
 Anywhere: `pytest --pyargs skyband_specs.suite --backend sketch/mine`. Without either, all that is installed is tried.
+With `--conformance-long` on every stream there is and on longer ones, which takes minutes a backend.
 """
 
 import pytest
 from skyband.registry import Listed, installed, load_class
+from skyband.registry.info import BackendInfo
 
 from skyband_specs.check import Check
 from skyband_specs.checks import checks_for
@@ -31,11 +33,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(("entry", "check"), pairs, ids=ids)
 
 
-def test_conformance(entry: Listed, check: Check, request: pytest.FixtureRequest) -> None:
+def test_conformance(entry: Listed[BackendInfo], check: Check, request: pytest.FixtureRequest) -> None:
     """The backend does what the check says, or declares that it does not."""
     if entry.problem is not None:
         pytest.fail(f"{entry.info.key} cannot be used: {entry.problem}", pytrace=False)
-    result = _subject(entry).run(check)
+    result = _subject(entry, request.config.getoption("--conformance-long")).run(check)
     request.config.stash[RESULTS].append((entry.info.key, result))
     if result.outcome == FAILED:
         pytest.fail("\n\n".join(filter(None, [result.reason, result.snippet])), pytrace=False)
@@ -43,7 +45,7 @@ def test_conformance(entry: Listed, check: Check, request: pytest.FixtureRequest
         pytest.skip(f"not applicable: {result.reason}")
 
 
-def _chosen(wanted: list[str], distribution: str | None) -> list[Listed]:
+def _chosen(wanted: list[str], distribution: str | None) -> list[Listed[BackendInfo]]:
     """The installed backends asked for. Raises UsageError for one that is not there."""
     listed = [entry for entry in installed().listing() if distribution in (None, entry.distribution)]
     if distribution is not None and not listed:
@@ -62,11 +64,11 @@ def _why_missing(distribution: str) -> str:
     return "no such plugin is installed"
 
 
-def _subject(entry: Listed) -> Subject:
+def _subject(entry: Listed[BackendInfo], long: bool) -> Subject:
     """The backend to try, made once, so that its checks share what they learn of it."""
     place = (entry.info.key, entry.distribution)
     if place not in _SUBJECTS:
-        _SUBJECTS[place] = subject(entry.info, load_class(entry.info))
+        _SUBJECTS[place] = subject(entry.info, load_class(entry.info), long=long)
     return _SUBJECTS[place]
 
 

@@ -3,6 +3,6 @@
 Exit status: 0 fine, 1 found something wrong, 2 wrong call, 130 interrupted.
 """
 
-from skyband.cli.group import Commands, main
+from skyband.cli.commands import Commands, main
 
 __all__ = ["Commands", "main"]

@@ -17,14 +17,15 @@ def command(role: str | None, as_json: bool) -> None:
     A broken plugin does not affect the others: the exit status is 0 unless the role asked for has no backend that
     works. SKYBAND_PLUGINS=a,b loads only the plugins a and b.
     """
+    from skyband import text_tables
     from skyband.registry import Listed, installed
-    from skyband.roles import ROLES
+    from skyband.registry.info import BackendInfo
 
     listing = installed().listing(role)
     broken = [plugin for plugin in installed().plugins if plugin.problem]
 
-    def is_default(entry: Listed) -> bool:
-        return entry.info.role in ROLES and ROLES[entry.info.role].default == entry.info.name
+    def is_default(entry: Listed[BackendInfo]) -> bool:
+        return entry.info.role in installed().roles and installed().role(entry.info.role).default == entry.info.name
 
     if as_json:
         click.echo(json.dumps({"backends": [_plain(entry, is_default(entry)) for entry in listing], "broken": [
@@ -33,17 +34,19 @@ def command(role: str | None, as_json: bool) -> None:
         ]}, indent=2))  # fmt: skip
     else:
         _shown(listing, is_default)
+    for problem in installed().absent:
+        click.echo(f"warning: {problem}", err=True)
     for plugin in broken if not as_json else ():
-        click.echo(f"broken: {plugin.distribution} {plugin.version}: {plugin.problem}", err=True)
+        click.echo(text_tables.visible(f"broken: {plugin.distribution} {plugin.version}: {plugin.problem}"), err=True)
     if role is not None and not any(entry.problem is None for entry in listing):
-        from skyband.cli.group import Failure
+        from skyband.cli.commands import Failure
 
-        home = ROLES[role].distribution
+        home = installed().role(role).distribution
         raise Failure(f"no backend for the role {role}; the usual ones come with {home}: pip install {home}")
 
 
 def _shown(listing: list[Any], is_default: Any) -> None:
-    from skyband import report
+    from skyband import text_tables
 
     rows = [
         [
@@ -59,7 +62,7 @@ def _shown(listing: list[Any], is_default: Any) -> None:
     styles = {"backend": "bold", "": "green", "distribution": "dim", "version": "dim"}
     spare = ("version", "distribution", "guarantee")
     head = ["backend", "", "guarantee", "distribution", "version", "status"]
-    missing = report.table(head, rows, styles=styles, spare=spare)
+    missing = text_tables.table(head, rows, styles=styles, spare=spare)
     if missing:
         click.echo(f"no room for {', '.join(missing)}: --json shows every column", err=True)
 

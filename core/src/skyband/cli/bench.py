@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from skyband.cli.comparing import SECONDS, Ticker, names_of, output_options, told, writable
+from skyband.cli.comparison_options import SECONDS, Ticker, names_of, output_options, told, writable
 from skyband.cli.options import ROLE
 
 
@@ -47,15 +47,15 @@ def command(
     Parameters follow a name: skyband bench sketch pcsa-ml k-skb:epsilon=0.05. The figures are those of skyband compare,
     which measures on a job of your own.
     """
-    from skyband.comparison import choosing
+    from skyband.comparison import candidates
     from skyband.comparison.results import run_case
     from skyband.comparison.scenarios import scenario
 
     writable(html)
     wanted = ",".join([*names, *([chosen] if chosen is not None else [])])
-    compared = names_of("NAME", choosing.choices, role, wanted) if wanted else _all(role)
-    right = names_of("--against", choosing.choices, role, against)[0] if against is not None else None
-    right = names_of("NAME", choosing.reference, role, compared, right)
+    compared = names_of("NAME", candidates.choices, role, wanted) if wanted else _all(role)
+    right = names_of("--against", candidates.choices, role, against)[0] if against is not None else None
+    right = names_of("NAME", candidates.reference, role, compared, right)
     chosen_scenario = _or_failure(lambda: scenario(role))
     length = rows or chosen_scenario.rows
     cases = []
@@ -74,7 +74,7 @@ def command(
 
 
 def _steps(chosen: Any, rows: int, window: int) -> Any:
-    from skyband.comparison.steps import steps_of
+    from skyband.comparison.replay import steps_of
     from skyband.queries import make_query
 
     keys, table = chosen.make(rows, window)
@@ -82,14 +82,14 @@ def _steps(chosen: Any, rows: int, window: int) -> Any:
 
 
 def _all(role: str) -> Any:
-    from skyband.comparison.choosing import every
+    from skyband.comparison.candidates import every
 
     return _or_failure(lambda: every(role))
 
 
 def _or_failure(make: Any) -> Any:
     """What `make` gives; what is missing here is not the call's fault."""
-    from skyband.cli.group import Failure
+    from skyband.cli.commands import Failure
     from skyband.errors import ConfigError
 
     try:

@@ -12,13 +12,14 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
 
     The columns are checked too where the source is on this machine. Starts neither Spark nor Java.
     """
-    from skyband.cli.group import Failure
+    from skyband.cli.commands import Failure
     from skyband.job import JobError, read_job
+    from skyband.text_tables import visible
 
     try:
         found = read_job(job, sets, engine)
     except JobError as error:
-        click.echo(str(error))
+        click.echo(visible(str(error), keep="\n\t"))
         raise click.exceptions.Exit(Failure.exit_code) from error
     columns = "its columns fit" if found.schema is not None else "its columns will be looked at when it runs"
     click.echo(f"{job}: fine ({found.query.kind} on {found.source.format}; {columns})", err=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from skyband.cli.comparing import SECONDS, Ticker, names_of, output_options, told, writable
+from skyband.cli.comparison_options import SECONDS, Ticker, names_of, output_options, told, writable
 from skyband.cli.options import settings
 
 NO_SINK = 'sink={format="console"}'
@@ -45,7 +45,7 @@ def command(
     The answers are compared with those of an exact backend: the first one named, else the role's default if it is
     exact, else any installed one. A backend that fails is shown in red with its cause, and the exit status is 1.
     """
-    from skyband.comparison.choosing import choices, reference, role_and_names
+    from skyband.comparison.candidates import choices, reference, role_and_names
     from skyband.comparison.results import run_case
     from skyband.job import read_job
 
@@ -76,9 +76,9 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
     """The job's rows, and whether there are more than `limit`."""
     import pyarrow as pa
 
-    from skyband.comparison.steps import steps_of
+    from skyband.comparison.replay import steps_of
     from skyband.errors import ConfigError, Problem
-    from skyband.job.files import open_files
+    from skyband.job.source_files import open_files
 
     files = open_files(job.source)
     if files is None:
@@ -117,7 +117,7 @@ def _subject(query: Any, steps: Any) -> str:
 
     skipped = {"by", "delay", *(entry.key for entry in query.inputs()), "time", "queries"}
     keys = [entry.name for entry in attrs.fields(type(query)) if entry.init and entry.name not in skipped]
-    said = [f"{name} {_told(getattr(query, name))}" for name in keys if getattr(query, name) is not None]
+    said = [f"{name} {_integers_of(getattr(query, name))}" for name in keys if getattr(query, name) is not None]
     if hasattr(query, "queries"):
         said.append(f"{len(query.queries)} queries")
     if query.by:
@@ -125,5 +125,5 @@ def _subject(query: Any, steps: Any) -> str:
     return f"{query.kind}: {', '.join(said)}; {len(steps.frame):,} rows"
 
 
-def _told(value: Any) -> str:
+def _integers_of(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else getattr(value, "__name__", str(value))

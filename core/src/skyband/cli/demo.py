@@ -56,7 +56,7 @@ def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) 
     home = _fresh(folder)
     from skyband.cli.weblog import FILES, make_weblog
     from skyband.job import read_job
-    from skyband.job.running import run_job
+    from skyband.job.run import run_job
 
     log = make_weblog(rows)
     log.write(home / "requests")
@@ -100,9 +100,9 @@ def _show(job: Any, log: Any) -> None:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    from skyband import report
-    from skyband.cli.picture import bars
-    from skyband.durations import parse
+    from skyband import text_tables
+    from skyband.cli.bar_chart import bars
+    from skyband.config.durations import parse
 
     answers = ds.dataset(job.sink.path, format="parquet").to_table().sort_by([("at", "ascending")])
     moments = answers.column("at").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist()
@@ -114,7 +114,7 @@ def _show(job: Any, log: Any) -> None:
     for row in rows:
         row[2:5] = map(round, row[2:5])
     last = rows[-4 * len(job.query.windows) :]
-    report.table(
+    text_tables.table(
         columns, sorted(last, key=lambda row: (row[1], row[0])), styles={"count": "bold green", "exact": "cyan"}
     )
     window = str(job.query.windows[0])

@@ -1,4 +1,4 @@
-"""skyband describe: one backend in full, read from its class and from what its plugin says."""
+"""skyband describe: one backend or query in full, read from its class and from what its plugin says."""
 
 import inspect
 import json
@@ -6,47 +6,61 @@ from typing import Any
 
 import click
 
-from skyband.cli.options import backend_key
+from skyband.cli.options import QUERY, backend_or_query
 
 
-@click.command(short_help="Describe a backend: parameters, guarantee, paper.")
-@click.argument("backend", metavar="ROLE/NAME", callback=backend_key)
-@click.option("--distribution", help="Whose backend, where two distributions have one of this name.")
+@click.command(short_help="Describe a backend or query: parameters, guarantee, paper.")
+@click.argument("key", metavar="ROLE/NAME|query/KIND", callback=backend_or_query)
+@click.option("--distribution", help="Whose, where two distributions have one of this name.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-def command(backend: tuple[str, str], distribution: str | None, as_json: bool) -> None:
-    """Describe a backend: its parameters with types, defaults and bounds, its guarantee, capabilities and paper."""
+def command(key: tuple[str, str], distribution: str | None, as_json: bool) -> None:
+    """Describe a backend: its parameters with types, defaults and bounds, its guarantee, capabilities and paper.
+
+    Or a query: its keys with types, defaults and bounds, the columns of its answers, and its roles.
+    """
     from skyband.errors import ConfigError
-    from skyband.parameters import parameters_of
-    from skyband.registry import installed, load_class
 
     try:
-        binding = installed().bind(*backend, distribution)
+        if key[0] == QUERY:
+            from skyband.cli.describe_query import describe_query
+
+            describe_query(key[1], distribution, as_json)
+        else:
+            _describe_backend(key, distribution, as_json)
     except ConfigError as error:
-        raise click.BadParameter(str(error), param_hint="'ROLE/NAME'") from error
+        raise click.BadParameter(str(error), param_hint="'ROLE/NAME|query/KIND'") from error
+
+
+def _describe_backend(key: tuple[str, str], distribution: str | None, as_json: bool) -> None:
+    from skyband.config.parameters import parameters_of
+    from skyband.registry import installed, load_class
+
+    binding = installed().bind(*key, distribution)
     cls = load_class(binding.info)
     parameters = parameters_of(cls)
-    described = _first_paragraph(cls)
+    described = first_paragraph(cls)
     if as_json:
         click.echo(json.dumps(_plain(binding, described, parameters), indent=2, default=str))
     else:
         _shown(binding, described, parameters)
 
 
-def _first_paragraph(cls: type) -> str:
+def first_paragraph(cls: type) -> str:
+    """The first paragraph of a class's docstring on one line."""
     text = inspect.cleandoc(cls.__doc__ or "")
     return " ".join(text.partition("\n\n")[0].split())
 
 
 def _shown(binding: Any, described: str, parameters: Any) -> None:
-    from skyband import report
-    from skyband.info import capabilities_of
-    from skyband.roles import ROLES
+    from skyband import text_tables
+    from skyband.registry import installed
+    from skyband.registry.info import capabilities_of
 
     info = binding.info
-    role = ROLES[info.role]
+    role = installed().role(info.role)
     click.echo(f"{info.key}: {info.summary}")
     if described and described.rstrip(".").lower() != info.summary.rstrip(".").lower():
-        click.echo(f"\n{click.wrap_text(described, report.width())}")
+        click.echo(f"\n{click.wrap_text(described, text_tables.width())}")
     has = [name for name in capabilities_of(info.role) if name not in info.lacks]
     facts = [
         ("answers", role.summary + (" (the role's default)" if role.default == info.name else "")),
@@ -64,8 +78,13 @@ def _shown(binding: Any, described: str, parameters: Any) -> None:
     if not parameters:
         click.echo("It has no parameters.")
         return
-    rows = [[entry.name, entry.type, _default(entry), entry.bounds, entry.help] for entry in parameters]
-    report.table(["parameter", "type", "default", "bounds", "meaning"], rows, styles={"parameter": "bold"})
+    head = ["parameter", "type", "default", "bounds", "meaning"]
+    text_tables.table(head, parameter_rows(parameters), styles={"parameter": "bold"})
+
+
+def parameter_rows(parameters: Any) -> list[list[str]]:
+    """Parameters as rows of a table: name, type, default, bounds, meaning."""
+    return [[entry.name, entry.type, _default(entry), entry.bounds, entry.help] for entry in parameters]
 
 
 def _default(parameter: Any) -> str:
@@ -85,15 +104,20 @@ def _plain(binding: Any, described: str, parameters: Any) -> dict[str, Any]:
         "reference": info.reference,
         "distribution": binding.distribution,
         "version": binding.version,
-        "parameters": [
-            {
-                "name": entry.name,
-                "type": entry.type,
-                "required": entry.required,
-                "default": None if entry.required else entry.default,
-                "bounds": entry.bounds,
-                "help": entry.help,
-            }
-            for entry in parameters
-        ],
+        "parameters": plain_parameters(parameters),
     }
+
+
+def plain_parameters(parameters: Any) -> list[dict[str, Any]]:
+    """Parameters as JSON has them."""
+    return [
+        {
+            "name": entry.name,
+            "type": entry.type,
+            "required": entry.required,
+            "default": None if entry.required else entry.default,
+            "bounds": entry.bounds,
+            "help": entry.help,
+        }
+        for entry in parameters
+    ]

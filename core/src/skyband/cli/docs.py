@@ -12,9 +12,9 @@ def command(folder: Path) -> None:
 
     Only pages written by this command are replaced. A backend that cannot be used gets a warning in place of a page.
     """
-    from skyband.cli.group import Failure
-    from skyband.pages import everything
-    from skyband.pages.markdown import MARK
+    from skyband.cli.commands import Failure
+    from skyband.reference import everything
+    from skyband.reference.markdown import MARK
 
     made = everything()
     pages = {**made.texts, "commands.md": commands_page()}
@@ -42,8 +42,8 @@ def _starts(path: Path, mark: str) -> bool:
 
 def commands_page() -> str:
     """The page of the command line: what `--help` says of each of core's commands."""
-    from skyband.cli.group import COMMANDS, group
-    from skyband.pages.markdown import code, fenced, page, section
+    from skyband.cli.commands import COMMANDS, group
+    from skyband.reference.markdown import code, fenced, page, section
 
     settings = {**group.context_settings, "max_content_width": WIDTH, "terminal_width": WIDTH}
     context = click.Context(group, info_name="skyband", **settings)

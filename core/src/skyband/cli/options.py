@@ -7,8 +7,11 @@ from typing import Any
 import click
 
 from skyband.errors import suggest
+from skyband.registry.directory import comes_with
 
 ENGINES = ("spark", "local")
+QUERY = "query"
+"""What stands before a kind of query where a backend has its role."""
 
 
 class RoleName(click.types.StringParamType):
@@ -17,21 +20,21 @@ class RoleName(click.types.StringParamType):
     name = "role"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from skyband.roles import ROLES
+        from skyband.registry import installed
 
-        if value not in ROLES:
-            self.fail(f"unknown role {value!r}; {suggest(value, ROLES)}", param, ctx)
+        if value not in installed().roles:
+            self.fail(f"unknown role {value!r}; {suggest(value, installed().roles)}", param, ctx)
         return str(value)
 
     def get_metavar(self, *_: Any, **__: Any) -> str:
-        from skyband.roles import ROLES
+        from skyband.registry import installed
 
-        return f"[{'|'.join(ROLES)}]"
+        return f"[{'|'.join(installed().roles)}]"
 
     def get_missing_message(self, *_: Any, **__: Any) -> str:
-        from skyband.roles import ROLES
+        from skyband.registry import installed
 
-        return f"Choose from: {', '.join(ROLES)}."
+        return f"Choose from: {', '.join(installed().roles)}."
 
 
 ROLE = RoleName()
@@ -52,15 +55,34 @@ def job_argument(command: Callable[..., Any]) -> Any:
 
 def backend_key(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, str]:
     """ROLE/NAME as a pair; the role must be known."""
-    from skyband.roles import ROLES
+    from skyband.registry import installed
 
     role, slash, name = value.partition("/")
-    if not slash and role not in ROLES:
+    if not slash and role not in installed().roles:
         raise click.BadParameter(f"must be ROLE/NAME (got {value!r}); {_closest(value)}", ctx, parameter)
     ROLE.convert(role, parameter, ctx)
     if not name:
-        raise click.BadParameter(f"must be ROLE/NAME, such as {role}/{ROLES[role].default}", ctx, parameter)
+        raise click.BadParameter(f"must be ROLE/NAME, such as {role}/{installed().role(role).default}", ctx, parameter)
     return role, name
+
+
+def backend_or_query(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, str]:
+    """ROLE/NAME or query/KIND as a pair; the role, or the kind, must be known."""
+    from skyband.queries import kinds
+    from skyband.registry import installed
+
+    prefix, slash, kind = value.partition("/")
+    known = {entry.info.kind for entry in installed().query_listing()}
+    if not slash and prefix in known:
+        raise click.BadParameter(f"must be query/KIND (got {value!r}); did you mean query/{value}?", ctx, parameter)
+    if prefix != QUERY:
+        return backend_key(ctx, parameter, value)
+    if kind not in known:
+        said = f"must be query/KIND, such as query/{next(iter(kinds()), 'top-k')}" if not kind else None
+        raise click.BadParameter(
+            said or f"unknown query {kind!r}; {suggest(kind, known)}{comes_with(kind)}", ctx, parameter
+        )
+    return QUERY, kind
 
 
 def _closest(name: str) -> str:

@@ -12,8 +12,8 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
 
     Ctrl-C stops a stream cleanly (exit status 130); run it again and it goes on from its checkpoint.
     """
-    from skyband.cli.group import INTERRUPTED
-    from skyband.job.running import run_job
+    from skyband.cli.commands import INTERRUPTED
+    from skyband.job.run import run_job
 
     if run_job(job, sets, engine).stopped:
         raise click.exceptions.Exit(INTERRUPTED)

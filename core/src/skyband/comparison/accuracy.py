@@ -12,6 +12,7 @@ from skyband.arrays import Array, Float64, Int64
 from skyband.queries.query import Query
 
 Ids = tuple[Int64, Int64]
+Measure = Callable[[int, pa.Table, pa.Table], "Accuracy"]
 
 
 @frozen(eq=False)
@@ -36,30 +37,38 @@ class Accuracy:
 
 def accuracy(query: Query, answers: pa.Table, exact: pa.Table) -> Accuracy:
     """Hold answers against the exact ones. O(n log n) for n rows of answers."""
-    kind = query.kind if query.kind in FAMILIES else ""
-    return FAMILIES[kind](len(query.by), answers, exact)
+    if query.kind == "uncertain-sum":
+        return _sums(len(query.by), answers, exact)
+    how = (
+        _sets(*query.compared_by) if query.compared_value is None else _values(query.compared_value, query.compared_by)
+    )
+    return how(len(query.by), answers, exact)
 
 
-def _counts(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
-    """Relative error of each count, and how often the exact one is within what was declared.
+def _values(value: str, keys: Sequence[str]) -> Measure:
+    def measured(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
+        """Relative error of each value, and how often the exact one is within what was declared, where it is.
 
-    A count that is missing, or that the exact answers do not have, is off by all of it.
-    """
-    keys = [*answers.column_names[: by + 1], "window"]
-    mine, theirs = _common(answers, exact, keys)
-    counts, right = _numbers(answers, "count"), _numbers(exact, "count")
-    errors = _bounded(np.abs(counts[mine] - right[theirs]) / np.maximum(right[theirs], 1.0))
-    low, high = (_numbers(answers, name)[mine] for name in ("low", "high"))
-    within = (low <= right[theirs]) & (right[theirs] <= high)
-    unmatched = _unmatched(answers, mine, by), _unmatched(exact, theirs, by)
-    total = len(errors) + sum(map(len, unmatched))
-    at = np.concatenate([moments_of(answers, by)[mine], *unmatched])
-    each = np.concatenate([errors, np.ones(total - len(errors))])
-    figures = {"within low and high": float(within.sum()) / total if total else 1.0}
-    return _accuracy("relative error of the count", at, each, each, _equal(answers, exact), figures)
+        A value that is missing, or that the exact answers do not have, is off by all of it.
+        """
+        mine, theirs = _common(answers, exact, [*answers.column_names[: by + 1], *keys])
+        given, right = _numbers(answers, value)[mine], _numbers(exact, value)[theirs]
+        errors = _bounded(np.abs(given - right) / np.maximum(np.abs(right), 1.0))
+        unmatched = _unmatched(answers, mine, by), _unmatched(exact, theirs, by)
+        total = len(errors) + sum(map(len, unmatched))
+        at = np.concatenate([moments_of(answers, by)[mine], *unmatched])
+        each = np.concatenate([errors, np.ones(total - len(errors))])
+        figures = {}
+        if {"low", "high"} <= {*answers.column_names}:
+            low, high = (_numbers(answers, name)[mine] for name in ("low", "high"))
+            within = (low <= right) & (right <= high)
+            figures["within low and high"] = float(within.sum()) / total if total else 1.0
+        return _accuracy(f"relative error of the {value}", at, each, each, _equal(answers, exact), figures)
+
+    return measured
 
 
-def _sets(*keys: str) -> Callable[[int, pa.Table, pa.Table], Accuracy]:
+def _sets(*keys: str) -> Measure:
     def measured(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
         """Precision and recall of the answers; the error of a moment is 1 − F1."""
         names = [*answers.column_names[: by + 1], *(keys or answers.column_names[by + 1 :])]
@@ -96,18 +105,6 @@ def _sums(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
     return _accuracy(
         "relative error of the sum", moments_of(answers, by), errors, errors, _equal(answers, exact), figures
     )
-
-
-FAMILIES: dict[str, Callable[[int, pa.Table, pa.Table], Accuracy]] = {
-    "distinct-count": _counts,
-    "top-k": _sets("object"),
-    "top-k-pairs": _sets("left", "right"),
-    "top-k-workload": _sets("query", "object"),
-    "uncertain-join": _sets("left", "right"),
-    "uncertain-sum": _sums,
-    "": _sets(),
-}
-"""By kind of query; the last for kinds that plugins bring."""
 
 
 def moments_of(answers: pa.Table, by: int) -> Int64:

@@ -8,10 +8,10 @@ import numpy as np
 from attrs import define, field, frozen
 
 from skyband.comparison.accuracy import Accuracy, accuracy, upto
-from skyband.comparison.choosing import Choice
-from skyband.comparison.measuring import Measured, Progress, measure
-from skyband.comparison.series import grid, on_grid
-from skyband.comparison.steps import Steps
+from skyband.comparison.candidates import Choice
+from skyband.comparison.downsampling import grid, on_grid
+from skyband.comparison.measurement import Measured, Progress, measure
+from skyband.comparison.replay import Steps
 
 
 @frozen(eq=False)

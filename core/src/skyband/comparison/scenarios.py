@@ -28,13 +28,26 @@ class Scenario:
 
 
 def scenario(role: str) -> Scenario:
-    """The role's own. Raises ConfigError where skyband-specs, whose streams they are, is not installed."""
+    """The role's own; a plugin's stands in the module `scenarios` of its conformance package, as SCENARIO.
+
+    Raises ConfigError where skyband-specs, whose streams core's are, is not installed, or a plugin brings none.
+    """
     try:
         import skyband_specs  # noqa: F401
     except ModuleNotFoundError as error:
         said = "the streams are a distribution of their own: pip install skyband-specs; or compare on a job of yours"
         raise ConfigError(Problem("", said)) from error
-    return SCENARIOS[role]
+    return SCENARIOS[role] if role in SCENARIOS else _of_plugin(role)
+
+
+def _of_plugin(role: str) -> Scenario:
+    from skyband_specs.drivers import conformance_module
+
+    made = getattr(conformance_module(role, "scenarios"), "SCENARIO", None)
+    if not isinstance(made, Scenario):
+        said = f"role {role}: the module `scenarios` of its conformance package must have SCENARIO, a Scenario"
+        raise ConfigError(Problem("", f"{said} (got {made!r})"))
+    return made
 
 
 def _sketch(rows: int, window: int) -> Made:
@@ -51,7 +64,12 @@ def _object_ranker(rows: int, window: int) -> Made:
 
     stream = paper(1, rows, 3)
     query = {"kind": "top-k", "time": "at", "object": "object", "stream": "stream", "value": "value", "k": 10}
-    query |= {"streams": [0, 1, 2], "window": f"{window} rows", "every": f"{max(window // 20, rows // 400, 1)} rows"}
+    query |= {
+        "repeats": "never",
+        "streams": [0, 1, 2],
+        "window": f"{window} rows",
+        "every": f"{max(window // 20, rows // 400, 1)} rows",
+    }
     columns = {"at": stream.times, "object": stream.objects, "stream": stream.streams, "value": stream.values}
     return query, pa.table(columns)
 

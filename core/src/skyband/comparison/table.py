@@ -3,8 +3,8 @@
 import sys
 from typing import IO
 
-from skyband import report
-from skyband.comparison import figures
+from skyband import text_tables
+from skyband.comparison import number_format
 from skyband.comparison.results import Case, Comparison, Entry, latency, most
 
 _COST = ("retained", "bytes", "snapshot", "rows/s", "rows/s alone", "median", "p99", "first call")
@@ -39,20 +39,20 @@ def cells(case: Case, entry: Entry) -> list[str]:
     error = [""] * (1 + len(_of_kind(case)))
     if found is not None:
         largest = {"largest": found.largest} if "largest" in _of_kind(case) else {}
-        error = [figures.share(found.error)]
-        error += [figures.share({**largest, **found.figures}[name]) for name in _of_kind(case)]
+        error = [number_format.share(found.error)]
+        error += [number_format.share({**largest, **found.figures}[name]) for name in _of_kind(case)]
     return [
         entry.label,
         binding.info.guarantee,
         *error,
-        figures.count(most(measured.retained)),
-        figures.size(most(measured.nbytes)),
-        figures.size(measured.snapshot_bytes),
-        figures.rate(measured.rate),
-        figures.rate(measured.own_rate),
-        figures.seconds(latency(measured, 50)),
-        figures.seconds(latency(measured, 99)),
-        figures.seconds(measured.first_call),
+        number_format.count(most(measured.retained)),
+        number_format.size(most(measured.nbytes)),
+        number_format.size(measured.snapshot_bytes),
+        number_format.rate(measured.rate),
+        number_format.rate(measured.own_rate),
+        number_format.seconds(latency(measured, 50)),
+        number_format.seconds(latency(measured, 99)),
+        number_format.seconds(measured.first_call),
         note(case, entry),
     ]
 
@@ -85,21 +85,21 @@ def _of_kind(case: Case) -> list[str]:
 def _write(case: Case, out: IO[str]) -> None:
     head, rows = headers(case), [cells(case, entry) for entry in case.entries]
     flush = [0 < place < len(head) - 1 and place != 1 for place in range(len(head))]
-    if not report.is_terminal(out):
-        print(case.title, file=out)
-        report.table(head, rows, out, flush=flush)
+    if not text_tables.is_terminal(out):
+        print(text_tables.visible(case.title), file=out)
+        text_tables.table(head, rows, out, flush=flush)
         print(explained(case), file=out)
         return
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=out, width=report.width(out))
-    console.print(Text(case.title, style="bold"))
+    console = Console(file=out, width=text_tables.width(out))
+    console.print(Text(text_tables.visible(case.title), style="bold"))
     measured = [row for row, entry in zip(rows, case.entries, strict=True) if entry.measured.failed is None]
-    missing = report.table(head, measured, out, _STYLES, _LEAST_TELLING, flush) if measured else []
+    missing = text_tables.table(head, measured, out, _STYLES, _LEAST_TELLING, flush) if measured else []
     for row in rows:
         if row not in measured:
-            console.print(Text(f"{row[0]}  {row[-1]}", style="red"))
+            console.print(Text(text_tables.visible(f"{row[0]}  {row[-1]}"), style="red"))
     console.print(Text(explained(case), style="dim"))
     if missing:
         console.print(Text(f"no room for {', '.join(missing)}: --json and --html show every column", style="dim"))

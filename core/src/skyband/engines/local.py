@@ -1,24 +1,24 @@
 """The local engine: the operator in this process, Arrow in and out, no Java. The reference for the others."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field
 
-from skyband.binding import bind
-from skyband.engines.layouts import usual_batch, usual_schema
+from skyband.arrays import TIME_MIN
+from skyband.columns.arrow_types import usual_batch, usual_schema
+from skyband.columns.frames import decoded
 from skyband.errors import InputError
-from skyband.frames import decoded
-from skyband.operator import Operator
+from skyband.operator.binding import bind
+from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband.queries.encoding import encode
 from skyband.queries.query import Query
-from skyband.watermark import FIRST, Reach, Ticking
-
-Batches: TypeAlias = pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch]
+from skyband.watermark import EventTimeProgress, Ticking
 
 
 @define(eq=False)
@@ -41,59 +41,92 @@ class LocalRun:
 
     def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Take in rows, in any order within `delay`, and return the answers of the moments passed."""
-        return self.operator.turn(self.add(batch))
+        return self.operator.step(self.add(batch))
 
     def finish(self) -> pa.RecordBatch:
         """The input has ended: return the answers up to the first moment after the last row."""
-        return self.operator.finish(FIRST if self._latest is None else self._latest)
+        return self.operator.finish(TIME_MIN if self._latest is None else self._latest)
 
     def flush(self) -> pa.RecordBatch:
         """Answer as `finish` does, and stay ready for rows to come: those before the moments answered are late."""
-        tick = Reach.nowhere(self.operator.query.source_count)
+        tick = EventTimeProgress.nowhere(self.operator.query.source_count)
         tick.tick = 0
-        return self.operator.turn(tick, Ticking(finish=True))
+        return self.operator.step(tick, Ticking(finish=True))
 
-    def add(self, batch: pa.RecordBatch) -> Reach:
+    def add(self, batch: pa.RecordBatch) -> EventTimeProgress:
         """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
         encoded = encode(self.operator.query, usual_batch(batch))
-        self.operator.leave_out(encoded.dropped)
-        newest = encoded.reach.newest
+        self.operator.count_dropped(encoded.dropped)
+        newest = encoded.progress.newest
         if newest is not None:
             self._latest = newest if self._latest is None else max(self._latest, newest)
         self.operator.add(encoded.frame)
-        return encoded.reach
+        return encoded.progress
 
 
-def apply(data: Batches, query: Query | Mapping[str, Any], backends: Mapping[str, Any] | None = None) -> pa.Table:
+def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, Any] | None = None) -> pa.Table:
     """The answers of a query over a bounded input, which may be in any order: no row is late.
+
+    `data`: an Arrow table, record batches, or a DataFrame of pandas, polars or another library that speaks Arrow.
 
     `query`: a Query, or its keys as a mapping, `kind` among them.
 
     `backends`: by role, a name or a table with `name` and parameters; the role's default where it is missing.
 
-    Raises ConfigError with every problem at once, and InputError where a row cannot be read.
+    Raises ConfigError with every problem at once, and InputError where a row cannot be read. Warns of rows that were
+    left out because they break a promise of the query, such as `repeats` of top-k.
     """
     batches, schema = _batches(data)
     run = LocalRun.start(query, schema, backends)
     for batch in batches:
         run.add(batch)
     answers = pa.Table.from_batches([run.finish()])
-    return answers.take(_order(run.operator, answers))
+    dropped = run.operator.take_metrics().dropped
+    for reason, text in run.operator.query.promises.items():
+        if dropped.get(reason):
+            warnings.warn(f"{dropped[reason]:,} {text}", stacklevel=2)
+    return in_order(run.operator.query, answers)
 
 
-def _batches(data: Batches) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
+def _batches(data: Any) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
+    if _is_frame(data):
+        data = pa.table(data)
     if isinstance(data, pa.Table):
         return iter(data.to_batches()), data.schema
+    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+        raise InputError("data", _UNREADABLE.format(_type_name(data)))
     batches = iter([data] if isinstance(data, pa.RecordBatch) else data)
     first = next(batches, None)
     if first is None:
         raise InputError("data", "no batches, so no schema; pass an empty table with the columns of the source")
+    if not isinstance(first, pa.RecordBatch):
+        raise InputError("data", _UNREADABLE.format(f"{_type_name(data)} of {_type_name(first)}"))
     return chain([first], batches), first.schema
 
 
-def _order(operator: Operator, answers: pa.Table) -> pa.Array:
-    """The rows by moment, then by group."""
-    by = len(operator.query.by)
-    keys = [decoded(answers.column(place).combine_chunks()) for place in (by, *range(by))]
+_UNREADABLE = "must be an Arrow table, record batches, or a DataFrame of pandas or polars (got {})"
+
+
+def _is_frame(data: Any) -> bool:
+    """Whether it is a DataFrame of another library, which Arrow reads as a whole."""
+    if isinstance(data, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        return False
+    return hasattr(data, "__arrow_c_stream__") or type(data).__module__.partition(".")[0] == "pandas"
+
+
+def _type_name(data: Any) -> str:
+    return f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
+
+
+def in_order(query: Query, answers: pa.Table) -> pa.Table:
+    """Answers by moment, then by group."""
+    by = len(query.by)
+    keys = [_sortable(answers.column(place).combine_chunks()) for place in (by, *range(by))]
     names = [str(place) for place in range(len(keys))]
-    return pc.sort_indices(pa.table(keys, names), [(name, "ascending") for name in names])
+    return answers.take(pc.sort_indices(pa.table(keys, names), [(name, "ascending") for name in names]))
+
+
+def _sortable(column: pa.Array) -> pa.Array:
+    """A column as Arrow can sort it, in the same order."""
+    column = decoded(column)
+    return column.cast(pa.float32()) if pa.types.is_float16(column.type) else column

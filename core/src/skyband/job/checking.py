@@ -1,22 +1,20 @@
 """What can be wrong with a job beyond each key for itself: keys that need one another, and the source's columns."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from skyband.errors import ConfigError, PluginError, Problem, suggest
-from skyband.job.ddl import ZONE_SETTING
-from skyband.job.files import READABLE, open_files
-from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
-from skyband.parameters import build, parameters_of
+from skyband.config.parameters import build, parameters_of
+from skyband.errors import ConfigError, PluginError, Problem
+from skyband.job.engine import Engine
+from skyband.job.model import AVAILABLE_NOW, Sink, Source, is_pattern, local_path
+from skyband.job.overlap import overlaps
+from skyband.job.source_files import open_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-WRITABLE = ("parquet", "csv", "json", "console")
-_UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
-_NO_CHECKPOINT = ("console", "memory", "noop")
 
 
 def everything(
@@ -25,20 +23,19 @@ def everything(
     query: Any,
     backends: Mapping[str, Any],
     sink: Sink | None,
-    engine: str,
+    engine: Engine,
     zone: str | None = None,
+    job_file: Path | None = None,
 ) -> "tuple[pa.Schema | None, list[Problem]]":
     """The source's schema where it can be known here, and every problem. What could not be built is None.
 
-    zone: that of the session, in which Spark reads times that are written without one.
+    zone: that of the session, in which Spark reads times that are written without one. job_file: where the job was
+    read, which its answers must not be put around.
     """
     problems: list[Problem] = []
     schema = None
     if source is not None:
-        problems += _source(source, engine)
-        if engine == "local" and source.format in ("csv", "json") and zone not in (None, *_UTC):
-            said = f"the local engine reads times that are written without a zone as UTC (got {zone!r})"
-            problems.append(Problem(ZONE_SETTING, f"{said}: write their zone, or use --engine spark"))
+        problems += _source(source, engine, zone)
         if not problems:
             try:
                 schema = _schema(source)
@@ -46,26 +43,23 @@ def everything(
                 problems += [problem.within("source") for problem in error.problems]
     if sink is not None:
         problems += _sink(sink, engine, None if source is None else source.stream)
+    if source is not None and sink is not None:
+        problems += overlaps(source, sink, job_file)
     if source is not None:
         problems += _ends(source, None if sink is None else sink.trigger)
     if query is not None:
         problems += _bound(query, schema, backends, source)
-        if engine == "spark":
-            problems += _shards(query, tables.get("shards"))
+        problems += engine.query_problems(query, tables)
     else:
         problems += _unbound(tables.get("query"), schema, backends)
     return schema, problems
 
 
-def _source(source: Source, engine: str) -> list[Problem]:
+def _source(source: Source, engine: Engine, zone: str | None) -> list[Problem]:
     problems = []
     if source.of_files and source.path is None:
         problems.append(Problem("source.path", f"is required for {source.format}: a file, a folder or a pattern"))
-    if engine == "local":
-        return problems + _local_source(source)
-    if source.format == "arrow":
-        problems.append(Problem("source.format", "Spark does not read arrow; use --engine local, or parquet"))
-    return problems
+    return problems + engine.source_problems(source, zone)
 
 
 def _ends(source: Source, trigger: str | None) -> list[Problem]:
@@ -83,38 +77,12 @@ def _ends(source: Source, trigger: str | None) -> list[Problem]:
     return problems
 
 
-def _local_source(source: Source) -> list[Problem]:
-    from skyband.job.text_files import OPTIONS
-
-    if source.format not in READABLE:
-        known = f"{', '.join(READABLE[:-1])} and {READABLE[-1]}"
-        return [Problem("source.format", f"the local engine reads {known} (got {source.format!r})")]
-    problems = []
-    if source.path is not None and local_path(source.path) is None:
-        problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
-    if source.select is not None:
-        problems.append(Problem("source.select", "is SQL, which the local engine does not speak; use --engine spark"))
-    # How many files a micro-batch takes cannot be seen in the answers, so such options do no harm here.
-    known_options = OPTIONS.get(source.format, ())
-    for name in source.options if source.format in OPTIONS else ():
-        if name.lower() not in known_options and not name.lower().startswith("max"):
-            message = f"the local engine does not know it; {suggest(name, known_options)}"
-            problems.append(Problem(f"source.options.{name}", message))
-    return problems
-
-
-def _sink(sink: Sink, engine: str, stream: bool | None) -> list[Problem]:
+def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
     """stream: None where the source could not be built, so that the sink is not blamed for its fault."""
     problems = []
     if sink.of_files and sink.path is None:
         problems.append(Problem("sink.path", f"is required for {sink.format}: the folder for the answers"))
-    if engine == "local" and sink.format not in WRITABLE:
-        known = f"{', '.join(WRITABLE[:-1])} and {WRITABLE[-1]}"
-        problems.append(Problem("sink.format", f"the local engine writes {known} (got {sink.format!r})"))
-    if engine == "local" and sink.path is not None and local_path(sink.path) is None:
-        problems.append(Problem("sink.path", f"the local engine writes to this machine (got {sink.path!r})"))
-    if engine == "spark" and sink.format == "arrow":
-        problems.append(Problem("sink.format", "Spark does not write arrow; use parquet"))
+    problems += engine.sink_problems(sink, stream)
     if stream is None:
         return problems
     if not stream:
@@ -122,9 +90,6 @@ def _sink(sink: Sink, engine: str, stream: bool | None) -> list[Problem]:
         return problems + [
             Problem(f"sink.{name}", "is for streams: set source.stream = true, or drop it") for name in only
         ]
-    if sink.checkpoint is None and sink.format not in _NO_CHECKPOINT and engine == "spark":
-        message = "is required for a stream: a folder of its own, from which it goes on after a stop"
-        problems.append(Problem("sink.checkpoint", message))
     if sink.mode not in (None, "append"):
         problems.append(Problem("sink.mode", f"a stream only appends: use append, or drop it (got {sink.mode!r})"))
     return problems
@@ -137,20 +102,35 @@ def _schema(source: Source) -> "pa.Schema | None":
         files = open_files(source)
     except ConfigError:
         if source.stream and source.schema is not None and not _is_missing(source):
-            from skyband.job.ddl import parse_ddl
+            from skyband.job.spark_schema import parse_ddl
 
             return parse_ddl(source.schema)  # a stream may begin in an empty folder
         raise
-    return None if files is None else files.schema
+    return None if files is None else _in_known_zones(files.schema)
+
+
+def _in_known_zones(schema: "pa.Schema") -> "pa.Schema":
+    """Raise ConfigError where a column is in a time zone that this machine does not know."""
+    import pyarrow as pa
+
+    for field in schema:
+        zone = field.type.tz if pa.types.is_timestamp(field.type) else None
+        try:
+            if zone is not None:
+                pa.lib.string_to_tzinfo(zone)
+        except (KeyError, ValueError, OSError) as error:  # zoneinfo's own error is a KeyError
+            said = f"column {field.name!r} is in the time zone {zone!r}, which is unknown here: write it in UTC"
+            raise ConfigError(Problem("path", said)) from error
+    return schema
 
 
 def _is_missing(source: Source) -> bool:
     path = local_path(source.path or "")
-    return path is not None and not any(mark in str(path) for mark in "*?[") and not path.exists()
+    return path is not None and not is_pattern(path) and not path.exists()
 
 
 def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], source: Source | None) -> list[Problem]:
-    from skyband.binding import bind
+    from skyband.operator.binding import bind
 
     try:
         bind(query, schema, backends)
@@ -165,16 +145,6 @@ def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema")
     named = [parameter.name for parameter in parameters_of(query) if parameter.type == "column"]
     given = [(name, table[name]) for name in named if isinstance(table.get(name), str)]
     return [Problem(f"query.{name}", no_column(column, schema)) for name, column in given if column not in schema.names]
-
-
-def _shards(query: Any, shards: Any) -> list[Problem]:
-    from skyband.spark import shard_count
-
-    try:
-        shard_count(query, shards)
-    except ConfigError as error:
-        return list(error.problems)
-    return []
 
 
 def _with_hint(problem: Problem, source: Source | None) -> Problem:
@@ -198,7 +168,7 @@ def _unbound(table: Any, schema: "pa.Schema | None", backends: Mapping[str, Any]
     from skyband.registry import choose, load_class
 
     try:
-        query = load_query(table["kind"])
+        query = load_query(table["kind"], table.get("distribution"))
     except (ConfigError, PluginError, KeyError, TypeError):
         return []  # told as the query's own problem
     problems = [] if schema is None else _missing_columns(query, table, schema)

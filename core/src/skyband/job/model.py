@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import NOTHING, define, evolve
 from attrs.converters import optional
 
-from skyband.durations import Duration, clock_problem, parse, parsed
+from skyband.config.durations import Duration, clock_problem, parse, parsed
+from skyband.config.parameters import checked, choice, flag
 from skyband.errors import suggest
-from skyband.job.ddl import parse_ddl
-from skyband.parameters import checked, choice, flag
+from skyband.job.spark_schema import parse_ddl
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,8 +82,9 @@ def _text(default: Any = NOTHING, *, help: str) -> Any:
     return checked(default, type="str", check=_text_problem, help=help)
 
 
-def _options() -> Any:
-    return checked({}, type="table", check=_options_problem, help="further options, passed on to Spark")
+def _options(and_then: str = "") -> Any:
+    said = f"further options, passed on to Spark{and_then}"
+    return checked({}, type="table", check=_options_problem, help=said)
 
 
 @define
@@ -134,7 +135,13 @@ class Sink:
     trigger: str | None = checked(
         None, type="trigger", check=_trigger_problem, help=f'"{AVAILABLE_NOW}" or a duration: when a micro-batch starts'
     )
-    options: Mapping[str, Any] = _options()
+    options: Mapping[str, Any] = _options("; CSV files begin with the names of the columns unless `header = false`")
+
+    @property
+    def with_defaults(self) -> Mapping[str, Any]:
+        """The options, with a line of column names on top of CSV files unless they say otherwise."""
+        names_header = any(name.lower() == "header" for name in self.options)
+        return {"header": True, **self.options} if self.format == "csv" and not names_header else self.options
 
     @property
     def of_files(self) -> bool:
@@ -166,7 +173,7 @@ def option_text(value: Any) -> str:
 def placed(table: Any, folder: Path) -> Any:
     """A Source or Sink with its paths taken from `folder`."""
     names = [name for name in ("path", "checkpoint") if getattr(table, name, None)]
-    return evolve(table, **{name: _absolute(getattr(table, name), folder) for name in names})
+    return evolve(table, **{name: absolute(getattr(table, name), folder) for name in names})
 
 
 def local_path(path: str) -> Path | None:
@@ -176,5 +183,11 @@ def local_path(path: str) -> Path | None:
     return None if _SCHEME.match(path) else Path(path)
 
 
-def _absolute(path: str, folder: Path) -> str:
+def is_pattern(path: Path) -> bool:
+    """Whether a path stands for all that match it."""
+    return any(mark in str(path) for mark in "*?[")
+
+
+def absolute(path: str, folder: Path) -> str:
+    """A path of a job taken from its folder; one elsewhere as it is."""
     return path if _SCHEME.match(path) else str(folder.absolute() / path)

@@ -7,10 +7,12 @@ from typing import IO
 
 from attrs import define, field
 
-from skyband import report
+from skyband import text_tables
 
 EVERY_TERMINAL = 0.2
 EVERY_PLAIN = 5.0
+_LINES = "\n\t"
+"""What text of several lines may hold."""
 
 
 @define
@@ -36,7 +38,7 @@ class Totals:
     stopped: bool = False
     """The run was interrupted, and stopped cleanly."""
 
-    def leave_out(self, counts: Mapping[str, int]) -> None:
+    def count_dropped(self, counts: Mapping[str, int]) -> None:
         """Count rows left out, by reason."""
         for reason, count in counts.items():
             self.dropped[reason] = self.dropped.get(reason, 0) + count
@@ -52,7 +54,7 @@ class Progress:
 
     def __init__(self, out: IO[str] | None = None) -> None:
         self._out = sys.stderr if out is None else out
-        self._live = report.is_terminal(self._out)
+        self._live = text_tables.is_terminal(self._out)
         self._started = self._ready = self._said = time.monotonic()
         self._last = ""
         self._line = False
@@ -68,7 +70,7 @@ class Progress:
     def note(self, text: str) -> None:
         """Say something that stays."""
         self.wipe()
-        self._write(f"{text}\n")
+        self._write(f"{text_tables.visible(text, keep=_LINES)}\n")
 
     def show(self, totals: Totals, always: bool = False) -> None:
         """Say where the run stands, unless it was said a moment ago; `always`: unless it is a terminal."""
@@ -87,14 +89,15 @@ class Progress:
         totals.seconds = self.seconds()
         self.wipe()
         for line in summary(totals, where, self._ready - self._started):
-            self._write(f"{line}\n")
+            self._write(f"{text_tables.visible(line)}\n")
 
     def _say(self, line: str, key: str, always: bool = False) -> None:
         """A terminal's line is drawn again and again; elsewhere a line is written where something is new."""
+        line = text_tables.visible(line)
         now = time.monotonic()
         if self._live:
             if now - self._said >= EVERY_TERMINAL:
-                self._write(f"\r\x1b[2K{line[: report.width(self._out) - 1]}")
+                self._write(f"\r\x1b[2K{line[: text_tables.width(self._out) - 1]}")
                 self._said, self._line = now, True
         elif always or (now - self._said >= EVERY_PLAIN and key != self._last):
             self._write(f"{line}\n")
@@ -114,12 +117,12 @@ class Progress:
 def status(totals: Totals) -> str:
     """One line: rows, rows a second, watermark, late rows, state."""
     rate = totals.rate if totals.recent_rate is None else totals.recent_rate
-    parts = [f"{report.count(totals.rows_in)} rows", f"{report.count(rate)} rows/s"]
+    parts = [f"{text_tables.count(totals.rows_in)} rows", f"{text_tables.count(rate)} rows/s"]
     if totals.watermark is not None:
-        mark = report.count(totals.watermark) if totals.in_rows else report.moment(totals.watermark)
+        mark = text_tables.count(totals.watermark) if totals.in_rows else text_tables.moment(totals.watermark)
         parts.append(f"watermark {mark}")
-    parts += [f"{report.count(totals.rows_late)} late", _held(totals)]
-    return " · ".join(parts) if report.can_show("·", sys.stderr) else " | ".join(parts)
+    parts += [f"{text_tables.count(totals.rows_late)} late", _held(totals)]
+    return " · ".join(parts) if text_tables.can_show("·", sys.stderr) else " | ".join(parts)
 
 
 def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
@@ -127,23 +130,28 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
 
     starting: the seconds until the engine was ready, which come on top of the run's own.
     """
-    seconds = f"{totals.seconds:.1f} s, {report.count(totals.rate)} rows/s"
+    seconds = f"{totals.seconds:.1f} s, {text_tables.count(totals.rate)} rows/s"
     if totals.micro_batches is not None:
         seconds += f", {_plural(totals.micro_batches, 'micro-batch', 'micro-batches')}"
     if starting >= 1:
         seconds += f", after {starting:.1f} s to start"
-    lines = [("rows in", report.count(totals.rows_in)), ("late", f"{report.count(totals.rows_late)} (dropped)")]
-    lines += [(reason, f"{report.count(number)} (left out)") for reason, number in totals.dropped.items() if number]
-    lines += [("answers", f"{report.count(totals.answers)} {where}"), ("state", _held(totals)), ("took", seconds)]
+    lines = [
+        ("rows in", text_tables.count(totals.rows_in)),
+        ("late", f"{text_tables.count(totals.rows_late)} (dropped)"),
+    ]
+    lines += [
+        (reason, f"{text_tables.count(number)} (left out)") for reason, number in totals.dropped.items() if number
+    ]
+    lines += [("answers", f"{text_tables.count(totals.answers)} {where}"), ("state", _held(totals)), ("took", seconds)]
     wide = max(len(name) for name, _ in lines)
     return [f"{name:<{wide}}  {value}" for name, value in lines]
 
 
 def _held(totals: Totals) -> str:
-    held = f"{report.count(totals.retained)} retained"
+    held = f"{text_tables.count(totals.retained)} retained"
     if totals.groups > 1:
-        held += f" in {report.count(totals.groups)} groups"
-    return held if totals.state_bytes is None else f"{held}, {report.size(totals.state_bytes)}"
+        held += f" in {text_tables.count(totals.groups)} groups"
+    return held if totals.state_bytes is None else f"{held}, {text_tables.size(totals.state_bytes)}"
 
 
 def _plural(number: int, one: str, many: str) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from skyband.config.parameters import build, parameters_of
 from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.job import checking
-from skyband.job.ddl import ZONE_SETTING
-from skyband.job.model import ENGINES, Job, Sink, Source, placed
-from skyband.parameters import build, parameters_of
+from skyband.job.engine import Engine, engine_named
+from skyband.job.model import Job, Sink, Source, absolute, placed
+from skyband.job.spark_schema import ZONE_SETTING
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ class JobError(ConfigError):
         return _job_error, (self.place, self.problems, self.typed)
 
     def _place(self, problem: Problem) -> str:
-        field = f"{problem.field}."
+        field = f"{problem.field}.".replace("[", ".[")
         return "--set" if any(field.startswith(f"{key}.") for key in self.typed) else self.place
 
 
@@ -49,15 +50,15 @@ def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") 
     Where the source is on this machine its columns are looked at too, without Spark or Java.
     Raises JobError with every problem at once.
     """
-    if engine not in ENGINES:
-        raise ConfigError(Problem("engine", f"unknown {engine!r}; {suggest(engine, ENGINES)}"))
     place, typed = str(path), {}
     try:
         typed = dict(map(assignment, sets))
         tables = _parsed(Path(path))
         for key, value in typed.items():
             _put(tables, key, value)
-        return _job(tables, Path(path), engine)
+        return _job(tables, Path(path), engine_named(engine))
+    except JobError:
+        raise
     except ConfigError as error:
         raise JobError(place, *error.problems, typed=typed) from error
 
@@ -66,19 +67,21 @@ def assignment(text: str) -> tuple[str, Any]:
     """`KEY=VALUE`, the value in TOML, or as plain text where it is not."""
     key, equals, value = text.partition("=")
     if not equals or not all(key.strip().split(".")):
-        raise ConfigError(Problem("--set", f"must be KEY=VALUE, such as query.k=10 (got {text!r})"))
+        raise JobError("--set", Problem("", f"must be KEY=VALUE, such as query.k=10 (got {text!r})"))
     try:
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return key.strip(), value.strip()
 
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(Problem("", _misspelt(text, str(error)))) from error
+    except RecursionError as error:
+        raise ConfigError(Problem("", "cannot be read: its brackets are nested too deeply")) from error
     except FileNotFoundError as error:
         raise ConfigError(Problem("", "does not exist")) from error
     except (OSError, UnicodeDecodeError) as error:
@@ -111,7 +114,7 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
     table[last] = value
 
 
-def _job(tables: Mapping[str, Any], path: Path, engine: str) -> Job:
+def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
     problems = [Problem(key, _unknown(key)) for key in tables if key not in KEYS]
     problems += [
         Problem(key, f"must be a table, [{key}] (got {tables[key]!r})")
@@ -122,7 +125,7 @@ def _job(tables: Mapping[str, Any], path: Path, engine: str) -> Job:
         raise ConfigError(*problems)
     source = _tried(problems, "source", lambda: _table(tables, "source", Source))
     sink = _tried(problems, "sink", lambda: _table(tables, "sink", Sink))
-    query = _tried(problems, "query", lambda: _query(tables))
+    query = _tried(problems, "query", lambda: _query(tables, path.parent))
     spark = _spark(tables.get("spark", {}))
     backends = _backends(tables.get("backends", {}), spark)
     shards, name = tables.get("shards"), tables.get("name", path.stem)
@@ -131,7 +134,8 @@ def _job(tables: Mapping[str, Any], path: Path, engine: str) -> Job:
     folder = path.parent
     source = placed(source, folder) if source else None
     sink = placed(sink, folder) if sink else None
-    schema, found = checking.everything(tables, source, query, backends, sink, engine, spark.get(ZONE_SETTING))
+    zone = spark.get(ZONE_SETTING)
+    schema, found = checking.everything(tables, source, query, backends, sink, engine, zone, path)
     problems += found
     if problems or source is None or query is None or sink is None:
         raise ConfigError(*problems)
@@ -153,12 +157,20 @@ def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:
     return made
 
 
-def _query(tables: Mapping[str, Any]) -> Any:
-    from skyband.queries import make_query
+def _query(tables: Mapping[str, Any], folder: Path) -> Any:
+    from skyband.queries import load_query, make_query
 
     if "query" not in tables:
         raise ConfigError(Problem("", f"is required: a table [query] that says {TABLES['query']}"))
-    return make_query(tables["query"])
+    keys = dict(tables["query"])
+    if "kind" in keys:
+        files = {
+            key: keys[key]
+            for key in load_query(keys["kind"], keys.get("distribution")).files
+            if isinstance(keys.get(key), str)
+        }
+        keys |= {key: absolute(path, folder) for key, path in files.items()}
+    return make_query(keys)
 
 
 def _tried(problems: list[Problem], place: str, make: Callable[[], T]) -> T | None:

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from skyband.engines.local import LocalRun
-from skyband.errors import ConfigError, Problem
-from skyband.job.files import Files, open_files
+from skyband.engines.local import LocalRun, in_order
+from skyband.errors import ConfigError, InputError, Problem
+from skyband.job.local_sink import open_writer
 from skyband.job.model import Job
-from skyband.job.output import open_writer
 from skyband.job.progress import Progress, Totals
+from skyband.job.reading_places import PlacedBatches
+from skyband.job.source_files import Files, open_files
 
 
 def run(job: Job, progress: Progress) -> Totals:
@@ -45,13 +46,15 @@ def run(job: Job, progress: Progress) -> Totals:
 
 
 def _answers(
-    job: Job, held: LocalRun, batches: Iterator[pa.RecordBatch], totals: Totals, progress: Progress
+    job: Job, held: LocalRun, batches: PlacedBatches, totals: Totals, progress: Progress
 ) -> Iterator[pa.Table]:
     for batch in batches:
+        try:
+            added = held.add(batch)
+        except InputError as error:
+            raise batches.placed(error) from error
         if job.source.stream:
-            yield _sorted(job, held.push(batch))
-        else:
-            held.add(batch)
+            yield _sorted(job, held.operator.step(added))
         _take(held, totals)
         progress.show(totals)
     if not job.source.stream or job.source.finish:
@@ -64,7 +67,7 @@ def _take(held: LocalRun, totals: Totals) -> None:
     metrics = held.operator.take_metrics()
     totals.rows_in += metrics.rows_in
     totals.rows_late += metrics.rows_late
-    totals.leave_out(metrics.left_out)
+    totals.count_dropped(metrics.dropped)
     totals.retained, totals.groups = metrics.retained, metrics.groups
     if totals.micro_batches is not None and metrics.rows_in:
         totals.micro_batches += 1
@@ -72,9 +75,7 @@ def _take(held: LocalRun, totals: Totals) -> None:
 
 
 def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:
-    table = pa.Table.from_batches([answers])
-    at = table.column_names[len(job.query.by)]
-    return table.sort_by([(name, "ascending") for name in (at, *job.query.by)])
+    return in_order(job.query, pa.Table.from_batches([answers]))
 
 
 def _files(job: Job) -> Files:

@@ -1,5 +1,6 @@
 """Runs a job on Spark, in batch or as a stream, and watches it."""
 
+import logging
 import signal
 import threading
 from collections.abc import Iterator
@@ -9,11 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from skyband import spark
+from skyband.job.local_sink import Console, check_free
 from skyband.job.model import AVAILABLE_NOW, Job, option_text
-from skyband.job.output import Console, check_free
+from skyband.job.precompile import Warming
 from skyband.job.progress import Progress, Totals
-from skyband.job.spark_session import plain_errors, require_spark, spark_session
-from skyband.job.warming import Warming
+from skyband.job.spark_engine import SparkEngine
+from skyband.job.spark_errors import plain_errors
+from skyband.job.spark_session import require_spark, spark_session
 
 _POLL = 0.3
 
@@ -25,8 +28,8 @@ def run(job: Job, progress: Progress, warming: Warming | None = None) -> Totals:
     where Java is missing or Spark fails, ConfigError where the job does not fit its source or sink.
     """
     require_spark()
-    check_free(job, "spark")
-    with plain_errors(), spark_session(job, progress, warming) as session:
+    check_free(job, SparkEngine())
+    with plain_errors(job), spark_session(job, progress, warming) as session:
         source = _source(session, job)
         return _stream(job, source, progress) if job.source.stream else _batch(job, session, source, progress)
 
@@ -61,10 +64,10 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
     totals = Totals(in_rows=job.query.rows)
     with _watched(session, progress):
         if job.sink.format == "console":
-            Console(progress, together=True).write(_in_order(job, answers.toArrow()))
+            Console(job.query, progress, together=True).write(_in_order(job, answers.toArrow()))
         else:
             writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
-            writer.options(**_options(job.sink.options)).save(*([job.sink.path] if job.sink.path else []))
+            writer.options(**_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
     if job.sink.mode != "ignore":
         _add(totals, observed.get, counted.get["answers"])
     return totals
@@ -87,14 +90,14 @@ def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
         source, job.query, backends=job.backends, shards=job.shards, idle_after=idle_after, finish=finish
     )
     answers = answers.observe("skyband_answers", sql.count(sql.lit(1)).alias("answers"))
-    writer = answers.writeStream.queryName(job.name).outputMode("append").options(**_options(job.sink.options))
+    writer = answers.writeStream.queryName(job.name).outputMode("append").options(**_options(job.sink.with_defaults))
     if job.sink.checkpoint is not None:
         writer = writer.option("checkpointLocation", job.sink.checkpoint)
     if job.sink.trigger is not None:
         now = job.sink.trigger == AVAILABLE_NOW
         writer = writer.trigger(availableNow=True) if now else writer.trigger(processingTime=job.sink.trigger)
     if job.sink.format == "console":
-        console = Console(progress, together=False)
+        console = Console(job.query, progress, together=False)
         return writer.foreachBatch(lambda rows, _: console.write(_in_order(job, rows.toArrow()))).start()
     return writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))
 
@@ -126,7 +129,7 @@ def _add(totals: Totals, metrics: dict[str, Any], answers: int) -> None:
     rows = {name.removeprefix("rows_"): int(value or 0) for name, value in metrics.items() if name.startswith("rows_")}
     totals.rows_in += rows.pop("in")
     totals.rows_late += rows.pop("late")
-    totals.leave_out({name.replace("_", " "): number for name, number in rows.items()})
+    totals.count_dropped({name.replace("_", " "): number for name, number in rows.items()})
     totals.answers += answers
     totals.retained = int(metrics["retained"] or 0)
     totals.groups = int(metrics["groups"] or 0)
@@ -158,6 +161,7 @@ def _signals(stop: threading.Event) -> Iterator[None]:
     def ask(*_: Any) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
+        logging.getLogger().addHandler(logging.NullHandler())  # else py4j tells of calls cut short, with tracebacks
         stop.set()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -1,7 +1,6 @@
 """The Spark session a job runs in: its settings, its log, and its errors in one sentence."""
 
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -10,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from skyband import spark
-from skyband.engines.java import require_java
-from skyband.errors import ConfigError, EngineError, SkybandError
+from skyband.engines.spark.java import require_java
+from skyband.errors import ConfigError, EngineError
 from skyband.job.model import Job
+from skyband.job.precompile import Warming
 from skyband.job.progress import Progress
-from skyband.job.warming import Warming
 
-_OURS = re.compile(r"skyband\.errors\.\w+: (.+?)(?=\n\s*\n|\n\s*(?:at |\tat |During handling|Traceback)|\Z)", re.DOTALL)
 _DEFAULTS = {"spark.ui.showConsoleProgress": "false"}
+LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
+"""Where Spark runs in one process on this machine, nobody else has any business with it: it would listen on the
+machine's address, and show a page without a password. A job's `[spark]` may say otherwise."""
 
 
 def require_spark() -> Any:
@@ -32,6 +33,20 @@ def require_spark() -> Any:
     return SparkSession
 
 
+def spark_defaults(job: Job) -> dict[str, str]:
+    """The settings of a session of our own, which the job's replace."""
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started Spark, where and as it was told
+    master = job.spark.get("spark.master", "" if _is_configured() else "local")
+    return {**_DEFAULTS, **(LOCAL if master.startswith("local") and not submitted else {})}
+
+
+def _is_configured() -> bool:
+    """Whether Spark's own file of settings is there, which may name a cluster."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (None if home is None else str(Path(home, "conf")))
+    return folder is not None and Path(folder, "spark-defaults.conf").exists()
+
+
 @contextmanager
 def spark_session(job: Job, progress: Progress, warming: Warming | None = None) -> Iterator[Any]:
     """The active session, or one of our own whose log goes to a file that is kept where the run fails.
@@ -44,7 +59,7 @@ def spark_session(job: Job, progress: Progress, warming: Warming | None = None) 
         return
     progress.waiting("starting Spark")
     shards = spark.shard_count(job.query, job.shards)
-    settings = {**_DEFAULTS, "spark.sql.shuffle.partitions": str(shards), **job.spark}
+    settings = {**spark_defaults(job), "spark.sql.shuffle.partitions": str(shards), **job.spark}
     log = tempfile.NamedTemporaryFile(prefix="skyband-spark-", suffix=".log", delete=False)  # noqa: SIM115 - outlives this
     try:
         if warming is not None:
@@ -85,32 +100,3 @@ def _output_to(log: Any) -> Iterator[None]:
             os.dup2(held, number)
             os.close(held)
         log.close()
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Spark's exceptions in one sentence: our own where a worker raised it, else the first line of Spark's."""
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except SkybandError:
-        raise
-    except PySparkException as error:
-        raise EngineError(_sentence(str(error))) from error
-    except Exception as error:
-        if type(error).__module__.startswith("py4j"):
-            raise EngineError(_sentence(str(error))) from error
-        raise
-
-
-def _sentence(text: str) -> str:
-    ours = _OURS.findall(text)
-    if ours:
-        return " ".join(ours[-1].split())
-    if "sources in the checkpoint" in text:
-        return (
-            "the checkpoint was made by a job with another number of sources; source.finish and source.idle_after add "
-            "one: change it back, or give the changed job a new checkpoint"
-        )
-    return f"Spark: {text.strip().splitlines()[0] if text.strip() else 'failed without saying why'}"

@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.json
 
-from skyband.errors import InputError
-from skyband.job.ddl import ZONE
+from skyband.errors import InputError, Problem
 from skyband.job.model import Source
+from skyband.job.spark_schema import ZONE
+from skyband.job.utf8 import check_utf8
 
 OPTIONS = {"csv": ("header", "sep", "delimiter", "inferschema", "nullvalue"), "json": ()}
 """The options of Spark that are honoured here, in lower case."""
@@ -22,9 +23,20 @@ _ZONED = r"(?i)(z|utc|[+-]\d\d:?\d\d)$"
 _DAY_ONLY = r"^\d{4}-\d\d-\d\d$"
 
 
+def text_option_problems(source: Source) -> list[Problem]:
+    """What Arrow's reader of CSV cannot do though Spark's can."""
+    sep = _delimiter(source)
+    if source.format != "csv" or (len(sep) == 1 and sep.isascii() and sep not in '"\r\n'):
+        return []
+    named = next((name for name in source.options if name.lower() in ("sep", "delimiter")), "sep")
+    message = f"the local engine takes one ASCII character between values (got {sep!r}); use it, or --engine spark"
+    return [Problem(f"source.options.{named}", message)]
+
+
 def schema_of(path: Path, source: Source) -> pa.Schema:
     """The schema Spark would find: CSV is text unless `inferSchema` is set; times in JSON are text."""
     if source.format == "json":
+        check_utf8(path)
         found = pyarrow.json.read_json(str(path)).schema
         return pa.schema([_with_type(field, pa.string()) if _is_time(field) else field for field in found])
     if not _is_on(source, "inferschema"):
@@ -39,12 +51,21 @@ def read(path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema) -> It
     """A file's rows with the columns `wanted` of its `schema`. Raises InputError where a value is not of its type."""
     texts = pa.schema([_with_type(field, _as_read(field.type)) for field in wanted])
     if source.format == "json":
+        check_utf8(path)
         options = pyarrow.json.ParseOptions(explicit_schema=texts, unexpected_field_behavior="ignore")
         batches = iter(pyarrow.json.read_json(str(path), parse_options=options).to_batches())
         yield from (_typed(batch, wanted) for batch in batches)
     else:
-        with _csv_reader(path, source, schema.names, texts) as reader:
-            yield from (_typed(batch, wanted) for batch in reader)
+        yield from (_typed(batch, wanted) for batch in _csv_batches(path, source, schema.names, texts))
+
+
+def _csv_batches(path: Path, source: Source, names: list[str], texts: pa.Schema) -> Iterator[pa.RecordBatch]:
+    try:
+        with _csv_reader(path, source, names, texts) as reader:
+            yield from reader
+    except pa.ArrowInvalid:
+        check_utf8(path)  # Arrow tells a column of a block that it cannot read, not where in the file
+        raise
 
 
 def _as_read(kind: Any) -> Any:
@@ -95,15 +116,20 @@ def _csv_reader(path: Path, source: Source, names: list[str], types: pa.Schema |
 
 def _csv_names(path: Path, source: Source) -> list[str]:
     opened: Any = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
-        first = next(csv.reader(lines, delimiter=_delimiter(source)), None)
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
+            first = next(csv.reader(lines, delimiter=_delimiter(source)), None)
+    except UnicodeDecodeError:
+        check_utf8(path)
+        raise
     if not first:
         raise InputError("path", f"{path} is empty")
     return first if _is_on(source, "header") else [f"_c{number}" for number in range(len(first))]
 
 
 def _delimiter(source: Source) -> str:
-    return str(_option(source, "sep", _option(source, "delimiter", ",")))
+    written = str(_option(source, "sep", _option(source, "delimiter", ",")))
+    return "\t" if written == r"\t" else written  # as Spark reads it
 
 
 def _option(source: Source, name: str, default: Any) -> Any:

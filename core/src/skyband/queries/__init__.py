@@ -1,85 +1,40 @@
-"""The kinds of query, core's own among them, and how one is made from its keys."""
+"""The kinds of query that are installed, and how one is made from its keys."""
 
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from skyband.discovery import cause
+from skyband.config.parameters import build
 from skyband.errors import ConfigError, PluginError, Problem, suggest
-from skyband.hookspecs import hookimpl
-from skyband.info import API, QueryInfo
-from skyband.parameters import build
 from skyband.registry import installed
+from skyband.registry.discovery import cause
+from skyband.registry.info import QueryInfo
 
 if TYPE_CHECKING:
+    from skyband.queries.example import QueryExample
     from skyband.queries.query import Query
-
-
-@hookimpl
-def skyband_queries() -> list[QueryInfo]:
-    """The queries core brings, through an entry point like any other plugin's."""
-    return [
-        QueryInfo(
-            "distinct-count",
-            "skyband.queries.distinct_count:DistinctCount",
-            "how many different items each window holds",
-        ),
-        QueryInfo(
-            "top-k",
-            "skyband.queries.top_k:TopK",
-            "the best objects of each window, by values that arrive in separate streams",
-        ),
-        QueryInfo(
-            "top-k-pairs",
-            "skyband.queries.top_k_pairs:TopKPairs",
-            "the most similar pairs of sets in each window, within one stream or across two",
-        ),
-        QueryInfo(
-            "top-k-workload",
-            "skyband.queries.top_k_workload:TopKWorkload",
-            "many top-k queries over one stream, each with a window, slide and k of its own",
-        ),
-        QueryInfo(
-            "uncertain-sum",
-            "skyband.queries.uncertain_sum:UncertainSum",
-            "the sum of the last tuples that exist, where they may not",
-        ),
-        QueryInfo(
-            "uncertain-join",
-            "skyband.queries.uncertain_join:UncertainJoin",
-            "which uncertain tuples of two streams are near each other, and how probably",
-        ),
-    ]
 
 
 def kinds() -> dict[str, QueryInfo]:
-    """The installed kinds of query. Raises PluginError where two plugins claim one."""
-    found: dict[str, QueryInfo] = {}
-    for plugin in installed().plugins:
-        for info in plugin.queries:
-            if info.kind in found:
-                raise PluginError(f"query {info.kind!r} is claimed twice, the second time by {plugin.distribution}")
-            found[info.kind] = info
-    return found
+    """The kinds of query that can be asked, those that plugins bring among them."""
+    return {entry.info.kind: entry.info for entry in installed().query_listing() if entry.problem is None}
 
 
-def load_query(kind: str) -> "type[Query]":
-    """The class of a kind of query. Raises ConfigError where it is unknown, PluginError where its plugin is broken."""
-    known = kinds()
-    if kind not in known:
-        raise ConfigError(Problem("kind", f"unknown {kind!r}; {suggest(kind, known)}"))
-    return _load_class(known[kind])
+def load_query(kind: str, distribution: str | None = None) -> "type[Query]":
+    """The class of a kind of query; `distribution` says whose, where two bring one.
+
+    Raises ConfigError where it is unknown, PluginError where its plugin is broken or it is claimed twice.
+    """
+    entry = installed().query(kind, distribution)
+    return _load_class(entry.info, entry.distribution)
 
 
-def _load_class(info: QueryInfo) -> "type[Query]":
+def _load_class(info: QueryInfo, distribution: str) -> "type[Query]":
+    from skyband.queries.attribution import BROUGHT_BY
     from skyband.queries.query import Query
 
     module, _, name = info.factory.partition(":")
-    distribution = next(plugin.distribution for plugin in installed().plugins if info in plugin.queries)
     said = f"query {info.kind!r} of {distribution}: {info.factory}"
-    if info.api != API:
-        upgrade = "skyband" if info.api > API else distribution
-        raise PluginError(f"{said} is written for API {info.api}, this Skyband speaks {API}: upgrade {upgrade}")
     try:
         cls = getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
@@ -91,7 +46,30 @@ def _load_class(info: QueryInfo) -> "type[Query]":
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
         raise PluginError(f"{said} has no {', '.join(missing)}")
+    BROUGHT_BY[cls] = distribution
     return cls
+
+
+def examples_of(kind: str, distribution: str | None = None) -> "tuple[QueryExample, ...]":
+    """The examples that the plugin of a kind of query gives, the plainest first; none where it gives none.
+
+    Raises ConfigError for an unknown kind, PluginError where the examples are not there or something else.
+    """
+    from skyband.queries.example import QueryExample
+
+    entry = installed().query(kind, distribution)
+    if entry.info.examples is None:
+        return ()
+    module, _, name = entry.info.examples.partition(":")
+    said = f"query {kind!r} of {entry.distribution}: {entry.info.examples}"
+    try:
+        brought = getattr(import_module(module), name)
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        raise PluginError(f"{said} could not be imported: {cause(error)}") from error
+    examples = brought if isinstance(brought, tuple | list) else (brought,)
+    if not examples or not all(isinstance(one, QueryExample) for one in examples):
+        raise PluginError(f"{said} must be a QueryExample or a tuple of them (got {brought!r})")
+    return tuple(examples)
 
 
 def make_query(values: "Query | Mapping[str, Any]") -> "Query":
@@ -109,7 +87,10 @@ def make_query(values: "Query | Mapping[str, Any]") -> "Query":
         raise ConfigError(Problem("kind", f"is required; {suggest('', kinds())}"))
     if not isinstance(kind, str):
         raise ConfigError(Problem("kind", f"must be a name (got {kind!r}); {suggest('', kinds())}"))
-    return build(load_query(kind), keys)
+    distribution = keys.pop("distribution", None)
+    if distribution is not None and not isinstance(distribution, str):
+        raise ConfigError(Problem("distribution", f"must be the name of a distribution (got {distribution!r})"))
+    return build(load_query(kind, distribution), keys)
 
 
 def _keys(values: Any) -> dict[str, Any]:

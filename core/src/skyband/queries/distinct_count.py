@@ -5,27 +5,25 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import define
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.durations import Duration, duration, durations
+from skyband.columns.hashing import hash_column
+from skyband.columns.ids import PLAIN, is_plain
+from skyband.columns.rows import Rows
+from skyband.config.durations import Duration, duration, durations, written
 from skyband.errors import ConfigError, Problem
-from skyband.hashing import hash_column
-from skyband.queries import states
-from skyband.queries.crowd import Crowd
+from skyband.queries import state_arrays
 from skyband.queries.encoding import at_field, moments
-from skyband.queries.lane import Lane, MomentLane, Rows
-from skyband.queries.names import PLAIN
+from skyband.queries.processor import GroupProcessor, WindowedProcessor
 from skyband.queries.query import Input, Query, column_name
+from skyband.queries.small_groups import SmallGroups
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
 
-_FEWEST_IN_CROWD, _MOST_IN_CROWD = 16, 512
-"""Keys of a group in a crowd: fewer would not be worth it, and more make a walk through them slow."""
-
-
-def _countable(kind: pa.DataType) -> bool:
-    return not (pa.types.is_nested(kind) or pa.types.is_null(kind))
+_FEWEST_KEYS, _MOST_KEYS = 16, 512
+"""Keys of a small group: fewer would not be worth it, and more make a walk through them slow."""
 
 
 @define(eq=True)
@@ -38,8 +36,11 @@ class DistinctCount(Query):
 
     kind: ClassVar[str] = "distinct-count"
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
+    compared_by: ClassVar[tuple[str, ...]] = ("window",)
+    compared_value: ClassVar[str | None] = "count"
     shard_by: ClassVar[str | None] = "key"
-    leaves_out: ClassVar[tuple[str, ...]] = ("null item",)
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null item",)
+    whole_columns: ClassVar[Mapping[str, Any]] = {"count": pc.round, "low": pc.floor, "high": pc.ceil}
 
     item: str = column_name(help="the column whose distinct values are counted")
     windows: tuple[Duration, ...] = durations(help="lengths of the windows")
@@ -58,7 +59,7 @@ class DistinctCount(Query):
         return ("key",) if self.rows else ()
 
     def inputs(self) -> tuple[Input, ...]:
-        return (Input("item", self.item, PLAIN, _countable),)
+        return (Input("item", self.item, PLAIN, is_plain),)
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         items = batch.column(self.item)
@@ -69,32 +70,32 @@ class DistinctCount(Query):
         numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high")]
         return [at_field(self, schema), pa.field("window", pa.string()), *numbers]
 
-    def given(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - a sketch takes nothing from the query
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - a sketch takes nothing from the query
         return {}
 
-    def beyond(self, backend: Backend) -> list[Problem]:
+    def unsupported_by(self, backend: Backend) -> list[Problem]:
         """Moments that are not the start of a pane, where the sketch lacks `any-since`."""
         grain = cast(Sketch, backend).grain
-        said = f"must be a multiple of {grain} {'rows' if self.rows else 'microseconds'}, the pane of {backend.name}"
+        said = f"must be a multiple of {written(grain, self.rows)}, the pane of {backend.name}"
         named = [("every", self.every), *((f"windows[{i}]", window) for i, window in enumerate(self.windows))]
         return [Problem(name, f"{said} (got {length})") for name, length in named if length.length % grain]
 
-    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
-        return _CountingLane(self, bindings["sketch"], answers)
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return _CountingProcessor(self, bindings["sketch"], answers)
 
-    def crowd(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Crowd | None:
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
-        most = min(cast(Sketch, bindings["sketch"].create()).exact_up_to, _MOST_IN_CROWD)
-        if self.rows or most < _FEWEST_IN_CROWD:
+        most = min(cast(Sketch, bindings["sketch"].create()).exact_up_to, _MOST_KEYS)
+        if self.rows or most < _FEWEST_KEYS:
             return None
 
-        def lane(at: int, last: int, times: Int64, keys: UInt64) -> Lane:
-            return _CountingLane(self, bindings["sketch"], answers).begin(at, last, times, keys)
+        def processor(at: int, last: int, times: Int64, keys: UInt64) -> GroupProcessor:
+            return _CountingProcessor(self, bindings["sketch"], answers).begin(at, last, times, keys)
 
-        from skyband.queries.counting_crowd import CountingCrowd  # on use, because it loads numba
+        from skyband.queries.small_distinct_counts import SmallDistinctCounts  # on use, because it loads numba
 
         windows = [(window.length, str(window)) for window in self.windows]
-        return CountingCrowd(self.every.length, windows, most, answers, lane)
+        return SmallDistinctCounts(self.every.length, windows, most, answers, processor)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no item, so their counts add, and so do the ends of their bounds."""
@@ -106,7 +107,7 @@ class DistinctCount(Query):
         )
 
 
-class _CountingLane(MomentLane):
+class _CountingProcessor(WindowedProcessor):
     def __init__(self, query: DistinctCount, sketch: Binding, answers: pa.Schema) -> None:
         self._windows = [(window.length, str(window)) for window in query.windows]
         super().__init__(query.every.length, max(length for length, _ in self._windows), query.rows)
@@ -115,8 +116,8 @@ class _CountingLane(MomentLane):
         self._sketch = cast(Sketch, sketch.create())
         self._answers: list[tuple[int, str, float, float, float]] = []
 
-    def begin(self, at: int, last: int, times: Int64, keys: UInt64) -> "_CountingLane":
-        """Go on from a crowd: the next moment, the last time, and each key with its last time, ascending by time."""
+    def begin(self, at: int, last: int, times: Int64, keys: UInt64) -> "_CountingProcessor":
+        """Go on from the small groups: the next moment, the last time, each key with its last time, by time."""
         self.set_clock({"next": at, "last": last, "count": 0})
         self._sketch.update(times, keys)
         return self
@@ -127,7 +128,7 @@ class _CountingLane(MomentLane):
     def answer(self, at: int) -> None:
         for length, name in self._windows:
             since = at - length
-            self._answers.append((at, name, self._sketch.estimate(since), *self._sketch.bounds(since)))
+            self._answers.append((at, name, *self._sketch.estimate_with_bounds(since)))
         self._sketch.forget(at - self._horizon)
 
     def collect(self) -> pa.RecordBatch | None:
@@ -145,12 +146,12 @@ class _CountingLane(MomentLane):
     def retained(self) -> int:
         return len(self._sketch)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        return {"clock": self.clock()}, states.under("sketch", self._sketch.frozen())
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        return {"clock": self.clock()}, state_arrays.with_prefix("sketch", self._sketch.dump_state())
 
-    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
-        self._sketch.thaw(states.of("sketch", arrays))
+        self._sketch.load_state(state_arrays.without_prefix("sketch", arrays))
 
 
 def _unit(rows: bool) -> str:

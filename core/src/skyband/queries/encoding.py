@@ -4,13 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.arrays import Array, Int64
-from skyband.durations import MOST
-from skyband.errors import InputError, suggest
-from skyband.frames import GROUP, TIME, by_column, decoded
-from skyband.hashing import hash_columns
+from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.columns.frames import GROUP, TIME, by_column, decoded
+from skyband.columns.hashing import hash_columns
+from skyband.config.durations import MOST, Duration
+from skyband.errors import InputError, Problem, suggest
+from skyband.queries.attribution import attributed
 from skyband.queries.query import NULL_SOURCE, NULL_TIME, Encoded, Query
-from skyband.watermark import LAST, Reach
+from skyband.watermark import EventTimeProgress
 
 _DAY = 86_400_000_000
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
@@ -22,7 +23,8 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     Rows the query must leave out, and those without a time or source, are not in it, and counted by reason.
     Stateless, so it runs where the rows are. Raises InputError where a time is out of range or a source unknown.
     """
-    columns, masks = query.encode_columns(batch)
+    with attributed(query):
+        columns, masks = query.encode_columns(batch)
     when, whence = batch.column(query.time), None if query.source is None else batch.column(query.source)
     times = microseconds(query.time, when)
     sources = np.zeros(len(batch), np.int64) if whence is None else _numbered(query, whence)
@@ -38,26 +40,26 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     )
     unusable = [(NULL_TIME, when), *([] if whence is None else [(NULL_SOURCE, whence)])]
     missing = {why: is_null(column) for why, column in unusable if column.null_count}
-    left_out = np.zeros(len(batch), bool)
+    excluded = np.zeros(len(batch), bool)
     dropped = {}
     for reason, mask in {**missing, **masks}.items():
-        dropped[reason] = int(np.count_nonzero(mask & ~left_out))
-        left_out |= mask
-    if left_out.any():
-        kept = ~left_out
+        dropped[reason] = int(np.count_nonzero(mask & ~excluded))
+        excluded |= mask
+    if excluded.any():
+        kept = ~excluded
         frame, times, sources = frame.filter(pa.array(kept)), times[kept], sources[kept]
-    return Encoded(frame, dropped, _reach(times, sources, query.source_count))
+    return Encoded(frame, dropped, _progress(times, sources, query.source_count))
 
 
-def _reach(times: Int64, sources: Int64, count: int) -> Reach:
-    reach = Reach.nowhere(count)
+def _progress(times: Int64, sources: Int64, count: int) -> EventTimeProgress:
+    progress = EventTimeProgress.nowhere(count)
     if len(times):
-        reach.earliest = int(times.min())
+        progress.earliest = int(times.min())
         for source in range(count):
             theirs = times if count == 1 else times[sources == source]
             if len(theirs):
-                reach.latest[source] = int(theirs.max())
-    return reach
+                progress.latest[source] = int(theirs.max())
+    return progress
 
 
 def _numbered(query: Query, column: pa.Array) -> Int64:
@@ -83,7 +85,7 @@ def microseconds(name: str, column: pa.Array) -> Int64:
     values = _integers(name, column)
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return values // 1_000
-    unit, most = 1, LAST - 1
+    unit, most = 1, TIME_MAX - 1
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         unit = _DAY if pa.types.is_date(kind) else _UNITS[kind.unit]
         most = MOST // unit
@@ -122,6 +124,21 @@ def at_field(query: Query, schema: pa.Schema) -> pa.Field:
 def moments(at: Int64, kind: pa.DataType) -> pa.Array:
     """Microseconds (or row counts) as the type of the `at` column."""
     return pa.array(at, pa.int64()).cast(kind)
+
+
+def closed_length(window: Duration) -> int:
+    """The length that a ranker is given for a window.
+
+    In time, windows are half open, [T − W, T), and a ranker's are closed: it is asked one microsecond before T, over
+    one microsecond less. In rows, both hold the last W.
+    """
+    return window.length if window.rows else window.length - 1
+
+
+def too_short(window: Duration) -> list[Problem]:
+    """What is wrong with a window that a closed one cannot stand for."""
+    wrong = closed_length(window) < 1
+    return [Problem("window", f"must be at least 2 microseconds (got {window})")] if wrong else []
 
 
 def _compact(column: pa.Array) -> pa.Array:

@@ -1,7 +1,7 @@
 """What a query is: it says which columns it reads, how they are encoded, and how one group's stream is answered."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,17 +9,17 @@ import pyarrow as pa
 from attrs import define, frozen
 from attrs.converters import optional
 
-from skyband.durations import Duration, duration, parsed
+from skyband.columns.frames import plain_type
+from skyband.columns.ids import PLAIN, is_plain
+from skyband.config.durations import Duration, duration, parsed
+from skyband.config.parameters import checked
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.frames import plain
-from skyband.parameters import checked
-from skyband.queries.crowd import Crowd
-from skyband.queries.lane import Lane
-from skyband.queries.names import PLAIN, nameable
-from skyband.queries.spread import Spread, by_hash
+from skyband.queries.partitioning import Partitioning, by_hash
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.small_groups import SmallGroups
 from skyband.registry import Binding
 from skyband.roles import Backend
-from skyband.watermark import Reach
+from skyband.watermark import EventTimeProgress
 
 NULL_TIME, NULL_SOURCE = "null time", "null source"
 
@@ -41,7 +41,7 @@ class Encoded:
 
     frame: pa.RecordBatch
     dropped: Mapping[str, int]
-    reach: Reach
+    progress: EventTimeProgress
 
 
 def _check_by(value: Any) -> str | None:
@@ -50,12 +50,18 @@ def _check_by(value: Any) -> str | None:
     return "names a column twice" if len(set(value)) < len(value) else None
 
 
-def _check_sources(value: Any) -> str | None:
+def check_names(value: Any) -> str | None:
+    """The check of a field that lists names as a column holds them: all text or all whole numbers, none twice."""
     if not isinstance(value, tuple) or not value or not all(isinstance(name, str | int) for name in value):
-        return f'must be the list of the sources\' names, such as ["clicks", "views"] (got {value!r})'
+        return f'must be a list of names, such as ["clicks", "views"] (got {value!r})'
     if len({type(name) for name in value}) > 1:
         return f"mixes text, numbers, true and false (got {value!r})"
-    return "names a source twice" if len(set(value)) < len(value) else None
+    return "has a name twice" if len(set(value)) < len(value) else None
+
+
+def as_names(value: Any) -> Any:
+    """A list of names as a tuple, for `check_names`."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _as_names(value: Any) -> Any:
@@ -83,11 +89,24 @@ class Query(ABC):
     shard_by: ClassVar[str | None] = None
     """Frame column whose hash spreads a query without `by` over shards; None where `spread` does it in another way."""
 
-    changeable: ClassVar[tuple[str, ...]] = ()
-    """Keys that may differ from those a checkpoint was made with: `parts` says what they hold."""
+    evolvable: ClassVar[tuple[str, ...]] = ()
+    """Keys that may differ from those a checkpoint was made with: `subqueries` says what they hold."""
 
-    leaves_out: ClassVar[tuple[str, ...]] = ()
-    """The reasons for which `encode_columns` or a lane may leave rows out; each is a metric."""
+    files: ClassVar[tuple[str, ...]] = ()
+    """Keys that may name a file instead; a job looks for it beside its own."""
+
+    drop_reasons: ClassVar[tuple[str, ...]] = ()
+    """The reasons for which `encode_columns` or a processor may leave rows out; each is a metric."""
+
+    compared_by: ClassVar[tuple[str, ...]] = ()
+    """Columns of an answer, besides `by` and the moment, by which `skyband compare` pairs it with the exact one: all of
+    them where there are none."""
+
+    compared_value: ClassVar[str | None] = None
+    """The column of numbers whose relative error is measured; None for the precision and recall of the pairs."""
+
+    whole_columns: ClassVar[Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {}
+    """Columns of answers that estimate whole numbers, each with the function that rounds it for a reader."""
 
     time: str = column_name(
         help="when a row happened: a timestamp or date; any ascending integer where windows are rows"
@@ -104,8 +123,8 @@ class Query(ABC):
         help="the column that names the source a row is of, where each source has a watermark of its own",
     )  # fmt: skip
     sources: tuple[str | int, ...] | None = checked(
-        None, type="list", check=_check_sources, kw_only=True,
-        converter=lambda given: tuple(given) if isinstance(given, list) else given,
+        None, type="list", check=check_names, kw_only=True,
+        converter=as_names,
         help="all sources, as the column holds them: the watermark is that of the one furthest behind",
     )  # fmt: skip
     idle: Duration | None = duration(
@@ -126,9 +145,23 @@ class Query(ABC):
         return f"{self.kind} needs all rows in one place" if self.shard_by is None else None
 
     @property
-    def reasons(self) -> tuple[str, ...]:
+    def all_drop_reasons(self) -> tuple[str, ...]:
         """All reasons for which rows may be left out, those of every query among them."""
-        return (NULL_TIME, *([] if self.source is None else [NULL_SOURCE]), *self.leaves_out)
+        return (NULL_TIME, *([] if self.source is None else [NULL_SOURCE]), *self.drop_reasons)
+
+    def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
+        """Answers for a person to read: an estimate of a whole number, in `whole_columns`, as the nearest one."""
+        for name, rounded in self.whole_columns.items():
+            place = answers.column_names.index(name)
+            answers = answers.set_column(place, name, rounded(answers.column(name)).cast(pa.int64()))
+        return answers
+
+    @property
+    def promises(self) -> Mapping[str, str]:
+        """Of the `drop_reasons`, those that mean that a promise about the input was broken: what a user should know
+        of such rows, as a sentence about "rows", with the remedy.
+        """
+        return {}
 
     @property
     def source_count(self) -> int:
@@ -142,8 +175,8 @@ class Query(ABC):
         return tuple(dict.fromkeys([self.time, *self.by, *(wanted.column for wanted in self.inputs()), *named]))
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """What its `changeable` keys ask for, each by a name that says all of it: parts join and leave a checkpoint."""
+    def subqueries(self) -> tuple[str, ...]:
+        """What its `evolvable` keys ask for, each by a name that says all of it: parts join and leave a checkpoint."""
         return ()
 
     @property
@@ -164,22 +197,22 @@ class Query(ABC):
         """The result columns after `by`, for a source with this schema."""
 
     @abstractmethod
-    def given(self, role: str) -> dict[str, Any]:
+    def backend_parameters(self, role: str) -> dict[str, Any]:
         """The parameters this query gives to the backend of a role, such as k and window."""
 
-    def beyond(self, backend: Backend) -> list[Problem]:  # noqa: ARG002 - most backends can answer every query
+    def unsupported_by(self, backend: Backend) -> list[Problem]:  # noqa: ARG002 - most backends can answer every query
         """What this query asks of a backend that it cannot answer."""
         return []
 
     @abstractmethod
-    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         """A fresh stream of one group; `answers` is the schema of its answers, of `answer_fields` or `shard_fields`."""
 
-    def crowd(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Crowd | None:  # noqa: ARG002
-        """Where small groups may be held together and answered by one call, instead of a lane each."""
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:  # noqa: ARG002
+        """Where small groups may be held together and answered by one call, instead of a processor each."""
         return None
 
-    def spread(self, frame: pa.RecordBatch, shards: int) -> Spread:
+    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """The shards to which each row goes, without `by`. Every row is one shard's own, whatever others it goes to."""
         return by_hash(frame.column(str(self.shard_by)).to_numpy().view(np.uint64), shards)
 
@@ -212,7 +245,7 @@ class Query(ABC):
         for name in self.by:
             if name not in schema.names:
                 problems.append(Problem("by", no_column(name, schema)))
-            elif not nameable(schema.field(name).type):
+            elif not is_plain(schema.field(name).type):
                 found = f"column {name!r} must be {PLAIN} (it is {schema.field(name).type})"
                 problems.append(Problem("by", found))
         return problems
@@ -236,7 +269,7 @@ class Query(ABC):
             return [Problem("sources", f"is required with source = {self.source!r}: the list of their names")]
         if self.source not in schema.names:
             return [Problem("source", no_column(self.source, schema))]
-        kind = plain(schema.field(self.source).type)
+        kind = plain_type(schema.field(self.source).type)
         try:
             pa.array(self.sources).cast(kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -1,5 +1,6 @@
 """top-k: the best objects of each window, whose values arrive in separate streams."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
@@ -8,35 +9,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
 
-from skyband import frames
-from skyband.arrays import Array, Int64, within
-from skyband.durations import Duration, duration
+from skyband.arrays import Array, Int64
+from skyband.columns import frames
+from skyband.columns.frames import plain_type
+from skyband.columns.hashing import hash_column
+from skyband.columns.ids import PLAIN, ValuesById, is_plain, to_ids
+from skyband.columns.numbers import as_float64, is_number
+from skyband.columns.rows import Rows
+from skyband.config.durations import Duration, duration
+from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
-from skyband.hashing import hash_column
-from skyband.parameters import checked, integer, number
-from skyband.queries import states, tops
-from skyband.queries.encoding import at_field, moments
-from skyband.queries.fed_lane import FedLane
-from skyband.queries.lane import Lane, Rows
-from skyband.queries.names import PLAIN, Names, identify, nameable, spelled_as
-from skyband.queries.numbers import as_float64, is_number
-from skyband.queries.query import Input, Query, column_name
+from skyband.queries import merging, state_arrays
+from skyband.queries.batched_processor import BatchedProcessor
+from skyband.queries.encoding import at_field, closed_length, moments, too_short
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.query import Input, Query, as_names, check_names, column_name
 from skyband.registry import Binding
 from skyband.roles import ObjectRanker
-from skyband.roles.object_ranker import aggregate_parameter, repeats_parameter
+from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
 
 
 def _named(kind: pa.DataType) -> bool:
-    kind = spelled_as(kind)
+    kind = plain_type(kind)
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
-
-
-def _check_streams(value: Any) -> str | None:
-    if not isinstance(value, tuple) or not value or not all(isinstance(name, str | int) for name in value):
-        return f"must be the list of the streams' names (got {value!r})"
-    if len({type(name) for name in value}) > 1:
-        return f"mixes text and numbers (got {value!r})"
-    return "names a stream twice" if len(set(value)) < len(value) else None
 
 
 @define(eq=True)
@@ -44,30 +39,42 @@ class TopK(Query):
     """Ranks objects by the values that several streams report of them, each at its own time.
 
     Result columns: at, rank (from 1), object, score. Of equal scores the smaller object ranks first where objects are
-    integers, otherwise (decimals too) the one of smaller hash, so that all engines agree. Rows whose object or value is
-    null say nothing, and rows that break `repeats` are not summed: they are left out and counted.
+    integers, otherwise (decimals too) the one of smaller hash, so that all engines agree: the low 64 bits, as a signed
+    number, of MurmurHash3_x64_128 of the value (of text, its bytes in UTF-8). Rows whose object, stream or
+    value is null say nothing: they are left out and counted.
+
+    An object that reports a stream again counts with the latest value of the window, or by `repeats` with the largest,
+    the smallest or the mean. Of reports at one time the largest is the latest. `repeats` may instead promise that an
+    object does not report again, or m times at most, and that their sum counts: less is kept then. Rows that break such
+    a promise are left out, counted, and named by a warning.
     """
 
     kind: ClassVar[str] = "top-k"
     roles: ClassVar[tuple[str, ...]] = ("object-ranker",)
+    compared_by: ClassVar[tuple[str, ...]] = ("object",)
     shard_by: ClassVar[str | None] = "key"
-    leaves_out: ClassVar[tuple[str, ...]] = ("null object", "null value", "repeated report")
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null stream", "null value", "repeated report")
 
     object: str = column_name(help="the column that names the object a row is about")
     stream: str = column_name(help="the column that names the stream a row comes from")
-    value: str = column_name(help="the column of values, from 0 to `upper`")
+    value: str = column_name(help="the column of values, from 0 on, to `upper` where there is one")
     streams: tuple[str | int, ...] = checked(
         type="list",
-        check=_check_streams,
+        check=check_names,
         bounds="names as the column `stream` holds them, none twice",
         help="all streams there are, in the order of the weights",
-        converter=lambda given: tuple(given) if isinstance(given, list) else given,
+        converter=as_names,
     )
     k: int = integer(at_least=1, help="objects in an answer")
     window: Duration = duration(help="length of the window")
     every: Duration = duration(help="how often to answer, aligned to the epoch (or to the first row)")
     aggregate: Any = aggregate_parameter()
-    upper: float = number(1.0, above=0, help="no value is above this")
+    upper: float | None = number(
+        None,
+        above=0,
+        help="no value is above this; none: 1 where `repeats` is a promise or `aggregate` a function, "
+        "otherwise values have no limit",
+    )
     repeats: str | int = repeats_parameter()
 
     def __attrs_post_init__(self) -> None:
@@ -75,6 +82,7 @@ class TopK(Query):
         if self.every.rows != self.rows:
             unit = "rows" if self.rows else "time"
             problems.append(Problem("every", f"must be in {unit}, as the window is (got {self.every})"))
+        problems += too_short(self.window)
         if isinstance(self.aggregate, tuple) and len(self.aggregate) != len(self.streams):
             message = f"must hold a weight for each of the {len(self.streams)} streams (got {len(self.aggregate)})"
             problems.append(Problem("aggregate", message))
@@ -86,19 +94,29 @@ class TopK(Query):
         return self.window.rows
 
     @property
+    def promises(self) -> Mapping[str, str]:
+        if self.repeats in REDUCTIONS:
+            return {}
+        return {
+            "repeated report": f"rows break the promise repeats = {json.dumps(self.repeats)} and count in no answer: "
+            'choose which report of an object counts (repeats = "latest", "largest", "smallest" or "mean"), or say how '
+            "many of a window there can be, all of which are summed (repeats = 100)"
+        }
+
+    @property
     def order(self) -> tuple[str, ...]:
         return ("object", "stream", "value")
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            Input("object", self.object, PLAIN, nameable),
+            Input("object", self.object, PLAIN, is_plain),
             Input("stream", self.stream, "a string or a whole number", _named),
             Input("value", self.value, "a number", is_number),
         )
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         problems = super().check(schema)
-        kind = spelled_as(schema.field(self.stream).type) if self.stream in schema.names else None
+        kind = plain_type(schema.field(self.stream).type) if self.stream in schema.names else None
         if kind is not None and _named(kind):
             try:
                 pa.array(self.streams).cast(kind)
@@ -107,31 +125,51 @@ class TopK(Query):
         return problems
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        objects, values = batch.column(self.object), batch.column(self.value)
+        objects, streams, values = (batch.column(name) for name in (self.object, self.stream, self.value))
         masks = {
             reason: column.is_null().to_numpy(zero_copy_only=False)
-            for reason, column in (("null object", objects), ("null value", values))
+            for reason, column in (("null object", objects), ("null stream", streams), ("null value", values))
             if column.null_count
         }
-        left_out = np.zeros(len(batch), bool)
+        excluded = np.zeros(len(batch), bool)
         for mask in masks.values():
-            left_out |= mask
+            excluded |= mask
         numbers = as_float64(self.value, values).fill_null(0.0).to_numpy(zero_copy_only=False)
-        within(self.value, np.where(left_out, 0.0, numbers), 0.0, self.upper)
-        ids, names = identify(objects)
+        self._check_values(np.where(excluded, 0.0, numbers))
+        ids, names = to_ids(objects)
         columns = {
             "object": pa.array(ids),
             "key": pa.array(hash_column(objects)),
-            "stream": pa.array(self._numbered(batch.column(self.stream), left_out)),
+            "stream": pa.array(self._numbered(streams, excluded)),
             "value": pa.array(numbers),
         }
         return (columns if names is None else {**columns, "name": names}), masks
 
-    def _numbered(self, names: pa.Array, left_out: Array) -> Array:
+    @property
+    def greatest(self) -> float:
+        """The greatest value there may be. What objects may still gain matters only where `repeats` is a promise."""
+        if self.upper is not None:
+            return self.upper
+        return 1.0 if self.repeats not in REDUCTIONS or callable(self.aggregate) else float(np.finfo(np.float64).max)
+
+    def _check_values(self, numbers: Array) -> None:
+        bad = ~((numbers >= 0.0) & (numbers <= self.greatest))
+        if not bad.any():
+            return
+        row = int(bad.argmax())
+        value = numbers[row].item()
+        if value > self.greatest and np.isfinite(value):
+            limit = f"must be a number from 0 to {self.greatest:g}, query.upper (got {value!r})"
+            message = f"{limit}: set query.upper to the greatest value that can come"
+        else:
+            message = f"must be a number, at least 0 (got {value!r}): leave such rows out, or shift all values"
+        raise InputError(self.value, message, row)
+
+    def _numbered(self, names: pa.Array, excluded: Array) -> Array:
         """int32[n]: each row's stream by its place in `streams`."""
         names = frames.decoded(names)
         found = pc.index_in(names, value_set=pa.array(self.streams).cast(names.type))
-        unknown = found.is_null().to_numpy(zero_copy_only=False) & ~left_out
+        unknown = found.is_null().to_numpy(zero_copy_only=False) & ~excluded
         if unknown.any():
             row = int(unknown.argmax())
             name = names[row].as_py()
@@ -139,34 +177,33 @@ class TopK(Query):
         return found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kind = spelled_as(schema.field(self.object).type)
+        kind = plain_type(schema.field(self.object).type)
         rest = [pa.field("rank", pa.int64()), pa.field("object", kind), pa.field("score", pa.float64())]
         return [at_field(self, schema), *rest]
 
-    def given(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
-        # In time, windows are half open and ranks are asked for one microsecond before the moment of an answer.
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         return {
             "k": self.k,
-            "window": self.window.length if self.rows else max(1, self.window.length - 1),
+            "window": closed_length(self.window),
             "streams": len(self.streams),
             "aggregate": self.aggregate,
-            "upper": self.upper,
+            "upper": self.greatest,
             "repeats": self.repeats,
             "by": "rows" if self.rows else "time",
         }
 
-    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
-        return _RankingLane(self, bindings["object-ranker"], answers)
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return _RankingProcessor(self, bindings["object-ranker"], answers)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
-        ids, _ = identify(answers.column("object").combine_chunks())
+        ids, _ = to_ids(answers.column("object").combine_chunks())
         keyed = answers.append_column("id", pa.array(ids))
-        ranked = tops.merged(keyed, [*self.by, "at"], [("score", "descending"), ("id", "ascending")])
-        return tops.cut(ranked, self.k, answers.column_names)
+        ranked = merging.merge_top_k(keyed, [*self.by, "at"], [("score", "descending"), ("id", "ascending")])
+        return merging.truncate(ranked, self.k, answers.column_names)
 
 
-class _RankingLane(FedLane):
+class _RankingProcessor(BatchedProcessor):
     no_rows: ClassVar[Rows] = Rows(
         np.empty(0, np.int64),
         {"stream": np.empty(0, np.int32), "object": np.empty(0, np.int64), "value": np.empty(0)},
@@ -174,14 +211,14 @@ class _RankingLane(FedLane):
 
     def __init__(self, query: TopK, ranker: Binding, answers: pa.Schema) -> None:
         self._binding = ranker
-        self._given = query.given("object-ranker")
+        self._backend_parameters = query.backend_parameters("object-ranker")
         self._schema = answers
         self._repeated = 0
         super().__init__(query.every.length, query.window.length, query.rows)
 
     def begin(self) -> None:
-        self._ranker = cast(ObjectRanker, self._binding.create(**self._given))
-        self._names = Names(self._schema.field("object").type)
+        self._ranker = cast(ObjectRanker, self._binding.create(**self._backend_parameters))
+        self._names = ValuesById(self._schema.field("object").type)
         self._counted = 0
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
@@ -205,7 +242,7 @@ class _RankingLane(FedLane):
         self._names.forget(int(asked[-1]) - self._horizon)
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
-    def take_left_out(self) -> Mapping[str, int]:
+    def take_dropped(self) -> Mapping[str, int]:
         taken, self._repeated = self._repeated, 0
         return {"repeated report": taken}
 
@@ -213,12 +250,12 @@ class _RankingLane(FedLane):
     def retained(self) -> int:
         return len(self._ranker)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        names = states.framed("names", self._names.frame())
-        return {"clock": self.clock()}, states.under("ranker", self._ranker.frozen()) | names
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        names = state_arrays.frame_to_array("names", self._names.frame())
+        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | names
 
-    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
-        self._ranker.thaw(states.of("ranker", arrays))
+        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
         self._counted = self._ranker.repeated
-        self._names.load(states.unframed("names", arrays, self._names.frame()))
+        self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))

@@ -7,31 +7,31 @@ import numpy as np
 import pyarrow as pa
 from attrs import define
 
-from skyband.arrays import Array, Int64, UInt64
-from skyband.durations import Duration, duration
+from skyband.arrays import Array, Int64
+from skyband.columns.frames import PART, TIME, plain_type
+from skyband.columns.hashing import hash_columns
+from skyband.columns.ids import PLAIN, ValuesByArrival, id_values, is_plain, to_ids
+from skyband.columns.rows import Rows
+from skyband.columns.sides import SIDES, is_side, sides_of
+from skyband.columns.sides import WHAT as A_SIDE
+from skyband.columns.tokens import WHAT as TOKENS
+from skyband.columns.tokens import encode_tokens, is_tokens, sets_of
+from skyband.config.durations import Duration, duration
+from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError, Problem
-from skyband.frames import PART, TIME
-from skyband.hashing import hash_columns
-from skyband.parameters import checked, integer
-from skyband.queries import states, tops
-from skyband.queries.encoding import at_field, moments
-from skyband.queries.fed_lane import FedLane
-from skyband.queries.lane import Lane, Rows
-from skyband.queries.names import PLAIN, Arrivals, identify, nameable, spelled, spelled_as
+from skyband.queries import merging, state_arrays
+from skyband.queries.batched_processor import BatchedProcessor
+from skyband.queries.encoding import at_field, closed_length, moments, too_short
+from skyband.queries.partitioning import PLACES as PLACE_BYTES
+from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows, places_of
+from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name, is_name
-from skyband.queries.sides import SIDES, is_side, sides_of
-from skyband.queries.sides import WHAT as A_SIDE
-from skyband.queries.spread import Spread, by_cell, lines_of
-from skyband.queries.tokens import WHAT as TOKENS
-from skyband.queries.tokens import encode_tokens, is_tokens, sets_of
 from skyband.registry import Binding
 from skyband.roles import PairRanker
 from skyband.roles.pair_ranker import similarity_parameter
 
 PLACES = ("left place", "right place")
 """Columns of a shard's answers: where the two sets stand in the order of all rows, as bytes."""
-
-_PLACE = pa.binary(32)
 
 
 @define(eq=True)
@@ -44,6 +44,10 @@ class TopKPairs(Query):
     the order of their ids (integers ascending, others by hash), then of a hash of their tokens, so that all engines
     agree.
 
+    `similarity`: jaccard is o / (n + m - o), cosine o / sqrt(n m), dice 2 o / (n + m), overlap o, hamming 2 o - n - m,
+    for two sets of n and m tokens that share o: all but overlap and hamming are from 0 to 1, overlap counts shared
+    tokens, and hamming is the negative number of tokens in one set only.
+
     Pairs share at least one token. Repeated tokens count once, and a null in a list is no token. Rows without id,
     list, token or side are left out and counted; they do not count as rows of a window.
 
@@ -53,7 +57,8 @@ class TopKPairs(Query):
 
     kind: ClassVar[str] = "top-k-pairs"
     roles: ClassVar[tuple[str, ...]] = ("pair-ranker",)
-    leaves_out: ClassVar[tuple[str, ...]] = ("null id", "null tokens", "no tokens", "null side")
+    compared_by: ClassVar[tuple[str, ...]] = ("left", "right")
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null tokens", "no tokens", "null side")
 
     id: str = column_name(help="the column that names a set in the answers")
     tokens: str = column_name(help="the column of sets: lists of words or of whole numbers")
@@ -73,8 +78,7 @@ class TopKPairs(Query):
         if self.every.rows != self.rows:
             unit = "rows" if self.rows else "time"
             problems.append(Problem("every", f"must be in {unit}, as the window is (got {self.every})"))
-        if self._length < 1:
-            problems.append(Problem("window", f"must be at least 2 microseconds (got {self.window})"))
+        problems += too_short(self.window)
         if problems:
             raise ConfigError(*problems)
 
@@ -83,25 +87,20 @@ class TopKPairs(Query):
         return self.window.rows
 
     @property
-    def _length(self) -> int:
-        # In time, windows are half open and a ranker's are closed: it is asked one microsecond before the moment.
-        return self.window.length if self.rows else self.window.length - 1
-
-    @property
     def order(self) -> tuple[str, ...]:
         return ("code", "tie") if self.side is None else ("code", "side", "tie")
 
     def inputs(self) -> tuple[Input, ...]:
         joined = () if self.side is None else (Input("side", self.side, A_SIDE, is_side),)
         return (
-            Input("id", self.id, PLAIN, nameable),
+            Input("id", self.id, PLAIN, is_plain),
             Input("tokens", self.tokens, TOKENS, is_tokens),
             *joined,
         )
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         ids = batch.column(self.id)
-        codes, names = identify(ids)
+        codes, names = to_ids(ids)
         columns, masks = encode_tokens(batch.column(self.tokens))
         columns["code"] = pa.array(codes)
         masks["null id"] = ids.is_null().to_numpy(zero_copy_only=False)
@@ -111,58 +110,46 @@ class TopKPairs(Query):
             sides = batch.column(self.side)
             columns["side"] = pa.array(sides_of(sides))
             masks["null side"] = sides.is_null().to_numpy(zero_copy_only=False)
-        return columns, {reason: masks[reason] for reason in self.leaves_out if reason in masks}
+        return columns, {reason: masks[reason] for reason in self.drop_reasons if reason in masks}
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kind = spelled_as(schema.field(self.id).type)
+        kind = plain_type(schema.field(self.id).type)
         pair = [pa.field(side, kind) for side in SIDES]
         return [at_field(self, schema), pa.field("rank", pa.int64()), *pair, pa.field("similarity", pa.float64())]
 
-    def given(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         return {
             "k": self.k,
-            "window": self._length,
+            "window": closed_length(self.window),
             "similarity": self.similarity,
             "sides": 1 if self.side is None else 2,
             "by": "rows" if self.rows else "time",
         }
 
-    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
-        return _PairLane(self, bindings["pair-ranker"], answers)
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return _PairProcessor(self, bindings["pair-ranker"], answers)
 
     @property
     def one_shard(self) -> str | None:
         return super().one_shard if self.rows else None
 
-    def spread(self, frame: pa.RecordBatch, shards: int) -> Spread:
+    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Rows with nothing to tell them apart go to the same shards."""
-        lines = lines_of(shards)
-        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.order)]), lines, shards // lines)
+        rows = matrix_rows(shards)
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.order)]), rows, shards // rows)
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in PLACES)]
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no pair, so the best of all are among the best of each."""
-        ranked = tops.merged(answers, ["at"], [("similarity", "descending"), *((name, "ascending") for name in PLACES)])
-        return tops.cut(ranked, self.k, [name for name in answers.column_names if name not in PLACES])
+        ranked = merging.merge_top_k(
+            answers, ["at"], [("similarity", "descending"), *((name, "ascending") for name in PLACES)]
+        )
+        return merging.truncate(ranked, self.k, [name for name in answers.column_names if name not in PLACES])
 
 
-def _places(times: Int64, codes: Int64, ties: UInt64) -> pa.Array:
-    """Where rows stand in the order of all rows, whatever others a shard has: bytes that compare as they do.
-
-    Time, code and tie, then the number among those equal in these, which are in the same shards.
-    """
-    again = (times[1:] == times[:-1]) & (codes[1:] == codes[:-1]) & (ties[1:] == ties[:-1])
-    place = np.arange(len(times))
-    number = place - np.maximum.accumulate(np.where(np.append(False, again), 0, place))
-    signs = np.uint64(1 << 63)
-    columns = [times.view(np.uint64) ^ signs, codes.view(np.uint64) ^ signs, ties, number.view(np.uint64)]
-    packed = np.stack(columns, axis=1).astype(">u8")
-    return pa.Array.from_buffers(_PLACE, len(times), [None, pa.py_buffer(packed.tobytes())])
-
-
-class _PairLane(FedLane):
+class _PairProcessor(BatchedProcessor):
     no_rows: ClassVar[Rows] = Rows(
         np.empty(0, np.int64),
         {"tokens": pa.array([], pa.large_list(pa.int64())), "side": np.empty(0, np.int8), PART: np.empty(0, np.int8)},
@@ -170,16 +157,16 @@ class _PairLane(FedLane):
 
     def __init__(self, query: TopKPairs, ranker: Binding, answers: pa.Schema) -> None:
         self._binding = ranker
-        self._given = query.given("pair-ranker")
+        self._backend_parameters = query.backend_parameters("pair-ranker")
         self._schema = answers
         self._kind = answers.field("left").type
         self._shared = PLACES[0] in answers.names
         super().__init__(query.every.length, query.window.length, query.rows)
 
     def begin(self) -> None:
-        self._ranker = cast(PairRanker, self._binding.create(**self._given))
-        self._ids = Arrivals(self._kind)
-        self._places = Arrivals(_PLACE)
+        self._ranker = cast(PairRanker, self._binding.create(**self._backend_parameters))
+        self._ids = ValuesByArrival(self._kind)
+        self._places = ValuesByArrival(PLACE_BYTES)
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
         sides = rows["side"] if self._ranker.sides == 2 else None
@@ -187,9 +174,9 @@ class _PairLane(FedLane):
         parts = rows[PART] if self._shared else None
         found = self._ranker.answers(times, *sets_of(rows["tokens"]), marks, sides, parts)
         if len(times):
-            self._ids.update(times, spelled(rows, self._kind))
+            self._ids.update(times, id_values(rows, self._kind))
         if len(times) and self._shared:
-            self._places.update(times, _places(times, rows["code"], rows["tie"]))
+            self._places.update(times, places_of(times, rows["code"], rows["tie"]))
         answers = self._answers(asked, *found)
         # The next moment is after the last one and after the last row.
         gone = max([*asked[-1:].tolist(), *times[-1:].tolist()]) + 1 - self._horizon
@@ -214,12 +201,16 @@ class _PairLane(FedLane):
     def retained(self) -> int:
         return len(self._ranker)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        named = states.framed("ids", self._ids.frame()) | states.framed("places", self._places.frame())
-        return {"clock": self.clock()}, states.under("ranker", self._ranker.frozen()) | named
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        named = state_arrays.frame_to_array("ids", self._ids.frame()) | state_arrays.frame_to_array(
+            "places", self._places.frame()
+        )
+        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | named
 
-    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
-        self._ranker.thaw(states.of("ranker", arrays))
-        self._ids.load(states.unframed("ids", arrays, self._ids.frame()), self._ranker.seen)
-        self._places.load(states.unframed("places", arrays, self._places.frame()), self._ranker.seen)
+        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
+        self._ids.load_state(state_arrays.frame_from_array("ids", arrays, self._ids.frame()), self._ranker.seen)
+        self._places.load_state(
+            state_arrays.frame_from_array("places", arrays, self._places.frame()), self._ranker.seen
+        )

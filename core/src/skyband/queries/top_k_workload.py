@@ -9,15 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
 
-from skyband.arrays import Array, Int64
-from skyband.hashing import hash_column
-from skyband.queries import states, tops
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
+from skyband.columns.frames import plain_type
+from skyband.columns.hashing import hash_column
+from skyband.columns.ids import PLAIN, ValuesById, is_plain, to_ids
+from skyband.columns.numbers import as_float64, is_number
+from skyband.columns.rows import Rows
+from skyband.errors import SnapshotError
+from skyband.queries import merging, state_arrays
 from skyband.queries.encoding import at_field, moments
-from skyband.queries.lane import NEVER, Lane, Rows
-from skyband.queries.names import PLAIN, Names, identify, nameable, spelled_as
-from skyband.queries.numbers import as_float64, is_number
+from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
-from skyband.queries.workload import NamedQuery, named_queries
+from skyband.queries.workload_queries import NamedQuery, named_queries
 from skyband.registry import Binding
 from skyband.roles import Answer, Answers, WorkloadRanker
 
@@ -28,8 +31,9 @@ class TopKWorkload(Query):
 
     Each row is an object of its own: one that comes twice can be ranked twice. Result columns: at, query, rank (from
     1), object, score. Of equal scores the smaller object ranks first where objects are integers, otherwise (decimals
-    too) the one of smaller hash, so that all engines agree. Rows whose object or score is null, or whose score is not a
-    number, are left out and counted. An answer without objects has no rows.
+    too) the one of smaller hash, so that all engines agree: the low 64 bits, as a signed number, of MurmurHash3_x64_128
+    of the value (of text, its bytes in UTF-8). Rows whose object or score is null, or whose score is not a number, are
+    left out and counted. An answer without objects has no rows.
 
     The queries may change between runs on one checkpoint: those that stay go on, and those that join answer over
     windows that begin at the watermark reached by then, or later. Windows in time stay in time, those in rows in rows.
@@ -40,9 +44,11 @@ class TopKWorkload(Query):
 
     kind: ClassVar[str] = "top-k-workload"
     roles: ClassVar[tuple[str, ...]] = ("workload-ranker",)
+    compared_by: ClassVar[tuple[str, ...]] = ("query", "object")
     shard_by: ClassVar[str | None] = "key"
-    changeable: ClassVar[tuple[str, ...]] = ("queries",)
-    leaves_out: ClassVar[tuple[str, ...]] = ("null object", "no score")
+    evolvable: ClassVar[tuple[str, ...]] = ("queries",)
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "no score")
+    files: ClassVar[tuple[str, ...]] = ("queries",)
 
     object: str = column_name(help="the column that names the object a row is about")
     score: str = column_name(help="the column of scores: the highest rank first")
@@ -55,8 +61,8 @@ class TopKWorkload(Query):
         return self.queries[0].window.rows
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        return tuple(query.part for query in self.queries)
+    def subqueries(self) -> tuple[str, ...]:
+        return tuple(query.definition for query in self.queries)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -64,7 +70,7 @@ class TopKWorkload(Query):
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            Input("object", self.object, PLAIN, nameable),
+            Input("object", self.object, PLAIN, is_plain),
             Input("score", self.score, "a number", is_number),
         )
 
@@ -72,44 +78,44 @@ class TopKWorkload(Query):
         objects = batch.column(self.object)
         scores = as_float64(self.score, batch.column(self.score)).fill_null(np.nan).to_numpy(zero_copy_only=False)
         missing, unscored = objects.is_null().to_numpy(zero_copy_only=False), np.isnan(scores)
-        ids, names = identify(objects)
+        ids, names = to_ids(objects)
         columns = {"object": pa.array(ids), "key": pa.array(hash_column(objects)), "score": pa.array(scores)}
-        masks = zip(self.leaves_out, (missing, unscored), strict=True)
+        masks = zip(self.drop_reasons, (missing, unscored), strict=True)
         return columns if names is None else {**columns, "name": names}, dict(masks)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kind = spelled_as(schema.field(self.object).type)
+        kind = plain_type(schema.field(self.object).type)
         named = [pa.field("query", pa.string()), pa.field("rank", pa.int64())]
         return [at_field(self, schema), *named, pa.field("object", kind), pa.field("score", pa.float64())]
 
-    def given(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         lengths = tuple(query.lengths for query in self.queries)
         return {"queries": lengths, "by": "rows" if self.rows else "time"}
 
-    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
-        return _WorkloadLane(self, bindings["workload-ranker"], answers)
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return _WorkloadProcessor(self, bindings["workload-ranker"], answers)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
-        ids, _ = identify(answers.column("object").combine_chunks())
+        ids, _ = to_ids(answers.column("object").combine_chunks())
         keyed = answers.append_column("id", pa.array(ids))
-        ranked = tops.merged(keyed, [*self.by, "at", "query"], [("score", "descending"), ("id", "ascending")])
+        ranked = merging.merge_top_k(keyed, [*self.by, "at", "query"], [("score", "descending"), ("id", "ascending")])
         place = pc.index_in(ranked.column("query"), value_set=pa.array([query.name for query in self.queries]))
         most = np.array([query.k for query in self.queries])[place.to_numpy()]
-        return tops.cut(ranked, most, answers.column_names)
+        return merging.truncate(ranked, most, answers.column_names)
 
 
 _MOST_MOMENTS = 1 << 20
 """Moments answered in one call. A silence may owe many times more, most of them empty: it is passed in stretches."""
 
 
-class _WorkloadLane(Lane):
+class _WorkloadProcessor(GroupProcessor):
     """One group's ranker. Once its longest window is empty it begins anew, so that silence costs nothing then."""
 
     def __init__(self, query: TopKWorkload, ranker: Binding, answers: pa.Schema) -> None:
         self._query = query
-        self._given = query.given("workload-ranker")
-        lengths = self._given["queries"]
+        self._backend_parameters = query.backend_parameters("workload-ranker")
+        lengths = self._backend_parameters["queries"]
         self._slides = np.array([one.slide for one in lengths], np.int64)
         self._phases = np.array([one.phase for one in lengths], np.int64)
         self._windows = np.array([one.window for one in lengths], np.int64)
@@ -125,24 +131,24 @@ class _WorkloadLane(Lane):
         self._begin()
 
     def _begin(self) -> None:
-        self._ranker = cast(WorkloadRanker, self._binding.create(**self._given))
-        self._names = Names(self._schema.field("object").type)
+        self._ranker = cast(WorkloadRanker, self._binding.create(**self._backend_parameters))
+        self._names = ValuesById(self._schema.field("object").type)
         self._last: int | None = None
 
-    def limit(self, since: Mapping[str, int]) -> None:
+    def start_from(self, since: Mapping[str, int]) -> None:
         if not self._query.rows:
-            self._since = np.array([since.get(part, np.iinfo(np.int64).min) for part in self._query.parts], np.int64)
+            self._since = np.array([since.get(part, TIME_MIN) for part in self._query.subqueries], np.int64)
 
     @property
     def next_at(self) -> int:
         if self._query.rows or self._last is None:
-            return NEVER
+            return TIME_MAX
         moment = int(self._moments_after(max(self._last, self._ranker.now or self._last)).min())
-        return moment if moment <= self._last + self._horizon else NEVER
+        return moment if moment <= self._last + self._horizon else TIME_MAX
 
     @property
     def empty(self) -> bool:
-        return not self._query.rows and self.next_at == NEVER
+        return not self._query.rows and self.next_at == TIME_MAX
 
     def _moments_after(self, time: int) -> Int64:
         """int64[q]: each query's first moment later than `time`."""
@@ -236,14 +242,21 @@ class _WorkloadLane(Lane):
     def retained(self) -> int:
         return len(self._ranker)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        # A snapshot, not just its state: it tells the queries, which may be others when the lane is loaded.
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        # A snapshot, not just its state: it tells the queries, which may be others when the processor is loaded.
         ranker = {"ranker": np.frombuffer(self._ranker.snapshot(), np.uint8)}
-        return {"last": self._last, "count": self._count}, ranker | states.framed("names", self._names.frame())
+        return {"last": self._last, "count": self._count}, ranker | state_arrays.frame_to_array(
+            "names", self._names.frame()
+        )
 
-    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        self._last, self._count = header["last"], header["count"]
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        last, count = header["last"], header["count"]
         self._ranker = cast(WorkloadRanker, self._binding.restore(arrays["ranker"].tobytes()))
-        self._names.load(states.unframed("names", arrays, self._names.frame()))
-        if tuple(self._ranker.queries) != self._given["queries"]:
-            self._ranker.reconfigure(self._given["queries"])
+        now = self._ranker.now
+        passed = last is None if now is None else type(last) is int and last <= now
+        if not passed or type(count) is not int or not 0 <= count < 2**62:
+            raise SnapshotError(f"contradicts itself: a ranker at {now} cannot have seen {count!r} rows up to {last!r}")
+        self._last, self._count = last, count
+        self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
+        if tuple(self._ranker.queries) != self._backend_parameters["queries"]:
+            self._ranker.reconfigure(self._backend_parameters["queries"])

@@ -9,22 +9,24 @@ import pyarrow.compute as pc
 from attrs import define
 
 from skyband.arrays import Array, Float64, Int64
-from skyband.frames import PART, TIME
-from skyband.hashing import hash_columns
-from skyband.parameters import integer, number
-from skyband.queries import states
+from skyband.columns.frames import PART, TIME, plain_type
+from skyband.columns.hashing import hash_columns
+from skyband.columns.ids import PLAIN, ValuesByArrival, id_values, is_plain, to_ids
+from skyband.columns.rows import Rows
+from skyband.columns.samples import Samples, encode_samples, samples_of
+from skyband.columns.sides import SIDES, is_side, sides_of
+from skyband.columns.sides import WHAT as A_SIDE
+from skyband.config.parameters import integer, number
+from skyband.queries import state_arrays
 from skyband.queries.encoding import moments
-from skyband.queries.lane import Rows
-from skyband.queries.names import PLAIN, Arrivals, identify, nameable, spelled, spelled_as
+from skyband.queries.partitioning import Partitioning, by_cell
+from skyband.queries.per_row_processor import PerRowProcessor, time_field
 from skyband.queries.query import Input, Query, column_name
-from skyband.queries.samples import Samples, encode_samples, sample_inputs, samples_of
-from skyband.queries.sides import SIDES, is_side, sides_of
-from skyband.queries.sides import WHAT as A_SIDE
-from skyband.queries.spread import Spread, by_cell
-from skyband.queries.uncertain_sum import ArrivalLane, time_field
+from skyband.queries.uncertain_sum import sample_inputs
 from skyband.registry import Binding
 from skyband.roles import Matcher, Window
 from skyband.roles.pair_ranker import MEETS
+from skyband.state_reader import StateReader
 
 
 @define(eq=True)
@@ -42,7 +44,8 @@ class UncertainJoin(Query):
 
     kind: ClassVar[str] = "uncertain-join"
     roles: ClassVar[tuple[str, ...]] = ("window", "matcher")
-    leaves_out: ClassVar[tuple[str, ...]] = ("null sample", "null id or side")
+    compared_by: ClassVar[tuple[str, ...]] = ("left", "right")
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null sample", "null id or side")
 
     side: str = column_name(
         help='the column that says which side a row is of: "left" or "right", 0 or 1, false or true'
@@ -66,7 +69,7 @@ class UncertainJoin(Query):
     def inputs(self) -> tuple[Input, ...]:
         return (
             Input("side", self.side, A_SIDE, is_side),
-            Input("id", self.id, PLAIN, nameable),
+            Input("id", self.id, PLAIN, is_plain),
             *sample_inputs(self.values, self.probabilities),
         )
 
@@ -74,17 +77,17 @@ class UncertainJoin(Query):
         columns, null = encode_samples(batch.column(self.values), batch.column(self.probabilities))
         sides, ids = batch.column(self.side), batch.column(self.id)
         unnamed = pc.or_(sides.is_null(), ids.is_null()).to_numpy(zero_copy_only=False)
-        codes, names = identify(ids)
+        codes, names = to_ids(ids)
         named = {"side": pa.array(sides_of(sides)), "code": pa.array(codes)}
         if names is not None:
             named["name"] = names
         return {**columns, **named}, {"null sample": null, "null id or side": unnamed}
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        ids = [pa.field(side, spelled_as(schema.field(self.id).type)) for side in SIDES]
+        ids = [pa.field(side, plain_type(schema.field(self.id).type)) for side in SIDES]
         return [time_field(self, schema), *ids, pa.field("probability", pa.float64())]
 
-    def given(self, role: str) -> dict[str, Any]:
+    def backend_parameters(self, role: str) -> dict[str, Any]:
         if role == "window":
             return {"size": self.size, "alpha": self.alpha, "beta": self.beta}
         return {"epsilon": self.epsilon, "beta": self.beta}
@@ -93,7 +96,7 @@ class UncertainJoin(Query):
     def one_shard(self) -> str | None:
         return None
 
-    def spread(self, frame: pa.RecordBatch, shards: int) -> Spread:
+    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Every row is kept in all shards and meets the other side in one."""
         return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.order)]), 1, shards)
 
@@ -101,18 +104,18 @@ class UncertainJoin(Query):
         """Shards share no match, and all there are is wanted."""
         return answers
 
-    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "_JoinLane":
-        return _JoinLane(self, bindings, answers)
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "_JoinProcessor":
+        return _JoinProcessor(self, bindings, answers)
 
 
 class _Side:
     """One side of a join: its window, its matcher, and what is needed of the tuples in them."""
 
     def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], ids: pa.DataType) -> None:
-        self.window = cast(Window, bindings["window"].create(**query.given("window")))
-        self.matcher = cast(Matcher, bindings["matcher"].create(**query.given("matcher")))
+        self.window = cast(Window, bindings["window"].create(**query.backend_parameters("window")))
+        self.matcher = cast(Matcher, bindings["matcher"].create(**query.backend_parameters("matcher")))
         self.existence: Float64 = np.empty(0)
-        self.ids = Arrivals(ids)
+        self.ids = ValuesByArrival(ids)
 
     def append(self, samples: Samples, ids: pa.Array) -> tuple[Int64, Int64]:
         """Take in tuples: where the window starts and ends before each of them and after the last.
@@ -146,18 +149,24 @@ class _Side:
         self.existence = self.existence[gone:].copy()
         self.ids.forget(self.window.start)
 
-    def state(self) -> dict[str, Array]:
-        backends = states.under("window", self.window.frozen()) | states.under("matcher", self.matcher.frozen())
-        return {"existence": self.existence, **backends, **states.framed("ids", self.ids.frame())}
+    def dump_state(self) -> dict[str, Array]:
+        backends = state_arrays.with_prefix("window", self.window.dump_state()) | state_arrays.with_prefix(
+            "matcher", self.matcher.dump_state()
+        )
+        return {"existence": self.existence, **backends, **state_arrays.frame_to_array("ids", self.ids.frame())}
 
-    def load(self, arrays: Mapping[str, Array]) -> None:
-        self.window.thaw(states.of("window", arrays))
-        self.matcher.thaw(states.of("matcher", arrays))
-        self.existence = arrays["existence"].copy()
-        self.ids.load(states.unframed("ids", arrays, self.ids.frame()), self.window.end)
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        self.window.load_state(state_arrays.without_prefix("window", arrays))
+        self.matcher.load_state(state_arrays.without_prefix("matcher", arrays))
+        state, ids = StateReader(arrays), state_arrays.frame_from_array("ids", arrays, self.ids.frame())
+        self.existence = state.column("existence", np.float64, len(self.window), at_least=0, at_most=1).copy()
+        bounds = (self.window.start, self.window.end)
+        state.require((self.matcher.start, self.matcher.end) == bounds, "matcher.bounds", f"must be {bounds}")
+        state.require(len(ids) == len(self.window), "ids", f"must name the {len(self.window)} tuples of the window")
+        self.ids.load_state(ids, self.window.end)
 
 
-class _JoinLane(ArrivalLane):
+class _JoinProcessor(PerRowProcessor):
     def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._beta = query.beta
         self._schema = answers
@@ -168,7 +177,7 @@ class _JoinLane(ArrivalLane):
         meets = (rows[PART] & MEETS).astype(bool) if PART in rows else np.ones(len(rows), bool)
         turns = [np.flatnonzero(sides == number) for number in (0, 1)]
         parts = [_part(samples, turn) for turn in turns]
-        ids = spelled(rows, self._schema.field("left").type)
+        ids = id_values(rows, self._schema.field("left").type)
         bounds = [
             side.append(part, ids.take(pa.array(turn)))
             for side, part, turn in zip(self._sides, parts, turns, strict=True)
@@ -209,13 +218,17 @@ class _JoinLane(ArrivalLane):
     def retained(self) -> int:
         return sum(len(side.matcher) for side in self._sides)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         sides = zip(SIDES, self._sides, strict=True)
-        return {}, {key: array for name, side in sides for key, array in states.under(name, side.state()).items()}
+        return {}, {
+            key: array
+            for name, side in sides
+            for key, array in state_arrays.with_prefix(name, side.dump_state()).items()
+        }
 
-    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:  # noqa: ARG002
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:  # noqa: ARG002
         for name, side in zip(SIDES, self._sides, strict=True):
-            side.load(states.of(name, arrays))
+            side.load_state(state_arrays.without_prefix(name, arrays))
 
 
 def _part(samples: Samples, rows: Int64) -> Samples:

@@ -8,15 +8,23 @@ import pyarrow as pa
 from attrs import define
 
 from skyband.arrays import Array, Float64
-from skyband.parameters import integer, number
-from skyband.queries import states
+from skyband.columns.rows import Rows
+from skyband.columns.samples import WHAT, encode_samples, is_samples, samples_of
+from skyband.config.parameters import integer, number
+from skyband.queries import state_arrays
 from skyband.queries.encoding import moments
-from skyband.queries.lane import NEVER, Lane, Rows
+from skyband.queries.per_row_processor import PerRowProcessor, time_field
+from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
-from skyband.queries.samples import encode_samples, sample_inputs, samples_of
-from skyband.queries.sum_kernels import expected_sums, window_sums
+from skyband.queries.uncertain_sum_kernels import expected_sums, window_sums
 from skyband.registry import Binding
 from skyband.roles import Window
+from skyband.state_reader import StateReader
+
+
+def sample_inputs(values: str, probabilities: str) -> tuple[Input, Input]:
+    """The two columns of a query over uncertain tuples."""
+    return Input("values", values, WHAT, is_samples), Input("probabilities", probabilities, WHAT, is_samples)
 
 
 @define(eq=True)
@@ -32,7 +40,7 @@ class UncertainSum(Query):
 
     kind: ClassVar[str] = "uncertain-sum"
     roles: ClassVar[tuple[str, ...]] = ("window",)
-    leaves_out: ClassVar[tuple[str, ...]] = ("null sample",)
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null sample",)
 
     values: str = column_name(help="the column of values: a number, or a list with one for each sample")
     probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")
@@ -58,42 +66,20 @@ class UncertainSum(Query):
         sums = [pa.field(name, pa.float64()) for name in ("sum", "expected")]
         return [time_field(self, schema), *sums, pa.field("kept", pa.int64())]
 
-    def given(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         return {"size": self.size, "alpha": self.alpha}
 
-    def lane(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> Lane:
-        return _SumLane(self, bindings["window"], answers)
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return _SumProcessor(self, bindings["window"], answers)
 
 
-class ArrivalLane(Lane):
-    """A lane that answers each row as it comes, over windows that are counted in tuples and so never run empty."""
-
-    @property
-    def next_at(self) -> int:
-        return NEVER
-
-    @property
-    def empty(self) -> bool:
-        return False
-
-    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:  # noqa: ARG002 - no moment is waited for
-        return self.arrive(rows) if len(rows) else None
-
-    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
-        return self.advance(rows, latest)
-
-    def arrive(self, rows: Rows) -> pa.RecordBatch | None:
-        """Take in rows and answer each."""
-        raise NotImplementedError
-
-
-class _SumLane(ArrivalLane):
+class _SumProcessor(PerRowProcessor):
     def __init__(self, query: UncertainSum, window: Binding, answers: pa.Schema) -> None:
         self._size = query.size
         self._binding = window
-        self._given = query.given("window")
+        self._backend_parameters = query.backend_parameters("window")
         self._schema = answers
-        self._window = cast(Window, window.create(**self._given))
+        self._window = cast(Window, window.create(**self._backend_parameters))
         self._averages: Float64 = np.empty(0)
         self._ranks: Float64 = np.empty(0)
 
@@ -117,18 +103,15 @@ class _SumLane(ArrivalLane):
     def retained(self) -> int:
         return len(self._window)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        window = states.under("window", self._window.frozen())
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        window = state_arrays.with_prefix("window", self._window.dump_state())
         return {}, {**window, "averages": self._averages, "ranks": self._ranks}
 
-    def load(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:  # noqa: ARG002
-        self._window.thaw(states.of("window", arrays))
-        self._averages, self._ranks = arrays["averages"].copy(), arrays["ranks"].copy()
-
-
-def time_field(query: Query, schema: pa.Schema) -> pa.Field:
-    """The result's `time` column: each row's own time, to the microsecond, or the integer that it was."""
-    kind = schema.field(query.time).type
-    if pa.types.is_integer(kind):
-        return pa.field("time", pa.int64())
-    return pa.field("time", pa.timestamp("us", kind.tz if pa.types.is_timestamp(kind) else None))
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:  # noqa: ARG002
+        self._window.load_state(state_arrays.without_prefix("window", arrays))
+        state = StateReader(arrays)
+        least, most = np.finfo(np.float64).min, np.finfo(np.float64).max
+        self._averages = state.column("averages", np.float64, len(self._window), at_least=least, at_most=most).copy()
+        self._ranks = state.column("ranks", np.float64).copy()
+        used = min(self._size, self._window.end)
+        state.require(len(self._ranks) == used, "ranks", f"must be {used} (got {len(self._ranks)})")

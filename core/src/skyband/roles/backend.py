@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import attrs
-from attrs import define
+from attrs import define, field
 
 from skyband import snapshot
 from skyband.arrays import Array
-from skyband.errors import SnapshotError
+from skyband.errors import InputError, SnapshotError
+from skyband.roles.one_thread import NOBODY, guard
 
 
 @define(eq=False)
@@ -18,11 +19,19 @@ class Backend(ABC):
 
     A role's public methods check their arguments and then call the method of the same name with an
     underscore, which is what a backend writes: its arguments are contiguous arrays of the right dtype and
-    keep the role's contract. State lives in fields with `init=False`.
+    keep the role's contract. State lives in fields with `init=False`. A public method that is called while another
+    thread is inside the backend raises BusyError.
     """
 
     role: ClassVar[str]
     name: ClassVar[str]
+
+    _owner: int = field(default=NOBODY, init=False, repr=False)
+    """The thread whose call runs."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        guard(cls)
 
     @abstractmethod
     def __len__(self) -> int:
@@ -39,7 +48,11 @@ class Backend(ABC):
 
     @abstractmethod
     def _load(self, state: Mapping[str, Array]) -> None:
-        """Take over a state from `_state`. Called once, on a fresh backend; the arrays are read-only."""
+        """Take over a state from `_state`. Called once, on a fresh backend; the arrays are read-only.
+
+        A checksum tells accidents, not intent: read the arrays through `skyband.state_reader.StateReader`, so that
+        compiled code is never given an index that leads nowhere.
+        """
 
     def parameters(self) -> dict[str, Any]:
         """The values of the init fields."""
@@ -50,19 +63,21 @@ class Backend(ABC):
         header = {"role": self.role, "name": self.name, "parameters": self.parameters()}
         return snapshot.encode(header, self._state())
 
-    def frozen(self) -> dict[str, Array]:
-        """The state alone, for `thaw`: small and quick, where there are many backends with the same parameters."""
+    def dump_state(self) -> dict[str, Array]:
+        """The state alone, for `load_state`: small and quick, where many backends have the same parameters."""
         return self._state()
 
-    def thaw(self, state: Mapping[str, Array]) -> None:
-        """Take over what `frozen` gave: called on a fresh backend with the same parameters.
+    def load_state(self, state: Mapping[str, Array]) -> None:
+        """Take over what `dump_state` gave: called on a fresh backend with the same parameters.
 
         Raises SnapshotError where the state is of another version, or of other parameters.
         """
         try:
             self._load(state)
-        except SnapshotError:
-            raise
+        except SnapshotError as error:
+            raise SnapshotError(f"of {self.role}/{self.name}: {error}") from error
+        except InputError as error:  # what a role's own checks say of what the state holds
+            raise SnapshotError(f"of {self.role}/{self.name}: contradicts itself: {error}") from error
         except Exception as error:  # what a backend makes of a state that another version wrote is anyone's guess
             said = f"{type(error).__name__}: {error}"
             raise SnapshotError(f"of {self.role}/{self.name} does not fit the installed version: {said}") from error
@@ -73,3 +88,6 @@ class Backend(ABC):
         return self.snapshot() == other.snapshot()
 
     __hash__ = None  # type: ignore[assignment]
+
+
+guard(Backend)

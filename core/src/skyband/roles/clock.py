@@ -6,8 +6,8 @@ import numpy as np
 from attrs import define, field
 
 from skyband.arrays import Int64, never_back, whole
+from skyband.config.parameters import choice
 from skyband.errors import InputError
-from skyband.parameters import choice
 from skyband.roles.backend import Backend
 
 

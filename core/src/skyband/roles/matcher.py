@@ -8,8 +8,8 @@ import numpy.typing as npt
 from attrs import define, field
 
 from skyband.arrays import Float64, Int64, column, offsets_of, whole, within
+from skyband.config.parameters import number
 from skyband.errors import InputError
-from skyband.parameters import number
 from skyband.roles.backend import Backend
 
 

@@ -9,12 +9,15 @@ import numpy.typing as npt
 from attrs import define, field
 
 from skyband.arrays import Float64, Int32, Int64, column, never_back, within
+from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
-from skyband.parameters import checked, integer, number
 from skyband.roles.clock import Clocked
 
 AGGREGATES = ("sum", "mean", "min", "max")
-REPEATS = ("never", "per-window")
+REDUCTIONS = ("latest", "largest", "smallest", "mean")
+"""Values of `repeats` by which an object may report as often as it likes: which of its valid reports counts."""
+
+REPEATS = (*REDUCTIONS, "never", "per-window")
 
 
 def _as_weights(value: Any) -> Any:
@@ -38,7 +41,9 @@ def _check_aggregate(given: Any) -> str | None:
 def _check_repeats(value: Any) -> str | None:
     if value in REPEATS or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return None
-    return f"must be 'never', 'per-window', or the occurrences a window, at least 1 (got {value!r})"
+    if isinstance(value, str):
+        return f"unknown {value!r}: {suggest(value, REPEATS)}, or a number of occurrences a window, that are summed"
+    return f"must be one of {', '.join(REPEATS)}, or the occurrences a window, at least 1 (got {value!r})"
 
 
 def _check_monotone(function: Callable[[Float64], float], streams: int, ceiling: float) -> str | None:
@@ -76,29 +81,41 @@ def aggregate_parameter() -> Any:
 def repeats_parameter() -> Any:
     """The field `repeats`, for all that take one."""
     return checked(
-        "never",
+        "latest",
         type="str | int",
         check=_check_repeats,
-        bounds="never, per-window, or a number",
-        help="how often an object reports one attribute: once ever, once a window, or m times a window, summed",
+        bounds=f"{', '.join(REPEATS)}, or a number",
+        help="what counts where an object reports a stream again: the latest, largest, smallest or mean valid report; "
+        "or a promise that it does so never, at most once a window, or m times a window, summed",
     )
+
+
+MOST_STREAMS = 2**16
+"""A backend keeps a cell for each stream of each object."""
 
 
 @define(eq=False)
 class ObjectRanker(Clocked):
     """Keeps what the top k of the window can ever need, while objects are known only in part.
 
-    `repeats` is a promise about the input. Under "never" an object reports a stream once for as long as it is
-    remembered, which is while it has a valid report; under "per-window" (the same as 1) or m, at most once or m times
-    within a window, and a stream's value is the sum of its valid reports, newest first. A report that breaks the
-    promise is left out, so that one row does not end a stream, and counted in `repeated`: those that came first stand.
+    `repeats` says what an object's value in a stream is where it reports again. "latest", "largest", "smallest" and
+    "mean" (a sum from the newest report to the oldest, divided) are of its valid reports, all of which are taken; of
+    those at one time the one that came last is the latest.
+
+    The others are promises about the input, by which a ranker may keep less. Under "never" an object reports a stream
+    once for as long as it is remembered, which is while it has a valid report; under "per-window" (the same as 1) or m,
+    at most once or m times within a window, and a stream's value is the sum of its valid reports, newest first. A
+    report that breaks the promise is left out, so that one row does not end a stream, and counted in `repeated`: those
+    that came first stand.
     """
 
     role: ClassVar[str] = "object-ranker"
 
     k: int = integer(at_least=1, help="objects in an answer")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
-    streams: int = integer(at_least=1, help="how many streams, numbered from 0, report attributes")
+    streams: int = integer(
+        at_least=1, at_most=MOST_STREAMS, help="how many streams, numbered from 0, report attributes"
+    )
     aggregate: str | Sequence[float] | Callable[[Float64], float] = aggregate_parameter()
     upper: float = number(1.0, above=0, help="no value is above this")
     repeats: str | int = repeats_parameter()

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import Float64, Int8, Int64, column, never_back, offsets_of
+from skyband.arrays import Float64, Int8, Int64, among, column, never_back, offsets_of
+from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError, InputError, Problem, suggest
-from skyband.parameters import checked, integer
 from skyband.roles.clock import Clocked
 from skyband.roles.similarity import misbehaviour
 
-SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming")
+SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming", "containment")
 MEETS, KEPT = 1, 2
 """What a set does: it meets the sets before it, and is kept for those after it."""
 
@@ -43,7 +43,8 @@ class PairRanker(Clocked):
     """Keeps the k most similar pairs of the sets in the window. Sets are numbered from 0 in order of arrival.
 
     Pairs share at least one token; an empty set pairs with nothing; a set's repeated tokens count once.
-    Hamming ranks by the smallest distance and reports it as a negative similarity.
+    Of two sets of n and m tokens that share o, jaccard is o / (n + m - o), cosine o / sqrt(n m), dice 2 o / (n + m),
+    overlap o, a count, and hamming 2 o - n - m: it ranks by the smallest distance, as a negative similarity.
 
     Rankers may share the pairs of a stream: two sets are a pair here iff the earlier one is KEPT and the later one
     MEETS (`parts`). So where each set is kept by some rankers and meets in others, and the two always have one ranker
@@ -124,7 +125,7 @@ class PairRanker(Clocked):
         cuts: Int64 = column("offsets", offsets, np.int64, len(moments) + 1)
         offsets_of("offsets", cuts, len(words))
         origin = self._check_sides(sides, len(moments))
-        does = np.full(len(moments), BOTH, np.int8) if parts is None else _among("parts", parts, BOTH, len(moments))
+        does = np.full(len(moments), BOTH, np.int8) if parts is None else among("parts", parts, BOTH, len(moments))
         self._check_times(moments)
         return moments, cuts, words, origin, does
 
@@ -153,7 +154,7 @@ class PairRanker(Clocked):
             if self.sides == 2 and length:
                 raise InputError("sides", "is needed: this ranker joins two streams")
             return np.zeros(length, np.int8)
-        return _among("sides", sides, self.sides - 1, length)
+        return among("sides", sides, self.sides - 1, length)
 
     @abstractmethod
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None: ...
@@ -165,13 +166,3 @@ class PairRanker(Clocked):
         Similarity descending, then left, then right ascending. Within one stream left < right; across two, left
         is of side 0.
         """
-
-
-def _among(name: str, numbers: npt.ArrayLike, most: int, length: int) -> Int8:
-    """int8[length], each from 0 to `most`; or an InputError naming the row."""
-    found: Int8 = column(name, numbers, np.int8, length)
-    wrong = (found < 0) | (found > most)
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InputError(name, f"must be from 0 to {most} (got {int(found[row])})", row)
-    return found

@@ -14,8 +14,9 @@ NAMED: Mapping[str, Function] = {
     "dice": lambda overlap, n, m: 2 * overlap / (n + m),
     "overlap": lambda overlap, n, m: float(overlap),  # noqa: ARG005 - one signature for all
     "hamming": lambda overlap, n, m: float(2 * overlap - n - m),
+    "containment": lambda overlap, n, m: overlap / min(n, m),
 }
-"""The named ones (table 2 of SWOOP). Hamming is a distance: negated."""
+"""The named ones: table 2 of SWOOP, and the share of the smaller set. Hamming is a distance: negated."""
 
 
 def misbehaviour(function: Function) -> str | None:

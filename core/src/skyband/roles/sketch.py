@@ -7,12 +7,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import Int64, UInt64, column, moment, never_back
+from skyband.arrays import TIME_MIN, Int64, UInt64, column, moment, never_back
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
-
-NEVER = int(np.iinfo(np.int64).min)
-"""The one int64 that is no time: what a sketch writes where no key has come."""
+from skyband.roles.one_thread import inside
 
 
 @define(eq=False)
@@ -45,7 +43,7 @@ class Sketch(Backend):
         return 0
 
     def update(self, times: npt.ArrayLike, keys: npt.ArrayLike) -> None:
-        """Take in keys (uint64[n], spread evenly, as `skyband.hashing` makes them) seen at times (int64[n]).
+        """Take in keys (uint64[n], spread evenly, as `skyband.columns.hashing` makes them) seen at times (int64[n]).
 
         Raises InputError, the sketch unchanged, on unequal lengths, wrong dtypes, the time −2^63 (it stands for
         "never"), or times that go back in an `ordered` sketch.
@@ -54,11 +52,11 @@ class Sketch(Backend):
         seen: UInt64 = column("keys", keys, np.uint64, len(moments))
         if not len(moments):
             return
-        from skyband.extent import extent  # on use, because it loads numba
+        from skyband.kernels.minmax import minmax  # on use, because it loads numba
 
-        first, last = extent(moments)
-        if first == NEVER:
-            raise InputError("times", f"{NEVER} is kept for never", int(moments.argmin()))
+        first, last = minmax(moments)
+        if first == TIME_MIN:
+            raise InputError("times", f"{TIME_MIN} is kept for never", int(moments.argmin()))
         if self.ordered:
             never_back("times", moments, self._now)
         self._update(moments, seen)
@@ -80,7 +78,17 @@ class Sketch(Backend):
         This default turns the backend's `epsilon` around: |estimate − n| <= epsilon·n. Without an `epsilon`
         the estimate is taken as exact.
         """
+        return self._around(self.estimate(since))
+
+    def estimate_with_bounds(self, since: int) -> tuple[float, float, float]:
+        """`estimate(since)` and `bounds(since)`, (count, low, high), for the price of one where the backend can."""
+        if type(self).bounds is not Sketch.bounds:
+            return self.estimate(since), *self.bounds(since)
         count = self.estimate(since)
+        return count, *self._around(count)
+
+    def _around(self, count: float) -> tuple[float, float]:
+        """The interval of `epsilon` around an estimate."""
         epsilon = float(getattr(self, "epsilon", 0.0))
         return count / (1 + epsilon), count / (1 - epsilon)
 
@@ -101,9 +109,10 @@ class Sketch(Backend):
         for name, value in mine.items():
             if theirs[name] != value:
                 raise InputError("other", f"has {name} = {theirs[name]!r}, this sketch {value!r}; they must be equal")
-        self._merge(other)
-        if other._now is not None:
-            self._now = other._now if self._now is None else max(self._now, other._now)
+        with inside(other):
+            self._merge(other)
+            if other._now is not None:
+                self._now = other._now if self._now is None else max(self._now, other._now)
 
     @abstractmethod
     def _merge(self, other: Self) -> None: ...

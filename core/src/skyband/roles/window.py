@@ -8,8 +8,8 @@ import numpy.typing as npt
 from attrs import define, field
 
 from skyband.arrays import Float64, Int64, column, within
+from skyband.config.parameters import integer, number
 from skyband.errors import InputError
-from skyband.parameters import integer, number
 from skyband.roles.backend import Backend
 
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from attrs import define, frozen
 
 from skyband.arrays import Float64, Int64, column
+from skyband.config.parameters import checked
 from skyband.errors import ConfigError, InputError, Problem
-from skyband.parameters import checked
 from skyband.roles.clock import Clocked
 
 

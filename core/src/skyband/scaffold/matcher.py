@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles import Matcher
+from skyband.state_reader import StateReader
 
 Samples = list[tuple[float, float]]
 """One tuple: its values, each with its probability."""
@@ -61,8 +62,11 @@ class MineMatcher(Matcher):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._held = tuples(state["offsets"], state["values"], state["probabilities"])
-        self._start, self._end = state["bounds"].tolist()
+        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=2**62).tolist()
+        values = read.column("values", np.float64)
+        shares = read.column("probabilities", np.float64, len(values), at_least=0, at_most=1)
+        self._held = tuples(read.offsets("offsets", self._end - self._start, len(values)), values, shares)
 
 
 def tuples(offsets: Int64, values: Float64, probabilities: Float64) -> list[Samples]:

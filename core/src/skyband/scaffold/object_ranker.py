@@ -8,6 +8,8 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int32, Int64
 from skyband.roles import ObjectRanker
+from skyband.roles.object_ranker import REDUCTIONS
+from skyband.state_reader import StateReader
 
 Report = tuple[int, int, int, float]
 """(time, stream, object, value)"""
@@ -39,6 +41,8 @@ class MineObjectRanker(ObjectRanker):
 
     def _breaks_the_promise(self, report: Report) -> bool:
         _, stream, name, _ = report
+        if self.repeats in REDUCTIONS:
+            return False
         if self.repeats == "never":
             return stream in self._spent.get(name, ())
         return sum(other[1] == stream for other in self._known.get(name, ())) >= self.occurrences
@@ -56,9 +60,7 @@ class MineObjectRanker(ObjectRanker):
         return np.array(best, np.int64), np.array([scores[name] for name in best], np.float64)
 
     def _score(self, reports: list[Report]) -> float:
-        totals = [0.0] * self.streams
-        for _, stream, _, value in reversed(reports):  # newest first: the role says in which order floats are added
-            totals[stream] += value
+        totals = [self._value([value for _, at, _, value in reports if at == stream]) for stream in range(self.streams)]
         if callable(self.aggregate):
             return float(self.aggregate(np.array(totals)))
         if self.aggregate in ("min", "max"):
@@ -67,6 +69,16 @@ class MineObjectRanker(ObjectRanker):
         for stream, total in enumerate(totals):
             score += total if isinstance(self.aggregate, str) else self.aggregate[stream] * total
         return score / self.streams if self.aggregate == "mean" else score
+
+    def _value(self, reports: list[float]) -> float:
+        if not reports:
+            return 0.0
+        if self.repeats in ("largest", "smallest"):
+            return max(reports) if self.repeats == "largest" else min(reports)
+        total = 0.0
+        for value in reports[:-2:-1] if self.repeats == "latest" else reversed(reports):
+            total += value  # newest first: the role says in which order floats are added
+        return total / len(reports) if self.repeats == "mean" else total
 
     def __len__(self) -> int:
         return len(self._reports)
@@ -89,11 +101,14 @@ class MineObjectRanker(ObjectRanker):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._now = next(iter(state["now"].tolist()), None)
-        self._repeated = int(state["repeated"][0])
+        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        self._now = read.optional("now")
+        self._repeated = read.number("repeated", at_least=0, at_most=2**62)
+        read.column("streams", np.int64, at_least=0, at_most=self.streams - 1)
         columns = (state[name].tolist() for name in ("times", "streams", "objects", "values"))
         for report in zip(*columns, strict=True):
             self._reports.append(report)
             self._known.setdefault(report[2], []).append(report)
         for name, stream in state["spent"].reshape(-1, 2).tolist():
             self._spent.setdefault(name, set()).add(stream)
+        read.require(self._known.keys() <= self._spent.keys(), "spent", "must tell what each object has reported")

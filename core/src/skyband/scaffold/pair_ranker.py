@@ -11,6 +11,7 @@ from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.roles import PairRanker
 from skyband.roles.pair_ranker import KEPT, MEETS
 from skyband.roles.similarity import NAMED
+from skyband.state_reader import StateReader
 
 
 @frozen
@@ -84,8 +85,10 @@ class MinePairRanker(PairRanker):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._now = next(iter(state["now"].tolist()), None)
-        self._seen = int(state["seen"][0])
+        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        self._now = read.optional("now")
+        self._seen = read.number("seen", at_least=len(state["times"]), at_most=2**62)
+        read.offsets("offsets", len(state["times"]), len(state["tokens"]))
         columns = (state[name].tolist() for name in ("times", "sides", "parts"))
         rows = zip(*columns, pairwise(state["offsets"].tolist()), strict=True)
         first, words = self._seen - len(state["times"]), state["tokens"].tolist()

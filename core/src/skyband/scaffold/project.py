@@ -1,13 +1,16 @@
 """The files of a new plugin, from a role and a name."""
 
 import inspect
-import re
 from importlib import import_module
+from importlib.util import find_spec
 
 from attrs import field, frozen
 
-import skyband
-from skyband.roles import ROLES
+from skyband.errors import PluginError
+from skyband.registry import installed, interface_of
+from skyband.registry.info import API
+from skyband.scaffold.names import class_name, renamed, versions
+from skyband.scaffold.outline import outline
 
 _NOTHING_TO_MERGE = {"merge": "nothing merges these; the answers of two can be joined instead"}
 _CLOCK = {"out-of-order": "windows follow a clock that never goes back"}
@@ -16,12 +19,16 @@ _ARRIVALS = {"out-of-order": "positions count tuples in their order of arrival"}
 
 @frozen
 class Template:
-    """What a backend of a role begins as: `scaffold/<role>.py`, with what its plugin says of it and an example."""
+    """What a backend of a role begins as, with what its plugin says of it and an example.
+
+    source: the module of a class Mine…, the backend `mine`; None for core's, which is `scaffold/<role>.py`.
+    """
 
     summary: str
     reference: str
     example: str
     lacks: dict[str, str] = field(factory=dict)
+    source: str | None = None
 
 
 TEMPLATES = {
@@ -125,6 +132,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="{summary}",
             guarantee="exact",
             reference="{reference}",
+            api={api},
 {lacks}        ),
     ]
 '''
@@ -172,7 +180,7 @@ In a job:
 | `src/{package}/hooks.py` | what it promises: guarantee, paper, and what it lacks, each with the reason |
 | `tests/test_conformance.py` | the checks of its role, which it passes as it stands |
 
-A parameter is a field made with `skyband.parameters`, such as
+A parameter is a field made with `skyband.config.parameters`, such as
 `epsilon: float = number(0.05, above=0, below=1, help="relative error")`; `skyband describe`, jobs and their checks read
 it there. The checks try the role's parameter sets, and those that the hook `skyband_cases` adds. A backend that is off
 by at most epsilon, but for a share delta of its answers, has `guarantee="bounded"` and is held to that.
@@ -181,14 +189,13 @@ by at most epsilon, but for a share delta of its answers, has `guarantee="bounde
 
 def render(role: str, name: str) -> dict[str, str]:
     """The text of each file of a plugin that brings `role/name`, by its path."""
-    template, module = TEMPLATES[role], role.replace("-", "_")
-    source = import_module(f"skyband.scaffold.{module}")
-    cls = _class_name(name, ROLES[role].interface.__name__)
+    template, module = _template_of(role), role.replace("-", "_")
+    cls = class_name(name, interface_of(role).__name__)
     package = f"skyband_{name.replace('-', '_')}"
     facts = {
-        "role": role, "name": name, "package": package, "module": module, "cls": cls, "versions": _versions(),
-        "summary": template.summary, "reference": template.reference, "lacks": _lacks(template.lacks),
-        "example": template.example.replace('"mine"', f'"{name}"'),
+        "role": role, "name": name, "package": package, "module": module, "cls": cls, "versions": versions(),
+        "api": API, "summary": template.summary, "reference": template.reference,
+        "lacks": _lacks(template.lacks), "example": template.example.replace('"mine"', f'"{name}"'),
     }  # fmt: skip
     home = f"src/{package}"
     return {
@@ -196,25 +203,32 @@ def render(role: str, name: str) -> dict[str, str]:
         "README.md": README.format(**facts),
         f"{home}/__init__.py": f'"""{role}/{name}: {template.summary}."""\n',
         f"{home}/hooks.py": HOOKS.format(**facts),
-        f"{home}/{module}.py": _renamed(inspect.getsource(source), name, cls),
+        f"{home}/{module}.py": renamed(_source_of(role, template), name, cls),
         f"{home}/py.typed": "",
         "tests/test_conformance.py": TESTS.format(**facts),
     }
 
 
-def _renamed(source: str, name: str, cls: str) -> str:
-    return re.sub(r"\bmine\b", name, re.sub(r"\bMine[A-Z]\w*", cls, source))
+def _template_of(role: str) -> Template:
+    """Core's, or that of the module `template` of a plugin's conformance package; else one with nothing in it."""
+    if role in TEMPLATES:
+        return TEMPLATES[role]
+    package = installed().role(role).conformance
+    if package is not None and find_spec(f"{package}.template") is not None:
+        made = getattr(import_module(f"{package}.template"), "TEMPLATE", None)
+        if not isinstance(made, Template):
+            raise PluginError(f"role {role}: {package}.template must have TEMPLATE, a Template (got {made!r})")
+        return made
+    example = f'backend = skyband.create("{role}", "mine")'
+    return Template("what it does, in a few words", "where it is from: a paper, or the definition", example)
 
 
-def _class_name(name: str, interface: str) -> str:
-    """BestSketch of best, MySketch of my-sketch; never the interface's own name."""
-    camel = "".join(word.capitalize() for word in name.split("-"))
-    return camel if camel.endswith(interface) and camel != interface else camel + interface
-
-
-def _versions() -> str:
-    major, minor, *_ = skyband.__version__.split(".")
-    return f">={major}.{minor},<{major}.{int(minor) + 1}"
+def _source_of(role: str, template: Template) -> str:
+    if role in TEMPLATES:
+        return inspect.getsource(import_module(f"skyband.scaffold.{role.replace('-', '_')}"))
+    if template.source is not None:
+        return inspect.getsource(import_module(template.source))
+    return outline(role, interface_of(role))
 
 
 def _lacks(lacks: dict[str, str]) -> str:

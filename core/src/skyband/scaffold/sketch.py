@@ -7,6 +7,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Int64, UInt64
 from skyband.roles import Sketch
+from skyband.state_reader import StateReader
 
 
 @define(eq=False)
@@ -47,5 +48,7 @@ class MineSketch(Sketch):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._now = next(iter(state["now"].tolist()), None)
-        self._latest = dict(zip(state["keys"].tolist(), state["times"].tolist(), strict=True))
+        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        self._now = read.optional("now")
+        keys = read.ascending("keys", dtype=np.uint64, strictly=True)
+        self._latest = dict(zip(keys.tolist(), read.column("times", np.int64, len(keys)).tolist(), strict=True))

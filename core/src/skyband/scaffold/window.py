@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles import Window
+from skyband.state_reader import StateReader
 
 CLOSE = 1e-9
 """Where floats come so near the threshold, fractions decide: rounding must not move a tie."""
@@ -60,8 +61,9 @@ class MineWindow(Window):
         return {"held": self._kept(), "bounds": np.array([self._start, self._end], np.int64)}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._held = state["held"].tolist()
-        self._start, self._end = state["bounds"].tolist()
+        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=2**62).tolist()
+        self._held = read.column("held", np.float64, self._end - self._start, at_least=0, at_most=1).tolist()
 
 
 def fewer_than(size: int, probabilities: Iterable[Any]) -> Any:

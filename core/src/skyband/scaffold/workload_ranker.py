@@ -7,6 +7,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles import Answer, TopKQuery, WorkloadRanker
+from skyband.state_reader import StateReader
 
 
 @define(eq=False)
@@ -67,8 +68,10 @@ class MineWorkloadRanker(WorkloadRanker):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._now = next(iter(state["now"].tolist()), None)
-        self._answered = next(iter(state["answered"].tolist()), None)
+        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        self._now, self._answered = read.optional("now"), read.optional("answered")
+        read.require(self._answered in (None, self._now), "answered", "every moment up to now has been answered")
+        read.ascending("times", at_most=-(2**63) if self._now is None else self._now)
         columns = (state[name].tolist() for name in ("times", "objects", "scores"))
         self._rows = list(zip(*columns, strict=True))
 

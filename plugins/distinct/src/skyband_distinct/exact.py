@@ -5,11 +5,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64, moment
+from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment
 from skyband.roles import Sketch
-from skyband.roles.sketch import NEVER
+from skyband.state_reader import StateReader
 
-from skyband_distinct.last_times import enter_last, free_table, move
+from skyband_distinct.last_time_table import enter_last, free_table, move
 
 _FEWEST_LOGGED = 1024
 
@@ -31,7 +31,7 @@ class Exact(Sketch):
 
     _table: Int64 = field(init=False)
     _count: int = field(default=0, init=False)
-    _floor: int = field(default=NEVER + 1, init=False)
+    _floor: int = field(default=TIME_MIN + 1, init=False)
     _sorted: Int64 | None = field(default=None, init=False)
     _log: Int64 = field(init=False)
     _logged: int = field(default=0, init=False)
@@ -90,10 +90,14 @@ class Exact(Sketch):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._now = int(state["now"][0]) if len(state["now"]) else None
-        self._floor = int(state["floor"][0])
-        self._table = free_table(len(state["keys"]))
-        self._enter(state["times"], state["keys"], 0)
+        read = StateReader(state)
+        self._now = read.optional("now")
+        self._floor = read.number("floor", at_least=TIME_MIN + 1)
+        latest = TIME_MIN if self._now is None else self._now
+        times = read.column("times", np.int64, at_least=self._floor, at_most=latest)
+        keys = read.ascending("keys", len(times), dtype=np.uint64, strictly=True)
+        self._table = free_table(len(keys))
+        self._enter(times, keys, 0)
 
     def _enter(self, times: Int64, keys: UInt64, row: int) -> int:
         row, self._count, self._logged = enter_last(
@@ -108,7 +112,7 @@ class Exact(Sketch):
         self._table = table
 
     def _entries(self) -> tuple[Int64, UInt64]:
-        filled = self._table[self._table[:, 1] != NEVER]
+        filled = self._table[self._table[:, 1] != TIME_MIN]
         return filled[:, 1].copy(), filled[:, 0].copy().view(np.uint64)
 
     def _since(self, since: int) -> int:

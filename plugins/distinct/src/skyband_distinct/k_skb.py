@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64, moment
-from skyband.parameters import integer, number
+from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment
+from skyband.config.parameters import integer, number
 from skyband.roles import Sketch
-from skyband.roles.sketch import NEVER
+from skyband.state_reader import StateReader
 
-from skyband_distinct.mixing import salt
-from skyband_distinct.sizes import skyband_size, subsketches
+from skyband_distinct.key_hashing import salt
+from skyband_distinct.sketch_sizes import skyband_size, subsketches
 from skyband_distinct.sweep_kernel import count_since, hash_all, sweep
 from skyband_distinct.time_order import in_one_order, oldest_first
 
@@ -61,7 +61,7 @@ class KSkb(Sketch):
     _skybands: list[tuple[Int64, UInt64, UInt64]] = field(init=False)
     _buffer: list[tuple[Int64, UInt64]] = field(factory=list, init=False)
     _buffered: int = field(default=0, init=False)
-    _floor: int = field(default=NEVER, init=False)
+    _floor: int = field(default=TIME_MIN, init=False)
 
     def __attrs_post_init__(self) -> None:
         count = subsketches(self.delta)
@@ -89,16 +89,19 @@ class KSkb(Sketch):
         if self._now is None or since > self._now:
             return 0.0
         self._settle()
-        since = max(since, NEVER)
+        since = max(since, TIME_MIN)
         return round(float(median(self._one(skyband, since) for skyband in self._skybands)), 3)
 
     def bounds(self, since: int) -> tuple[float, float]:
         """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
+        return self.estimate_with_bounds(since)[1:]
+
+    def estimate_with_bounds(self, since: int) -> tuple[float, float, float]:
         count = self.estimate(since)
         if count < self._k:
-            return count, count
-        low, high = super().bounds(since)
-        return max(low, float(self._k)), high
+            return count, count, count
+        low, high = self._around(count)
+        return count, max(low, float(self._k)), high
 
     def forget(self, before: int) -> None:
         """Drop the pairs older than `before`: they count for no later moment. O(log kept)."""
@@ -153,9 +156,16 @@ class KSkb(Sketch):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._now = int(state["now"][0]) if len(state["now"]) else None
-        self._floor = int(state["floor"][0])
-        ends = np.cumsum(state["kept"])[:-1]
-        columns = zip(np.split(state["times"], ends), np.split(state["hashes"], ends), strict=True)
-        for index, (times, hashes) in enumerate(columns):
-            self._sweep(index, times[::-1].copy(), hashes[::-1].copy())
+        read = StateReader(state)
+        self._now = read.optional("now")
+        self._floor = read.number("floor")
+        latest = TIME_MIN if self._now is None else self._now
+        times = read.column("times", np.int64, at_least=max(self._floor, TIME_MIN + 1), at_most=latest)
+        hashes = read.column("hashes", np.uint64, len(times))
+        kept = read.sizes("kept", len(self._salts), len(times))
+        ends = np.cumsum(kept)[:-1]
+        for index, (some, own) in enumerate(zip(np.split(times, ends), np.split(hashes, ends), strict=True)):
+            read.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
+            self._sweep(index, some[::-1].copy(), own[::-1].copy())
+            whole = len(self._skybands[index][0]) == len(some)
+            read.require(whole, "hashes", "must be a k-skyband: others of them rule some out")

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Int64, UInt64
-from skyband.parameters import integer, number
+from skyband.config.parameters import integer, number
 
+from skyband_distinct.key_hashing import salt
 from skyband_distinct.likelihood import filled_since, likeliest
-from skyband_distinct.mixing import salt
 from skyband_distinct.recent_keys import BLOCK, RecentKeys
-from skyband_distinct.sizes import likelihood_arrays, likelihood_recent
+from skyband_distinct.sketch_sizes import likelihood_arrays, likelihood_recent
 from skyband_distinct.stamp_sketch import StampSketch
 from skyband_distinct.stamp_table import StampTable
 from skyband_distinct.stamping import stamp_one

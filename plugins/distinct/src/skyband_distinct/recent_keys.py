@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 from numba import njit
-from skyband.arrays import Int64, UInt64
-from skyband.roles.sketch import NEVER
+from skyband.arrays import TIME_MIN, Int64, UInt64
 
-from skyband_distinct.mixing import mix
+from skyband_distinct.key_hashing import mix
 
 _FEWEST_SLOTS = 64
 _MOST_SLOTS = 8
 """For each key of the list. The more, the rarer a pruning: a batch in time order enters no more than the list holds."""
 BLOCK = 64
 """Rows that are passed over together when all are below the bar."""
-_NO_BAR = (NEVER, 0)
+_NO_BAR = (TIME_MIN, 0)
 _LATEST, _LARGEST = np.int64(2**63 - 1), np.uint64(2**64 - 1)
 
 
@@ -81,7 +80,7 @@ class RecentKeys:
 
     def held(self) -> tuple[Int64, UInt64]:
         """The times and keys in the table, in any order; read-only. Until `overflowed` they are the list. O(slots)."""
-        slots = np.flatnonzero(self._times != NEVER)
+        slots = np.flatnonzero(self._times != TIME_MIN)
         return _read_only(self._times[slots]), _read_only(self._keys[slots])
 
     def knows(self, since: int) -> bool:
@@ -91,11 +90,11 @@ class RecentKeys:
 
     def count(self, since: int) -> int:
         """Keys in the list with time >= `since`."""
-        return int(np.count_nonzero(self._times >= max(since, NEVER + 1)))
+        return int(np.count_nonzero(self._times >= max(since, TIME_MIN + 1)))
 
     def merge(self, other: "RecentKeys") -> None:
         """Become the list of both streams."""
-        # As they lie, free slots and all: NEVER enters nothing, and sorting them out would cost more.
+        # As they lie, free slots and all: TIME_MIN enters nothing, and sorting them out would cost more.
         self.load(other._times, other._keys, overflowed=other.overflowed)
 
     def load(self, times: Int64, keys: UInt64, overflowed: bool) -> None:
@@ -136,13 +135,13 @@ class RecentKeys:
         # numpy selects: numba's own partition and sort would take ten seconds to compile
         time = np.partition(times, len(times) - self.size)[len(times) - self.size]
         key = np.sort(keys[times == time])[self.size - 1 - np.count_nonzero(times > time)]
-        self._times.fill(NEVER)
+        self._times.fill(TIME_MIN)
         reenter(self._times, self._keys, times, keys, time, key)
         self._bar = int(time), int(key)
         self._count = self.size
 
     def _allocate(self, slots: int) -> None:
-        self._times = np.full(slots, NEVER, np.int64)
+        self._times = np.full(slots, TIME_MIN, np.int64)
         self._keys = np.zeros(slots, np.uint64)
 
 
@@ -154,10 +153,10 @@ def _read_only(values: Any) -> Any:
 
 @njit(inline="always")
 def _slot_of(held_times: Any, held_keys: Any, key: Any) -> Any:
-    """Where a key is, or is to go. At most half of the slots, a power of two, are filled; free ones hold NEVER."""
+    """Where a key is, or is to go. At most half of the slots, a power of two, are filled; free ones hold TIME_MIN."""
     mask = np.uint64(len(held_keys) - 1)
     slot = mix(key) & mask
-    while held_times[slot] != NEVER and held_keys[slot] != key:
+    while held_times[slot] != TIME_MIN and held_keys[slot] != key:
         slot = (slot + np.uint64(1)) & mask
     return slot
 
@@ -194,7 +193,7 @@ def enter(
         if time < bar_time:
             continue
         slot = _slot_of(held_times, held_keys, key)
-        if held_times[slot] != NEVER:
+        if held_times[slot] != TIME_MIN:
             held_times[slot] = max(held_times[slot], time)
         elif time > bar_time or key < bar_key:
             if 2 * (count + 1) > len(held_keys):
@@ -222,7 +221,7 @@ def reenter(held_times: Any, held_keys: Any, times: Any, keys: Any, time: np.int
 @njit(cache=True)
 def block_highs(times: Any) -> Any:
     """The latest time of each block of rows."""
-    highs = np.full((len(times) + BLOCK - 1) // BLOCK, NEVER, np.int64)
+    highs = np.full((len(times) + BLOCK - 1) // BLOCK, TIME_MIN, np.int64)
     for block in range(len(highs)):
         high = highs[block]
         for row in range(block * BLOCK, min((block + 1) * BLOCK, len(times))):

@@ -4,12 +4,12 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 from skyband.arrays import Int64, UInt64
-from skyband.parameters import integer, number
+from skyband.config.parameters import integer, number
 
 from skyband_distinct.first_gap import first_gaps, power_of_mean
-from skyband_distinct.mixing import salt
+from skyband_distinct.key_hashing import salt
 from skyband_distinct.recent_keys import RecentKeys
-from skyband_distinct.sizes import fm_arrays, fm_recent
+from skyband_distinct.sketch_sizes import fm_arrays, fm_recent
 from skyband_distinct.stamp_sketch import StampSketch
 from skyband_distinct.stamp_table import StampTable
 from skyband_distinct.stamping import stamp_all

@@ -6,9 +6,9 @@ from typing import Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64, moment
+from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment
 from skyband.roles import Sketch
-from skyband.roles.sketch import NEVER
+from skyband.state_reader import StateReader
 
 from skyband_distinct.recent_keys import RecentKeys
 from skyband_distinct.stamp_table import StampTable
@@ -50,16 +50,18 @@ class StampSketch(Sketch):
         since = moment("since", since)
         if self._recent.knows(since):
             return float(self._recent.count(since))
-        return max(float(self._recent.size), round(self._read(max(since, NEVER + 1)), 3))
+        return max(float(self._recent.size), round(self._read(max(since, TIME_MIN + 1)), 3))
 
     def bounds(self, since: int) -> tuple[float, float]:
         """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
-        since = moment("since", since)
-        if self._recent.knows(since):
-            count = self.estimate(since)
-            return count, count
-        low, high = super().bounds(since)
-        return max(low, float(self._recent.size)), high
+        return self.estimate_with_bounds(since)[1:]
+
+    def estimate_with_bounds(self, since: int) -> tuple[float, float, float]:
+        count = self.estimate(since)
+        if self._recent.knows(moment("since", since)):
+            return count, count, count
+        low, high = self._around(count)
+        return count, max(low, float(self._recent.size)), high
 
     def _update(self, times: Int64, keys: UInt64) -> None:
         if not self._recent.overflowed and not self._overflow(times, keys):
@@ -99,6 +101,16 @@ class StampSketch(Sketch):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._now = int(state["now"][0]) if len(state["now"]) else None
-        self._recent.load(state["recent_times"], state["recent_keys"], bool(state["overflowed"][0]))
-        self._table.load(state, self._now or 0)
+        read = StateReader(state)
+        self._now = read.optional("now")
+        latest = TIME_MIN if self._now is None else self._now
+        times = read.column("recent_times", np.int64, at_least=TIME_MIN + 1, at_most=latest)
+        keys = read.column("recent_keys", np.uint64, len(times))
+        overflowed = bool(read.column("overflowed", np.int8, 1, at_least=0, at_most=1)[0])
+        size, begun = self._recent.size, self._now is not None
+        fits = len(times) == size if overflowed else begun <= len(times) <= size * begun
+        read.require(fits, "recent_keys", f"cannot be {len(keys)} of at most {size}, where overflowed is {overflowed}")
+        self._recent.load(times, keys, overflowed)
+        read.require(len(self._recent) == len(keys), "recent_keys", "must be distinct")
+        self._table.load(read, self._now or 0)
+        read.require(overflowed or not len(self._table.stamps), "levels", "must be 0 where the recent keys are all")

@@ -2,17 +2,17 @@
 """How keys stamp a table.
 
 The three ways to stamp take `room`, int64[LEVELS, arrays], of which the first `levels` levels are in use and hold
-NEVER in cells that no key has reached. They take further levels into use as keys reach them, and return how many are.
+TIME_MIN in cells that no key has reached. They take further levels into use as keys reach them, return how many are.
 """
 
 from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.roles.sketch import NEVER
+from skyband.arrays import TIME_MIN
 
+from skyband_distinct.key_hashing import GAMMA, mix
 from skyband_distinct.likelihood import LEVELS
-from skyband_distinct.mixing import GAMMA, mix
 from skyband_distinct.recent_keys import BLOCK
 
 _0, _1, _32 = np.uint64(0), np.uint64(1), np.uint64(32)
@@ -40,7 +40,7 @@ def _count(bits: np.uint64) -> Any:
 def _reach(room: Any, levels: int, level: int) -> int:
     """Take into use all levels up to `level`; returns how many are in use."""
     while levels <= level:
-        room[levels, :] = NEVER
+        room[levels, :] = TIME_MIN
         levels += 1
     return levels
 

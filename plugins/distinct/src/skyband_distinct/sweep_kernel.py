@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.kernels.k_smallest import NOTHING, drop_largest, empty_table, halve_buckets, holds, largest_of
 
-from skyband_distinct.mixing import mix
-from skyband_distinct.smallest import NOTHING, drop_largest, empty_table, halve_buckets, holds, largest_of
+from skyband_distinct.key_hashing import mix
 
 _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from skyband.arrays import Int64, UInt64
 
-from skyband_distinct.mixing import mix
+from skyband_distinct.key_hashing import mix
 
 
 def youngest_first(times: Int64, keys: UInt64) -> tuple[Int64, UInt64]:

@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
-from skyband.parameters import checked, integer, number
+from skyband.config.parameters import checked, integer, number
+from skyband.state_reader import StateReader
 
 from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance
-from skyband_incomplete.instances import ALWAYS, NEVER, InstanceRanker
-from skyband_incomplete.storage import INSTANCES, Rows
+from skyband_incomplete.early_aggregation import ALWAYS, NEVER, InstanceRanker
+from skyband_incomplete.instance_arrays import INSTANCES, Rows
 
 
 def _check_sketch(value: Any) -> str | None:
@@ -28,6 +29,9 @@ class AppearanceCorrelation(InstanceRanker):
     one join that are in the other, both over the window, as sketches count them. It is measured, and what it dooms is
     let go, every `refresh` rows. An object that is let go and then does better than expected may be missing from an
     answer, or be in it with a part of its score: the guarantee is heuristic. With `chance=1` it answers as eaa does.
+
+    Under `repeats` = "latest", "largest", "smallest" or "mean" no chance can tell what an object will fall to, so that
+    nothing is let go of and answers are those of eaa.
 
     Parameters: those of `ObjectRanker`; `sketch`, the name of a sketch backend or a table {name=…, …} of it and its
     parameters; `refresh`; `chance`, a fixed chance in place of the measured ones (then there are no sketches).
@@ -58,19 +62,21 @@ class AppearanceCorrelation(InstanceRanker):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        if self.chance is None:
+        if self.chance is None and self._live is None:
             self._appearance = Appearance(self.streams, self.sketch)
         self._rule = self._rule._replace(chances=np.full((1, self.streams), self.chance or 0.0))
         if self._appearance is not None:
             self._rule.chances[:] = 1.0
 
     def __len__(self) -> int:
+        if self._live is not None:
+            return self._live.retained(self._start)
         self._sweep_all(self._start, NEVER)
         return int(self._cursor[INSTANCES])
 
     @property
     def _start(self) -> int:
-        return -(2**63) if self._now is None else self._first(self._now)
+        return self._oldest(self._now)
 
     @property
     def nbytes(self) -> int:
@@ -86,6 +92,8 @@ class AppearanceCorrelation(InstanceRanker):
         self._drop_expired(first)
 
     def _replay(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
+        if self._live is not None:
+            return super()._replay(rows, stops, firsts)
         start, done = 0, 0
         answers = []
         while start < len(rows.time):
@@ -129,7 +137,11 @@ class AppearanceCorrelation(InstanceRanker):
 
     def _load(self, state: Mapping[str, Array]) -> None:
         super()._load(state)
-        self._since_refresh = int(state["since_refresh"][0])
-        self._rule = self._rule._replace(chances=state["chances"].reshape(-1, self.streams).copy())
+        read = StateReader(state)
+        self._since_refresh = read.number("since_refresh", at_least=0, at_most=self.refresh - 1)
+        chances = read.column("chances", np.float64, at_least=0, at_most=1)
+        sizes = {self.streams} if self._appearance is None else {self.streams, self.streams << self.streams}
+        read.require(len(chances) in sizes, "chances", f"must be {sizes} (got {len(chances)})")
+        self._rule = self._rule._replace(chances=chances.reshape(-1, self.streams).copy())
         if self._appearance is not None:
-            self._appearance.load(state)
+            self._appearance.load(read, self._now)

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import skyband
-from skyband import ConfigError, Problem
-from skyband.arrays import Array, Float64, Int32, Int64
-from skyband.hashing import hash_column
+from skyband import ConfigError, Problem, SnapshotError
+from skyband.arrays import TIME_MIN, Array, Float64, Int32, Int64
+from skyband.columns.hashing import hash_column
+from skyband.registry import revive
 from skyband.roles import Sketch
-from skyband.roles.sketch import NEVER
+from skyband.state_reader import StateReader
 
 MOST_STREAMS = 10
 
@@ -32,7 +33,7 @@ class Appearance:
     def update(self, times: Int64, streams: Int32, objects: Int64) -> None:
         """Count reports."""
         keys = hash_column(pa.array(objects))
-        times = np.maximum(times, NEVER + 1)
+        times = np.maximum(times, TIME_MIN + 1)
         bits = np.left_shift(1, streams)
         for number, union in enumerate(self.unions, 1):
             inside = (bits & number) > 0
@@ -67,10 +68,15 @@ class Appearance:
             "sketch_sizes": np.array([len(blob) for blob in blobs], np.int64),
         }
 
-    def load(self, state: Mapping[str, Array]) -> None:
-        """Take over sketches from `state`."""
-        ends = np.cumsum(state["sketch_sizes"])[:-1]
-        self.unions = [_restore(part.tobytes()) for part in np.split(state["sketches"], ends)]
+    def load(self, state: StateReader, now: int | None) -> None:
+        """Take over sketches from `state`, at `now`. Raises SnapshotError where they are not of this one's kind."""
+        blobs = state.column("sketches", np.uint8)
+        sizes = state.sizes("sketch_sizes", len(self.unions), len(blobs))
+        parts = np.split(blobs, np.cumsum(sizes)[:-1])
+        self.unions = [revive_as(fresh, part.tobytes()) for fresh, part in zip(self.unions, parts, strict=True)]
+        for union in self.unions:
+            late = union.now is not None and (now is None or union.now > max(now, TIME_MIN + 1))
+            state.require(not late, "sketches", f"must not be later than {now}")
 
 
 def join_sizes(unions: Float64) -> Float64:
@@ -100,7 +106,10 @@ def _create(sketch: str | Mapping[str, Any] | None) -> Sketch:
     return created
 
 
-def _restore(blob: bytes) -> Sketch:
-    restored = skyband.restore(blob)
+def revive_as(fresh: Sketch, blob: bytes) -> Sketch:
+    """The sketch that a snapshot was taken of, which must be what `fresh` is: of its class, with its parameters."""
+    restored = revive(type(fresh), blob)
+    if restored.parameters() != fresh.parameters():
+        raise SnapshotError(f"contradicts itself: sketches: must have the parameters {fresh.parameters()}")
     assert isinstance(restored, Sketch)
     return restored

@@ -8,12 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int32, Int64
-from skyband.parameters import integer
+from skyband.config.parameters import integer
 from skyband.roles import ObjectRanker
+from skyband.roles.object_ranker import REDUCTIONS
+from skyband.state_reader import StateReader
 from sortedcontainers import SortedList
 
-from skyband_incomplete.known import Known
-from skyband_incomplete.scores import scorer
+from skyband_incomplete.aggregates import scorer
+from skyband_incomplete.partial_object import Known
+from skyband_incomplete.reading import read_clock, read_reports
 
 Key = tuple[float, int]
 """(−score, object): ascending is the order of an answer."""
@@ -26,10 +29,11 @@ _BYTES_A_REPORT, _BYTES_AN_ENTRY = 32, 16
 class SortedLists(ObjectRanker):
     """Keeps each stream's valid values in a sorted list and the answer in a view of up to `kmax` objects (SLA).
 
-    A report costs O(streams + log n). When expiries leave the view short of k objects, the threshold algorithm fills
-    it again: it reads the lists in parallel from their tops, scores each object it meets, and stops once no object
-    further down can reach the view. `bound` is at most every key outside the view, so that an object that falls
-    behind it is put out rather than updated in place: the best of the outsiders may rank before it.
+    A report costs O(streams + log n), and O(valid reports of its object in its stream), of which it is the sum or what
+    `repeats` says. When expiries leave the view short of k objects, the threshold algorithm fills it again: it reads
+    the lists in parallel from their tops, scores each object it meets, and stops once no object further down can reach
+    the view. `bound` is at most every key outside the view, so that an object that falls behind it is put out rather
+    than updated in place: the best of the outsiders may rank before it.
 
     Parameters: those of `ObjectRanker`, and `kmax` (None: 2·k). `len` counts valid reports.
 
@@ -74,8 +78,9 @@ class SortedLists(ObjectRanker):
         _, stream, name, value = row
         known = self._known.get(name)
         if known is None:
-            known = self._known[name] = Known.of(self.streams)
-        if known.reported(stream, once=self.repeats == "never") >= self.occurrences:
+            known = self._known[name] = Known.of(self.streams, self.repeats)
+        promised = self.repeats not in REDUCTIONS
+        if promised and known.reported(stream, once=self.repeats == "never") >= self.occurrences:
             self._repeated += 1
             return
         self._reports.append(row)
@@ -159,14 +164,14 @@ class SortedLists(ObjectRanker):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        clock = state["clock"].tolist()
-        self._repeated, self._now = clock[0], clock[1] if len(clock) > 1 else None
-        rows = zip(*(state[name].tolist() for name in ("times", "streams", "objects", "values")), strict=True)
+        read = StateReader(state)
+        self._now, self._repeated = read_clock(read)
+        rows = zip(*(column.tolist() for column in read_reports(read, self)), strict=True)
         for row in rows:
             _, stream, name, value = row
-            known = self._known.setdefault(name, Known.of(self.streams))
+            known = self._known.setdefault(name, Known.of(self.streams, self.repeats))
             self._reports.append(row)
             self._change(name, known, stream, partial(known.add, stream, value))
-        seen = state["seen"].reshape(-1, self.streams).tolist()
-        for name, counts in zip(sorted(self._known), seen, strict=True):
+        seen = read.column("seen", np.int64, len(self._known) * self.streams, at_least=0).reshape(-1, self.streams)
+        for name, counts in zip(sorted(self._known), seen.tolist(), strict=True):
             self._known[name].counts = counts

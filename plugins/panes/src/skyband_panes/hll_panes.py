@@ -9,12 +9,29 @@ import numpy as np
 from attrs import define, field
 from datasketches import hll_sketch, hll_union, tgt_hll_type
 from skyband.arrays import Array, Int64, UInt64, moment
+from skyband.config.durations import MOST, Duration, parsed
+from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
-from skyband.parameters import integer, number
 from skyband.roles import Sketch
+from skyband.state_reader import StateReader
 
 SIZES = range(7, 22)
 """Logarithms of the registers an HLL may have; DataSketches has none above 2^21."""
+
+
+def _as_length(value: Any) -> Any:
+    """The length of a pane that is written as a duration; numbers, and what is neither, as they are."""
+    if isinstance(value, str):
+        parsed_value = parsed(value)
+        return parsed_value.length if isinstance(parsed_value, Duration) else value
+    return value.length if isinstance(value, Duration) else value
+
+
+def _check_pane(value: Any) -> str | None:
+    length = _as_length(value)
+    if isinstance(length, int | np.integer) and not isinstance(length, bool):
+        return None if 1 <= length <= MOST else f"must be above 0 and at most {MOST} (got {value!r})"
+    return f'must be a duration such as "1 minute" or "1000 rows" (got {value!r})'
 
 
 @define(eq=False)
@@ -31,8 +48,14 @@ class HllPanes(Sketch):
     name: ClassVar[str] = "hll-panes"
     ordered: ClassVar[bool] = True
 
-    pane: int = integer(
-        60_000_000, at_least=1, help="length of a pane in the unit of the times: microseconds in a job, or rows"
+    pane: int = checked(
+        60_000_000,
+        type="duration | int",
+        check=_check_pane,
+        bounds="above 0",
+        converter=_as_length,
+        help='length of a pane, such as "1 minute" or "1000 rows"; a number is in the unit of the times, in a job '
+        "microseconds or rows",
     )
     epsilon: float = number(0.02, above=0, below=1, help="relative error")
     delta: float = number(0.05, above=0, below=1, help="share of answers that may exceed it")
@@ -99,14 +122,17 @@ class HllPanes(Sketch):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._now = next(iter(state["now"].tolist()), None)
-        blobs = state["sketches"].tobytes()
-        bounds = pairwise(state["offsets"].tolist())
+        read = StateReader(state)
+        self._now = read.optional("now")
+        latest = -(2**63) - 1 if self._now is None else self._now // self.pane
+        panes = read.ascending("panes", strictly=True, at_most=latest)
+        column = read.column("sketches", np.uint8)
+        blobs, bounds = column.tobytes(), pairwise(read.offsets("offsets", len(panes), len(column)).tolist())
         try:
             sketches = [hll_sketch.deserialize(blobs[start:stop]) for start, stop in bounds]
         except (RuntimeError, ValueError, IndexError) as error:
             raise SnapshotError(f"a pane's sketch is damaged: {error}") from error
-        self._panes = dict(zip(state["panes"].tolist(), sketches, strict=True))
+        self._panes = dict(zip(panes.tolist(), sketches, strict=True))
 
 
 def _deviation(lg_k: int) -> float:

@@ -1,1 +1,1 @@
-"""The k most similar pairs of sets in a sliding window: SWOOP and what its paper compares it with."""
+"""Sets that are alike in a sliding window: SWOOP and what its paper compares it with, and near-duplicates."""

@@ -2,16 +2,17 @@
 """The loop of the two rankers without an index, in compiled code: each set meets the whole window."""
 
 import sys
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from attrs import define
 from numba import njit
-from skyband import sweep
-from skyband.arrays import Int8, Int64
-from skyband.kernel_cache import drop_stale
+from skyband.arrays import TIME_MIN, Int8, Int64
+from skyband.kernels import kskyband_kernels
+from skyband.kernels.cache import drop_stale
+from skyband.kernels.kskyband_kernels import PENDING, SIZE, Band
 from skyband.roles.pair_ranker import KEPT, MEETS
-from skyband.sweep import FOREVER_AGO, PENDING, SIZE, Band
 
 from skyband_setjoin import sets as window
 from skyband_setjoin.ranker import StockRanker, alike
@@ -31,10 +32,10 @@ def take(sets, band, rule, own, times, offsets, tokens, sides, parts):
     scratch = np.empty(max(1, len(tokens)), np.int64)
     for row in range(len(times)):
         now = times[row] + rows
-        horizon = now - length if now >= FOREVER_AGO + length else FOREVER_AGO
+        horizon = now - length if now >= TIME_MIN + length else TIME_MIN
         window.expire(sets, horizon)
-        sweep.advance(band, horizon)
-        size, signature = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
+        kskyband_kernels.advance(band, horizon)
+        size, _ = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
         marks, records = sets.marks, sets.records
         side = np.int64(sides[row])
         for met in range(marks[FIRST], marks[NEXT] if parts[row] & MEETS else marks[FIRST]):
@@ -44,18 +45,18 @@ def take(sets, band, rule, own, times, offsets, tokens, sides, parts):
             common = window.overlap(sets, record, scratch, size)
             if common == 0:
                 continue
-            score = similarity(kind, own, common, size, record.size)
+            score = similarity(kind, own, common, size, np.int64(record.size))
             left, right = (marks[NEXT], met) if two and side == 0 else (met, marks[NEXT])
-            if sweep.admits(band, score, record.time, left, right):
-                if sweep.is_full(band):
-                    band = sweep.flush(band)
-                sweep.add(band, score, record.time, left, right)
+            if kskyband_kernels.admits(band, score, record.time, left, right):
+                if kskyband_kernels.is_full(band):
+                    band = kskyband_kernels.flush(band)
+                kskyband_kernels.add(band, score, record.time, left, right)
         if afresh:
             band = _all_pending(band)
-        band = sweep.flush(band)
+        band = kskyband_kernels.flush(band)
         size = size if parts[row] & KEPT else np.int64(0)
         sets = window.enlarged(sets, size)
-        window.append(sets, times[row], side, scratch, size, signature)
+        window.append(sets, marks[NEXT], times[row], side, scratch, size)
     return window.trim(sets), band
 
 
@@ -79,9 +80,9 @@ def load(sets, times, offsets, tokens, sides):
     """Put sets of normalised tokens back into an empty window."""
     scratch = np.empty(max(1, len(tokens)), np.int64)
     for row in range(len(times)):
-        size, signature = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
+        size, _ = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
         sets = window.enlarged(sets, size)
-        window.append(sets, times[row], np.int64(sides[row]), scratch, size, signature)
+        window.append(sets, sets.marks[NEXT], times[row], np.int64(sides[row]), scratch, size)
     return sets
 
 
@@ -93,9 +94,9 @@ class Exhaustive(StockRanker):
         length = self._length() if self.by == "time" else -self._length()
         return np.array([self._kind, self._afresh(), self.sides, length], np.int64)
 
+    @abstractmethod
     def _afresh(self) -> bool:
         """Whether the stock is computed from scratch for each arrival."""
-        raise NotImplementedError
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None:
         rows = alike(times, offsets, tokens, sides, parts)

@@ -68,6 +68,18 @@ def new() -> Index:
     return Index(marks, table, np.zeros(_LEAST_POOL, ENTRY))
 
 
+@njit(cache=True)
+def blank():
+    """An empty index, for kernels."""
+    marks = np.full(FREE + 48, NONE, np.int64)
+    for mark in range(FREE):
+        marks[mark] = 0
+    table = np.zeros(_LEAST_TABLE, LIST)
+    for place in range(len(table)):
+        table[place].side = NONE
+    return Index(marks, table, np.zeros(_LEAST_POOL, ENTRY))
+
+
 @njit(cache=True, inline="always")
 def find(table, token, side):
     """The place of a token's list in the table, NONE if there is none."""

@@ -1,20 +1,23 @@
 """What the three rankers share: the window's sets, a stock of pairs, the clock, answers and snapshots."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Float64, Int8, Int64
-from skyband.kskyband import KSkyband
+from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64
+from skyband.kernels.kskyband import KSkyband
 from skyband.roles import PairRanker
-from skyband.sweep import FOREVER_AGO
+from skyband.state_reader import StateReader
 
+from skyband_setjoin import reading
 from skyband_setjoin import sets as window
 from skyband_setjoin.sets import FIRST, NEXT, Sets
 from skyband_setjoin.similarity import resolve
 
 _LONGEST = 2**63 - 1
+_MOST_SETS = 2**62
 
 
 def alike(*arrays: Array) -> list[Array]:
@@ -48,7 +51,7 @@ class StockRanker(PairRanker):
 
     def _horizon(self, now: int) -> int:
         """The time from which on sets are valid at `now`."""
-        return max(now - self._length(), FOREVER_AGO)
+        return max(now - self._length(), TIME_MIN)
 
     def top(self) -> tuple[Int64, Int64, Float64]:
         """The k most similar pairs at `now`; O(k) after the pairs found since the last answer are merged in."""
@@ -56,7 +59,7 @@ class StockRanker(PairRanker):
         return best["tie"].copy(), best["key"].copy(), best["score"].copy()
 
     def _answer(self) -> Array:
-        horizon = FOREVER_AGO if self._now is None else self._horizon(self._now)
+        horizon = TIME_MIN if self._now is None else self._horizon(self._now)
         self._stock.advance(horizon)
         return self._stock.topk(self.k, horizon)
 
@@ -84,7 +87,7 @@ class StockRanker(PairRanker):
             "now": np.array([] if self._now is None else [self._now], np.int64),
             "seen": np.array([self._seen], np.int64),
             "times": records["time"],
-            "sizes": records["size"],
+            "sizes": records["size"].astype(np.int64),
             "sides": records["side"].astype(np.int8),
             "tokens": tokens,
             "left": stock["tie"],
@@ -101,15 +104,19 @@ class StockRanker(PairRanker):
         return records, self._sets.tokens[places & (len(self._sets.tokens) - 1)]
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        self._now = int(state["now"][0]) if len(state["now"]) else None
-        self._seen = int(state["seen"][0])
-        first = self._seen - len(state["times"])
-        offsets = np.concatenate(([0], np.cumsum(state["sizes"])))
-        self._refill(first, np.array(state["times"]), offsets, np.array(state["tokens"]), np.array(state["sides"]))
-        older = np.minimum(state["left"], state["right"]) - first
-        self._stock.add(state["similarities"], state["times"][older], state["left"], state["right"])
+        read = StateReader(state)
+        self._now = read.optional("now")
+        self._seen = read.number("seen", at_least=0, at_most=_MOST_SETS)
+        held = reading.read_sets(read, self)
+        first = self._seen - len(held.times)
+        read.require(first >= 0, "times", f"must be at most {self._seen}, the sets seen (got {len(held.times)})")
+        pairs = reading.read_pairs(read, held, first, self.sides)
+        self._refill(first, held.times.copy(), held.offsets, held.tokens.copy(), held.sides.copy())
+        older = np.minimum(pairs.left, pairs.right) - first
+        self._stock.add(pairs.similarities, held.times[older], pairs.left, pairs.right)
         self._settle()
+        read.require(len(self._stock) == len(pairs.left), "left", "must be a stock: others of its pairs rule some out")
 
+    @abstractmethod
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
         """Take back the sets of a snapshot, the oldest of which is number `first`."""
-        raise NotImplementedError

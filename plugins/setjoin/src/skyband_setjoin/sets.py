@@ -9,15 +9,15 @@ from numba import njit
 SET = np.dtype(
     [
         ("time", np.int64),
+        ("number", np.int64),
         ("start", np.int64),
-        ("size", np.int64),
-        ("signature", np.uint64),
         ("stamp", np.int64),
+        ("size", np.int32),
+        ("side", np.int32),
         ("perfect", np.int64),
-        ("side", np.int64),
     ]
 )
-"""A set: where its tokens begin, and 64 bits one of which each token sets.
+"""A set: its number in the stream, and where its tokens begin.
 
 stamp: the set that met it last; perfect: later sets that are as similar to it as any can be.
 """
@@ -28,7 +28,7 @@ _FEW = 48
 
 
 class Sets(NamedTuple):
-    """Sets FIRST to NEXT − 1 of the stream, set i in records[i & mask].
+    """Sets FIRST to NEXT − 1 of those ever put here, set i in records[i & mask].
 
     marks:   int64[3], indexed by FIRST, NEXT, TOKENS (tokens ever stored: the next set's start)
     records: SET[power of two]
@@ -47,23 +47,28 @@ def new(first: int = 0) -> Sets:
 
 @njit(cache=True)
 def normalise(tokens, start, stop, scratch):
-    """Write the distinct of tokens[start:stop] into `scratch`, ascending; returns their number and signature."""
+    """Write the distinct of tokens[start:stop] into `scratch`, ascending; returns their number and signature.
+
+    Each of the signature's 64 bits says whether the tokens that are mapped to it are odd in number, so those of two
+    sets differ in no more bits than there are tokens in one set only. (Sandes et al., Bitmap-Xor; bits that are set by
+    any token would all be set in a long set.)
+    """
     size = stop - start
     for i in range(size):
         scratch[i] = tokens[start + i]
-    _sort(scratch, size)
+    sort(scratch, size)
     distinct = 0
     signature = np.uint64(0)
     for i in range(size):
         if i == 0 or scratch[i] != scratch[distinct - 1]:
             scratch[distinct] = scratch[i]
             distinct += 1
-            signature |= np.uint64(1) << (mixed(scratch[i]) >> np.uint64(58))
+            signature ^= np.uint64(1) << (mixed(scratch[i]) >> np.uint64(58))
     return distinct, signature
 
 
 @njit(cache=True)
-def _sort(values, size):
+def sort(values, size):
     """Sort the first `size` values in place: by insertion where they are few, else by a heap.
 
     numpy's own sort would take as long to compile as a quarter of all there is here.
@@ -131,14 +136,14 @@ def enlarged(sets, size):
 
 
 @njit(cache=True)
-def append(sets, time, side, tokens, size, signature):
+def append(sets, number, time, side, tokens, size):
     """Add a set of `size` normalised tokens, for which there must be room."""
     marks, records, ring = sets.marks, sets.records, sets.tokens
     record = records[marks[NEXT] & (len(records) - 1)]
     record.time = time
+    record.number = number
     record.start = marks[TOKENS]
     record.size = size
-    record.signature = signature
     record.stamp = -1
     record.perfect = 0
     record.side = side

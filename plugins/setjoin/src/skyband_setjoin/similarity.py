@@ -1,5 +1,5 @@
 # mypy: disable-error-code="untyped-decorator"
-"""The similarity of two sets from their overlap and sizes: the five named ones, or a function of the user's own.
+"""The similarity of two sets from their overlap and sizes: the named ones, or a function of the user's own.
 
 Every backend computes it here and nowhere else, so that all get the same float, to the last bit.
 """
@@ -13,7 +13,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.roles.pair_ranker import SIMILARITIES
 from skyband.roles.similarity import Function, grid, misbehaviour, name_of
 
-JACCARD, COSINE, DICE, OVERLAP, HAMMING = range(5)
+JACCARD, COSINE, DICE, OVERLAP, HAMMING, CONTAINMENT = range(6)
 KINDS = {name: kind for kind, name in enumerate(SIMILARITIES)}
 OWN = -1
 
@@ -22,7 +22,7 @@ OWN = -1
 def similarity(kind, own, overlap, n, m):  # type: ignore[no-untyped-def]
     """How alike two sets of sizes `n` and `m` are that share `overlap` >= 1 tokens (table 2 of the paper).
 
-    kind: JACCARD … HAMMING with own = None, or OWN with a compiled function. Hamming is a distance: negated.
+    kind: JACCARD … CONTAINMENT with own = None, or OWN with a compiled function. Hamming is a distance: negated.
     """
     if own is not None:
         return own(overlap, n, m)
@@ -34,6 +34,8 @@ def similarity(kind, own, overlap, n, m):  # type: ignore[no-untyped-def]
         return 2 * overlap / (n + m)
     if kind == OVERLAP:
         return float(overlap)
+    if kind == CONTAINMENT:
+        return overlap / min(n, m)
     return float(2 * overlap - n - m)
 
 

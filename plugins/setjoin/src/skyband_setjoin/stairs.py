@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband import sweep
-from skyband.sweep import FOREVER_AGO, NOW, PENDING, SIZE
+from skyband.arrays import TIME_MIN
+from skyband.kernels import kskyband_kernels
+from skyband.kernels.kskyband_kernels import NOW, PENDING, SIZE
 
 BASE, SHIFT = range(2)
 _LEAST = 256
@@ -46,7 +47,7 @@ def settle(band, stairs):
     """Flush the stock; returns it and its stairs."""
     if band.counts[PENDING] == 0 and (band.counts[SIZE] == 0 or band.ends[0] >= band.counts[NOW]):
         return band, stairs
-    band = sweep.flush_ranked(band, sweep.ranking(band.buffer, band.counts[PENDING]))
+    band = kskyband_kernels.flush_ranked(band, kskyband_kernels.ranking(band.buffer, band.counts[PENDING]))
     if band.counts[SIZE] > len(stairs.older):
         room = 2 * len(stairs.older)
         while room < band.counts[SIZE]:
@@ -60,7 +61,7 @@ def settle(band, stairs):
 @njit(cache=True)
 def _number(band, older):
     items, order = band.items, band.order
-    latest = FOREVER_AGO
+    latest = TIME_MIN
     for r in range(band.counts[SIZE]):
         item = items[order[r]]
         latest = max(latest, min(item.tie, item.key))

@@ -4,21 +4,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field
-from skyband import sweep
 from skyband.arrays import Array, Float64, Int8, Int64
-from skyband.kernel_cache import drop_stale
-from skyband.parameters import choice
+from skyband.config.parameters import choice
+from skyband.kernels import kskyband_kernels
+from skyband.kernels.cache import drop_stale
 from skyband.roles.pair_ranker import KEPT
 
 from skyband_setjoin import index as lists
+from skyband_setjoin import indexed, stairs
 from skyband_setjoin import sets as window
-from skyband_setjoin import stairs
 from skyband_setjoin import swoop_kernels as kernels
 from skyband_setjoin.index import Index
+from skyband_setjoin.indexed import FIRST_SEEN, SHORTEST
 from skyband_setjoin.ranker import StockRanker, alike
 from skyband_setjoin.stairs import Stairs
 
-drop_stale(stairs, kernels)
+drop_stale(indexed, stairs, kernels)
 
 _NONE = np.empty(0, np.int64)
 _NO_BYTES = np.empty(0, np.int8)
@@ -59,7 +60,7 @@ class Swoop(StockRanker):
         self._index = lists.new()
         self._stairs = stairs.new()
         self._met = np.zeros(len(self._sets.records), kernels.MET)
-        order = kernels.SHORTEST if self.order == "shortest" else kernels.FIRST_SEEN
+        order = SHORTEST if self.order == "shortest" else FIRST_SEEN
         length = self._length() if self.by == "time" else -self._length()
         self._rule = np.array([self._kind, order, self.sides, length], np.int64)
 
@@ -83,12 +84,12 @@ class Swoop(StockRanker):
         return cuts, best[: cuts[-1]]
 
     def _advance(self, now: int) -> None:
-        kernels.expire(self._sets, self._index, self._horizon(now))
+        indexed.expire(self._sets, self._index, self._horizon(now))
         self._index, self._sets = lists.trim(self._index), window.trim(self._sets)
 
     def _settle(self) -> None:
         if self._now is not None:
-            sweep.advance(self._stock.band, self._horizon(self._now))
+            kskyband_kernels.advance(self._stock.band, self._horizon(self._now))
         self._stock.band, self._stairs = stairs.settle(self._stock.band, self._stairs)
 
     def _answer(self) -> Array:

@@ -15,18 +15,18 @@ key = right. Source: section 5 of the paper, algorithm 4.
 
 import numpy as np
 from numba import njit
-from skyband import sweep
+from skyband.kernels import kskyband_kernels
+from skyband.kernels.kskyband_kernels import SIZE, K
 from skyband.roles.pair_ranker import KEPT, MEETS
-from skyband.sweep import FOREVER_AGO, SIZE, K
 
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
 from skyband_setjoin.index import LISTS
+from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones, walk_order
 from skyband_setjoin.sets import FIRST, NEXT
 from skyband_setjoin.similarity import similarity
 from skyband_setjoin.stairs import BASE, SHIFT, at_most, settle
 
-SHORTEST, FIRST_SEEN = range(2)
 KIND, ORDER, SIDES, LENGTH = range(4)
 FAR = 16
 """So many pairs of the stock are passed one by one; where there are more, `steps` leads past them."""
@@ -60,17 +60,17 @@ def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, side
     asked = 0
     for row in range(len(times) + 1):
         while asked < len(moments) and stops[asked] == row:
-            horizon = _horizon(moments[asked], length)
+            horizon = horizon_of(moments[asked], length)
             expire(sets, index, horizon)
-            sweep.advance(band, horizon)
+            kskyband_kernels.advance(band, horizon)
             band, stairs = settle(band, stairs)
             best, cuts[asked + 1] = _answered(band, horizon, best, cuts[asked])
             asked += 1
         if row == len(times):
             break
-        horizon = _horizon(times[row] + rows, length)
+        horizon = horizon_of(times[row] + rows, length)
         expire(sets, index, horizon)
-        sweep.advance(band, horizon)
+        kskyband_kernels.advance(band, horizon)
         size, signature = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
         side = np.int64(sides[row])
         if 2 * (index.marks[LISTS] + size) > len(index.table) or row & 4095 == 4095:
@@ -78,26 +78,26 @@ def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, side
         found = 0
         meets, kept = parts[row] & MEETS != 0, parts[row] & KEPT != 0
         if meets:
-            _find(index.table, 1 - side if two else side, scratch, size, places)
-            _order(index.table, places, size, order, walk, weights)
+            find_all(index.table, 1 - side if two else side, scratch, size, places)
+            walk_order(index.table, places, size, order, walk, weights)
             found = _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met)
             _touch(sets.tokens, met, found)
         done, fresh = np.int64(0), True  # a literal 0 would have `_verify` compiled twice
         while done < found:
-            if sweep.is_full(band):
+            if kskyband_kernels.is_full(band):
                 band, stairs = settle(band, stairs)
                 fresh = False
             done = _verify(sets, band, kind, own, scratch, size, met, done, found, two and side == 0, fresh)
         size = size if kept else np.int64(0)
         if two or not meets:
-            _find(index.table, side, scratch, size, places)
+            find_all(index.table, side, scratch, size, places)
         if not lists.is_reserved(index.marks, index.table, index.pool, places, size):
             index = lists.reserved(index, places, size)
-        _insert(index, side, sets.marks[NEXT], scratch, size, signature, places)
+        insert_all(index, side, sets.marks[NEXT], scratch, size, signature, places)
         if not window.has_room(sets, size):
             sets = window.enlarged(sets, size)
             met = met if len(met) >= len(sets.records) else np.empty(len(sets.records), MET)
-        window.append(sets, times[row], side, scratch, size, signature)
+        window.append(sets, sets.marks[NEXT], times[row], side, scratch, size)
     sets = window.trim(sets)
     met = met if len(met) <= len(sets.records) else np.empty(len(sets.records), MET)
     return (sets, lists.trim(index), band, stairs, met), cuts, best
@@ -108,7 +108,7 @@ def _answered(band, horizon, best, used):
     """Put the answer after the first `used` of `best`; returns it, enlarged where it has to be, and the new end."""
     room = used + min(band.counts[K], band.counts[SIZE])
     if room > len(best):
-        best = sweep.grown(best, used, 2 * room)
+        best = kskyband_kernels.grown(best, used, 2 * room)
     r = used
     for i in range(band.counts[SIZE]):
         if r == room:
@@ -117,50 +117,6 @@ def _answered(band, horizon, best, used):
             best[r] = band.items[i]
             r += 1
     return best, r
-
-
-@njit(cache=True)
-def _horizon(now, length):
-    return now - length if now >= FOREVER_AGO + length else FOREVER_AGO
-
-
-@njit(cache=True)
-def expire(sets, index, horizon):
-    """Forget the sets older than `horizon`."""
-    counts, records, ring = sets.marks, sets.records, sets.tokens
-    marks, table, pool = index.marks, index.table, index.pool
-    mask = len(ring) - 1
-    while counts[FIRST] < counts[NEXT]:
-        record = records[counts[FIRST] & (len(records) - 1)]
-        if record.time >= horizon:
-            break
-        for i in range(record.start, record.start + record.size):
-            lists.drop_oldest(marks, table, pool, lists.find(table, ring[i & mask], record.side))
-        counts[FIRST] += 1
-
-
-@njit(cache=True)
-def _find(table, side, tokens, size, places):
-    for i in range(size):
-        places[i] = lists.find(table, tokens[i], side)
-
-
-@njit(cache=True)
-def _order(table, places, size, order, walk, weights):
-    """Which token's list is walked first, second, …; tokens without a list (NONE) come first.
-
-    SHORTEST: the shortest list first. FIRST_SEEN: the token that came into the window last first.
-    """
-    for i in range(size):
-        weight = np.int64(FOREVER_AGO)
-        if places[i] != lists.NONE:
-            row = table[places[i]]
-            weight = np.int64(row.count) if order == SHORTEST else -row.arrival
-        j = i
-        while j > 0 and weights[j - 1] > weight:
-            weights[j], walk[j] = weights[j - 1], walk[j - 1]
-            j -= 1
-        weights[j], walk[j] = weight, i
 
 
 @njit(cache=True)
@@ -175,7 +131,7 @@ def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk
         if places[walk[i]] == lists.NONE:
             continue
         remaining = size - i
-        cut = sweep.crop_rank(band, similarity(kind, own, remaining, size, remaining))
+        cut = kskyband_kernels.crop_rank(band, similarity(kind, own, remaining, size, remaining))
         oldest = older[cut - 1] + 1 if cut > 0 else first
         row = table[places[walk[i]]]
         offset, head, mask = np.int64(row.offset), np.int64(row.head), (1 << row.bits) - 1
@@ -194,7 +150,7 @@ def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk
                 rank -= 1
             limit = k - 1 + rank
             if limit < stocked:
-                apart = _ones(signature ^ entry.signature)
+                apart = ones(signature ^ entry.signature)
                 most = min(remaining, theirs, (size + theirs - apart) >> 1)
                 if similarity(kind, own, most, size, theirs) < items[limit].score:
                     continue
@@ -220,23 +176,24 @@ def _verify(sets, band, kind, own, tokens, size, met, start, stop, left_is_new, 
     """
     records, number = sets.records, sets.marks[NEXT]
     for i in range(start, stop):
-        if sweep.is_full(band):
+        if kskyband_kernels.is_full(band):
             return i
         candidate = met[i].number
         record = records[candidate & (len(records) - 1)]
         common = window.overlap(sets, record, tokens, size)
-        score = similarity(kind, own, common, size, record.size)
-        if score == similarity(kind, own, record.size, record.size, record.size):
+        theirs = np.int64(record.size)
+        score = similarity(kind, own, common, size, theirs)
+        if score == similarity(kind, own, theirs, theirs, theirs):
             # k later sets as similar as can be dominate every further pair of this one: equal end, a
             # similarity no smaller, and on a tie the smaller number.
             record.perfect += 1
         left, right = (number, candidate) if left_is_new else (candidate, number)
         if fresh:
-            relevant = sweep.precedes(band, met[i].limit, score, left, right)
+            relevant = kskyband_kernels.precedes(band, met[i].limit, score, left, right)
         else:
-            relevant = sweep.admits(band, score, record.time, left, right)
+            relevant = kskyband_kernels.admits(band, score, record.time, left, right)
         if relevant:
-            sweep.add(band, score, record.time, left, right)
+            kskyband_kernels.add(band, score, record.time, left, right)
     return stop
 
 
@@ -245,23 +202,3 @@ def _touch(ring, met, stop):
     """Read each set's first token at once: what is not in the cache is then fetched side by side."""
     for i in range(stop):
         met[i].start = ring[met[i].start & (len(ring) - 1)]
-
-
-@njit(cache=True)
-def _insert(index, side, number, tokens, size, signature, places):
-    """Add a set to the lists of its tokens, room being reserved."""
-    marks, table, pool = index.marks, index.table, index.pool
-    for i in range(size):
-        place = places[i]
-        if place == lists.NONE:
-            place = lists.insert(marks, table, pool, tokens[i], side)
-        lists.push(marks, table, pool, place, number, size, signature)
-
-
-@njit(cache=True)
-def _ones(x):
-    """How many bits of a uint64 are set; LLVM knows this pattern as one instruction."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))

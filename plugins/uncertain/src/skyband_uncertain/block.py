@@ -8,7 +8,7 @@ from skyband.arrays import Float64, Int64
 
 from skyband_uncertain.block_kernels import mark, match
 from skyband_uncertain.pair_kernels import Found
-from skyband_uncertain.tuples import HoldingMatcher, Samples
+from skyband_uncertain.tuple_store import HoldingMatcher, Samples
 
 
 @define(eq=False)

@@ -7,8 +7,8 @@ from attrs import define, field
 from skyband.arrays import Float64, Int64
 
 from skyband_uncertain import exact_kernels as kernels
-from skyband_uncertain.kept import KeptWindow
 from skyband_uncertain.poisson_binomial import presence
+from skyband_uncertain.window_base import KeptWindow
 
 _FEWEST = 1e-290
 
@@ -26,7 +26,7 @@ class ExactWindow(KeptWindow):
 
     name: ClassVar[str] = "exact"
 
-    _cursor: Int64 = field(factory=lambda: np.zeros(11, np.int64), init=False)
+    _cursor: Int64 = field(factory=lambda: np.zeros(kernels.FIELDS, np.int64), init=False)
     _back: Float64 = field(factory=lambda: np.zeros(1), init=False)
     _rows: Float64 = field(factory=lambda: np.empty(0), init=False)
     _bands: Int64 = field(factory=lambda: np.empty(0, np.int64), init=False)
@@ -67,7 +67,9 @@ class ExactWindow(KeptWindow):
         return presence(probabilities, positions, ends, self.size)
 
     def _shift(self, forgotten: int) -> None:
-        self._cursor[[kernels.START, kernels.MID]] -= forgotten
+        self._cursor[[kernels.START, kernels.MID, kernels.TIE_START, kernels.TIE_STOP]] -= forgotten
+        if self._cursor[kernels.TIE_START] < 0:
+            self._cursor[kernels.TIE_VERDICT] = kernels.UNKNOWN
 
     def _deepen(self, arrivals: int) -> None:
         """Room in the back for `arrivals` more counts; it is never deeper than `size`."""

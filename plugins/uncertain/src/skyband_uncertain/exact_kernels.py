@@ -13,11 +13,17 @@ from numba import njit
 from skyband.arrays import Float64, Int64
 
 START, MID, NEXT, APPENDED, ONE, ZERO, STRIDE, BLOCK, SEGMENT, VERDICT, NEEDED = range(11)
+TIE_START, TIE_STOP, TIE_VERDICT = 11, 12, 13
+FIELDS = 14
 """Fields of the cursor. The back is 1 below ONE and 0 from ZERO on; SEGMENT is the one whose rows are filled;
-NEEDED counts the rows of STRIDE floats that the front takes."""
+NEEDED counts the rows of STRIDE floats that the front takes; TIE_VERDICT is what the caller last decided, of the tuples
+[TIE_START, TIE_STOP)."""
 DONE, UNDECIDED, GROW = range(3)
 """Why `advance` returned: all arrivals taken, a decision is too close for floats, or `rows` is too short."""
 UNKNOWN, EVICT, KEEP = range(3)
+
+MOST_CHANGED = 256
+"""Tuples compared with those of the last tie."""
 
 CERTAIN = 1.0 - 2.0**-50
 """A probability of the back from here on counts as 1; the error bound allows for it."""
@@ -26,7 +32,7 @@ RELATIVE = 2.0e-15
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def advance(
+def advance(  # noqa: C901 - one loop, compiled as one
     p: Float64, stop: int, cursor: Int64, back: Float64, rows: Float64, bands: Int64, starts: Int64,
     first: int, size: int, limit: float, trim: float,
 ) -> int:  # fmt: skip
@@ -51,8 +57,13 @@ def advance(
                     verdict = EVICT
                 elif below - slack > limit:
                     verdict = KEEP
+                elif _tied_again(p, cursor, candidate, i + 1):
+                    verdict = cursor[TIE_VERDICT]
+                    cursor[TIE_START], cursor[TIE_STOP] = candidate, i + 1
                 else:
                     return UNDECIDED
+            else:
+                cursor[TIE_START], cursor[TIE_STOP], cursor[TIE_VERDICT] = candidate, i + 1, verdict
             if verdict == KEEP:
                 break
             if candidate == cursor[MID]:
@@ -66,6 +77,33 @@ def advance(
         cursor[APPENDED] = 0
         cursor[NEXT] = i + 1
     return DONE
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _tied_again(p: Float64, cursor: Int64, start: int, stop: int) -> bool:
+    """Whether [start, stop) is seen to hold what the caller last decided on: as many of each probability but 0.
+
+    A stream that ties at every arrival does so because each tuple that goes is replaced by one of its probability.
+    """
+    before, after = cursor[TIE_START], cursor[TIE_STOP]
+    if cursor[TIE_VERDICT] == UNKNOWN or before > start or start - before + stop - after > MOST_CHANGED:
+        return False
+    balance = 0
+    for i in range(before, start):
+        balance += p[i] > 0.0
+    for i in range(after, stop):
+        balance -= p[i] > 0.0
+        if p[i] > 0.0 and _count(p, before, start, p[i]) != _count(p, after, stop, p[i]):
+            return False
+    return balance == 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _count(p: Float64, start: int, stop: int, value: float) -> int:
+    times = 0
+    for i in range(start, stop):
+        times += p[i] == value
+    return times
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

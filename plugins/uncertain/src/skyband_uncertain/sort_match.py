@@ -9,7 +9,7 @@ from numba import njit
 from skyband.arrays import Float64, Int64
 
 from skyband_uncertain.pair_kernels import Found, first_of, nothing, room
-from skyband_uncertain.tuples import HoldingMatcher, Samples
+from skyband_uncertain.tuple_store import HoldingMatcher, Samples
 
 
 @define(eq=False)

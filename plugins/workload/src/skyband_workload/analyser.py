@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from attrs import frozen
-from skyband.arrays import Int64
+from skyband.arrays import TIME_MIN, Int64
 from skyband.roles import TopKQuery
 
-FROM_THE_START = np.iinfo(np.int64).min
+FROM_THE_START = TIME_MIN
 
 
 @frozen(eq=False)
@@ -36,6 +36,11 @@ class MetaQuery:
     def longest_window(self) -> int:
         """How far back the meta query looks."""
         return int(self.window.max())
+
+    @property
+    def shortest_window(self) -> int:
+        """How far back every query looks at least."""
+        return int(self.window.min())
 
     def alone(self, query: int) -> "MetaQuery":
         """The meta query of one query."""

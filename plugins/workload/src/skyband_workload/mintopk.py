@@ -6,13 +6,14 @@ from typing import ClassVar
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Int64
+from skyband.state_reader import StateReader
 
 from skyband_workload.analyser import MetaQuery
 from skyband_workload.extractor import Found, interleaved
 from skyband_workload.mtoplist import ListExecutor
 from skyband_workload.ranker import MetaRanker
 from skyband_workload.scheduler import Moments, Scheduler
-from skyband_workload.table import Rows
+from skyband_workload.table import Rows, read_rows
 from skyband_workload.views import MOST_WINDOWS
 
 
@@ -50,6 +51,10 @@ class MinTopK(MetaRanker):
         sizes = np.array([len(one.time) for one in rows], np.int64)
         columns = {name: np.concatenate([getattr(one, name) for one in rows]) for name in Rows._fields}
         return {"sizes": sizes, **columns}
+
+    def _read_held(self, state: StateReader) -> dict[str, Array]:
+        sizes = state.sizes("sizes", len(self._executors), len(state.column("time", np.int64)))
+        return {"sizes": sizes, **read_rows(state, self._seen, self._last, np.cumsum(sizes))}
 
     def _hold(self, held: Mapping[str, Array]) -> None:
         ends = np.cumsum(held["sizes"])

@@ -5,9 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field
-from skyband import sweep
-from skyband.arrays import Array, Int64
+from skyband.arrays import TIME_MIN, Array, Int64
+from skyband.kernels import kskyband_kernels
+from skyband.state_reader import StateReader
 
+from skyband_workload import delay_line
 from skyband_workload import pane_kernel as kernel
 from skyband_workload.analyser import MetaQuery
 from skyband_workload.extractor import Found
@@ -22,11 +24,14 @@ class PaneBand(MetaRanker):
 
     A pane is the stretch between two neighbouring view starts: rows of one pane are in the same views. So a row that
     K rows of its own or later panes beat is in no answer to come, and no view has to be looked at when a row
-    arrives. Answers are read off two ranked lists, the skyband's and its buffer's, taking what lies in the view.
+    arrives. Answers are read off two ranked lists, taking what lies in the view: the skyband's, and that of the rows
+    since it was last brought up to date which may be answered already. The others wait in a line of at most a third of
+    the shortest window, where most of them are beaten before they are ever ranked (`delay_line`).
 
-    A row costs O(n / b) amortised, n objects being kept and b buffered, whatever the number of queries and views;
-    an answer of r objects O(r + objects of other views passed over). Retains about K (1 + ln(W / K)) objects for W
-    rows in the longest window: some more than the least where k varies.
+    A row costs O(n / b) amortised, n objects being kept and b rows in the line, whatever the number of queries and
+    views; an answer of r objects O(r + objects of other views passed over), of which 64 neighbours that are all older
+    than the view count as one. Retains about K (1 + ln(W / K)) objects for W rows in the longest window: some more
+    than the least where k varies. The line has room for at most three rows an object.
 
     >>> import numpy as np
     >>> ranker = PaneBand(queries=[(4, 2, 1), (8, 4, 2)])
@@ -38,52 +43,56 @@ class PaneBand(MetaRanker):
     name: ClassVar[str] = "paneband"
 
     _band: Any = field(init=False)
-    _pending: Int64 = field(init=False)
-    """The buffered objects in order of rank, as far as `_ranked`."""
-    _ranked: int = field(init=False)
-    _pane: int = field(init=False)
-    """The pane of the last row: where the youngest window it is in begins."""
+    _line: Any = field(init=False)
 
     def _begin(self, meta: MetaQuery) -> None:
         super()._begin(meta)
-        self._fill(np.empty(0, sweep.ITEM))
+        self._fill(np.empty(0, kskyband_kernels.ITEM))
 
     def _fill(self, items: Array) -> None:
         """Keep what of these items is in the skyband."""
         meta = self._scheduler.meta
-        self._band = sweep.new(meta.largest_k, kernel.FLUSH_AT)
-        self._pending, self._ranked = np.empty(kernel.FLUSH_AT, np.int64), 0
+        self._band = kskyband_kernels.new(meta.largest_k, delay_line.FLUSH_AT)
+        self._line = delay_line.new(self._scheduler.latest_start(self._last), meta.longest_window, meta.shortest_window)
         if len(items):
             self._band = kernel.filled(self._band, items)
-        self._pane = self._scheduler.latest_start(self._last)
+            self._line = delay_line.begin(self._band, self._line, self._passed, 0)
 
     def _execute(self, rows: Rows, moments: Moments) -> Found:
         scheduler, panes = self._scheduler, _NO_PANES
         if len(rows.time):
             if self._seen == 0:
                 self._last = int(rows.time[0])
-                self._pane = scheduler.latest_start(self._last)
+                self._line.state[delay_line.BEGAN] = self._last
+                self._line.state[delay_line.PANE] = scheduler.latest_start(self._last)
             panes = scheduler.starts(self._last, int(rows.time[-1]))
         before = np.searchsorted(rows.time, moments.at)
-        state = np.array([self._pane, 0, self._ranked, scheduler.meta.longest_window])
-        self._band, *found = kernel.run(self._band, state, self._pending, panes, rows, before, moments.start, moments.k)
-        self._pane, self._ranked = int(state[kernel.PANE]), int(state[kernel.RANKED])
+        self._band, self._line, *found = kernel.run(
+            self._band, self._line, panes, rows, before, moments.at, moments.start, moments.k
+        )
         return Found(*found)
 
     def _settle(self) -> None:
-        """Empty the buffer and let go of what no view needs, so that what is kept does not tell when that was done."""
+        """Empty the line and let go of what no view needs, so that what is kept does not tell when that was done."""
         if self._seen:
-            sweep.advance(self._band, self._scheduler.oldest_start(self._passed))
-            self._band = sweep.flush(self._band)
-            self._ranked = 0
+            kskyband_kernels.advance(self._band, self._scheduler.oldest_start(self._passed))
+            self._band, self._line = delay_line.flushed(self._band, self._line, self._passed)
 
     def _held(self) -> dict[str, Array]:
         self._settle()
-        items = self._band.items[: self._band.counts[sweep.SIZE]]
+        items = self._band.items[: self._band.counts[kskyband_kernels.SIZE]]
         return {mine: items[theirs].copy() for mine, theirs in _COLUMNS}
 
+    def _read_held(self, state: StateReader) -> dict[str, Array]:
+        latest = self._last if self._seen else TIME_MIN - 1  # queries that are gone may have had later starts
+        pane = state.column("pane", np.int64, at_most=latest)
+        score = state.column("score", np.float64, len(pane), at_least=-np.inf, at_most=np.inf)
+        identity = state.column("object", np.int64, len(pane))
+        arrival = state.column("arrival", np.int64, len(pane), at_least=0, at_most=self._seen - 1)
+        return {"pane": pane, "object": identity, "score": score, "arrival": arrival}
+
     def _hold(self, held: Mapping[str, Array]) -> None:
-        items = np.empty(len(held["score"]), sweep.ITEM)
+        items = np.empty(len(held["score"]), kskyband_kernels.ITEM)
         for mine, theirs in _COLUMNS:
             items[theirs] = held[mine]
         self._fill(items)
@@ -93,11 +102,11 @@ class PaneBand(MetaRanker):
 
     def __len__(self) -> int:
         self._settle()
-        return int(self._band.counts[sweep.SIZE])
+        return int(self._band.counts[kskyband_kernels.SIZE])
 
     @property
     def nbytes(self) -> int:
-        return sum(column.nbytes for column in (*self._band, self._pending))
+        return sum(column.nbytes for column in (*self._band, *self._line))
 
 
 _COLUMNS = (("pane", "expiry"), ("object", "tie"), ("score", "score"), ("arrival", "key"))

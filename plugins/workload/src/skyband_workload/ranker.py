@@ -9,6 +9,7 @@ from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
 from skyband.roles import TopKQuery, WorkloadRanker
+from skyband.state_reader import StateReader
 
 from skyband_workload.analyser import FROM_THE_START, MetaQuery, analyse, carried_over
 from skyband_workload.extractor import Found, answers
@@ -17,6 +18,8 @@ from skyband_workload.table import Rows
 
 STRETCH = 1 << 16
 """Rows executed at a time: bounds what is planned ahead and held for answers."""
+MOST_ROWS = 2**62
+"""No stream has more."""
 MOST_ANSWERS = 1 << 28
 """Answers that one call may give: a silence that owes more is a wrong time, or a slide far too short for it."""
 
@@ -60,6 +63,10 @@ class MetaRanker(WorkloadRanker):
     @abstractmethod
     def _held(self) -> dict[str, Array]:
         """The objects retained as flat arrays, in one canonical form."""
+
+    @abstractmethod
+    def _read_held(self, state: StateReader) -> dict[str, Array]:
+        """What `_held` gave, out of a state, checked; `_seen`, `_last` and `_passed` are those of the state."""
 
     @abstractmethod
     def _hold(self, held: Mapping[str, Array]) -> None:
@@ -123,13 +130,21 @@ class MetaRanker(WorkloadRanker):
         return {**clock, "since": self._scheduler.meta.since, **self._held()}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        if len(state["since"]) != len(self.queries):
-            raise SnapshotError(f"holds {len(state['since'])} queries, its parameters say {len(self.queries)}")
-        self._seen, self._last = map(int, state["seen"])
-        self._now = int(state["now"][0]) if len(state["now"]) else None
+        read = StateReader(state)
+        since = read.column("since", np.int64)
+        if len(since) != len(self.queries):
+            raise SnapshotError(f"holds {len(since)} queries, its parameters say {len(self.queries)}")
+        self._seen, self._last = read.column("seen", np.int64, 2).tolist()
+        self._now = read.optional("now")
         self._passed = self._now or 0
-        self._begin(analyse(self.queries, state["since"].copy()))
-        held = {name: state[name] for name in self._held()}
+        by_rows = self.by == "rows"
+        read.require(0 <= self._seen <= MOST_ROWS, "seen", f"must be from 0 to {MOST_ROWS} (got {self._seen})")
+        told = self._seen == 0 or (self._now is not None and self._last <= self._now - by_rows)
+        read.require(told, "seen", f"the last row must be before now (got {self._last}, now {self._now})")
+        numbered = not by_rows or self._seen == 0 or self._last >= self._seen - 1
+        read.require(numbered, "seen", f"row {self._last} cannot be the last of {self._seen}")
+        self._begin(analyse(self.queries, since.copy()))
+        held = self._read_held(read)
         if self._seen:
             self._hold(held)
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from attrs import define, field
 from numba import njit
-from skyband.arrays import Int64
-from skyband.ascending import distinct
+from skyband.arrays import TIME_MAX, TIME_MIN, Int64
+from skyband.kernels.sorted_arrays import distinct
 
 from skyband_workload.analyser import FROM_THE_START, MetaQuery
 
-NEVER = np.iinfo(np.int64).max
-_FIRST = np.iinfo(np.int64).min
+NEVER = TIME_MAX
+_FIRST = TIME_MIN
 
 
 class Moments(NamedTuple):

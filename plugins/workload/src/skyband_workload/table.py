@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband.arrays import Array, Int32, Int64
+from skyband.arrays import TIME_MIN, Array, Int32, Int64
+from skyband.state_reader import StateReader
 
 RANKED, FREE = 0, 1
 
@@ -83,6 +84,23 @@ def table_of(rows: Rows) -> Table:
     table.worse[:size] = np.append(np.arange(1, size), -1)[:size]
     table.sizes[:] = size, len(table.time) - size
     return table
+
+
+def read_rows(state: StateReader, seen: int, last: int, ends: Int64 | None = None) -> dict[str, Array]:
+    """The columns of `Rows` out of a state, best first (in each part up to ends[i], where there are several).
+
+    Raises SnapshotError where they are no rows of a stream of `seen` rows, the last of which came at `last`.
+    """
+    time = state.column("time", np.int64, at_most=last if seen else TIME_MIN - 1)
+    identity = state.column("object", np.int64, len(time))
+    score = state.column("score", np.float64, len(time), at_least=-np.inf, at_most=np.inf)
+    arrival = state.column("arrival", np.int64, len(time), at_least=0, at_most=seen - 1)
+    parts = np.zeros(len(time), np.int64) if ends is None else np.searchsorted(ends, np.arange(len(time)), "right")
+    order = np.lexsort((arrival, identity, -score, parts))
+    state.require(bool((order == np.arange(len(time))).all()), "score", "objects must be in order of rank")
+    same = (np.diff(parts) == 0) & (np.diff(arrival) == 0)
+    state.require(not same.any(), "arrival", "must be of one object each")
+    return {"time": time, "object": identity, "score": score, "arrival": arrival}
 
 
 def rank_order(rows: Rows) -> Int64:

@@ -6,13 +6,14 @@ from typing import ClassVar
 
 from attrs import define, field
 from skyband.arrays import Array, Int64
+from skyband.state_reader import StateReader
 
 from skyband_workload.analyser import MetaQuery
 from skyband_workload.executor import ViewExecutor
 from skyband_workload.extractor import Found
 from skyband_workload.ranker import MetaRanker
 from skyband_workload.scheduler import Moments, Scheduler
-from skyband_workload.table import Rows
+from skyband_workload.table import Rows, read_rows
 from skyband_workload.views import MOST_WINDOWS
 
 
@@ -38,6 +39,9 @@ class ViewRanker(MetaRanker):
 
     def _held(self) -> dict[str, Array]:
         return self._executor.rows()._asdict()
+
+    def _read_held(self, state: StateReader) -> dict[str, Array]:
+        return read_rows(state, self._seen, self._last)
 
     def _hold(self, held: Mapping[str, Array]) -> None:
         self._executor.load(Rows(*(held[name] for name in Rows._fields)), self._passed, self._last)

@@ -8,14 +8,15 @@ from functools import cache
 from importlib import import_module
 
 from skyband_specs.check import Check
-from skyband_specs.drivers import driver_for
+from skyband_specs.drivers import DRIVERS, conformance_module, driver_for
 
 
 @cache
 def checks_for(role: str) -> tuple[Check, ...]:
     """Every check of a role. Raises ConfigError for a role without driver, RuntimeError where some went missing."""
     driver_for(role)
-    found = [*_checks_in("common"), *_checks_in(role.replace("-", "_"))]
+    own = _of_module(f"{__name__}.{role.replace('-', '_')}") if role in DRIVERS else _of_plugin(role)
+    found = [*_of_module(f"{__name__}.common"), *own]
     names = [check.name for check in found]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -23,11 +24,15 @@ def checks_for(role: str) -> tuple[Check, ...]:
     return tuple(found)
 
 
-def _checks_in(name: str) -> list[Check]:
-    """The checks that a module or package of this one defines, in order; imported ones do not count."""
-    module = import_module(f"{__name__}.{name}")
+def _of_plugin(role: str) -> list[Check]:
+    return _of_module(conformance_module(role, "checks").__name__)
+
+
+def _of_module(name: str) -> list[Check]:
+    """The checks that a module or package defines, in order; imported ones do not count."""
+    module = import_module(name)
     if hasattr(module, "MODULES"):
-        return [check for part in module.MODULES for check in _checks_in(f"{name}.{part}")]
+        return [check for part in module.MODULES for check in _of_module(f"{name}.{part}")]
     values = [value for value in vars(module).values() if isinstance(value, Check)]
     found = [check for check in values if check.body.__module__ == module.__name__]
     if len(found) != module.COUNT:

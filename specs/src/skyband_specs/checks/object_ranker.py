@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from skyband import ConfigError, InputError
-from skyband.parameters import build
+from skyband.config.parameters import build
 
+from skyband_specs.batching import fed, seeded
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.feeding import fed, seeded
 from skyband_specs.oracles.object_ranker import ObjectOracle, Report
 from skyband_specs.stream import Stream
 

@@ -8,11 +8,11 @@ import numpy as np
 from skyband import ConfigError
 from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
 
+from skyband_specs.batching import fed, seeded
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 from skyband_specs.drivers.pair_ranker import rows
-from skyband_specs.feeding import fed, seeded
 from skyband_specs.oracles.pair_ranker import SIMILARITIES, minimal_stock, pairs
 from skyband_specs.streams.pair_ranker import PairStream, bursts, zipf
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 from skyband import ConfigError
-from skyband.parameters import build
+from skyband.config.parameters import build
 
+from skyband_specs.batching import fed, seeded
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 from skyband_specs.drivers.window import CLOSE
-from skyband_specs.feeding import fed, seeded
 from skyband_specs.oracles import window as oracle
 
 COUNT = 9

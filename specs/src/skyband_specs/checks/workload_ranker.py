@@ -7,12 +7,12 @@ import numpy as np
 from skyband import ConfigError
 from skyband.roles import TopKQuery
 
+from skyband_specs.batching import fed, random_cuts, seeded
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 from skyband_specs.drivers.workload_ranker import horizon, plain, reached, rows_of
-from skyband_specs.feeding import fed, random_cuts, seeded
-from skyband_specs.oracles.workload_ranker import Answered, Workload, answers, moments, retained
+from skyband_specs.oracles.workload_ranker import SmallGroupAnswers, Workload, answers, moments, retained
 from skyband_specs.streams.workload_ranker import WorkloadStream
 
 COUNT = 10
@@ -20,7 +20,7 @@ SILENCE = 3000
 FAR = 2**63 - 1
 
 
-def update(backend: Any, stream: Any, start: int, stop: int) -> list[Answered]:
+def update(backend: Any, stream: Any, start: int, stop: int) -> list[SmallGroupAnswers]:
     """Feed some rows and return what was answered."""
     part = slice(start, stop)
     return [plain(answer) for answer in backend.update(stream.times[part], stream.objects[part], stream.scores[part])]

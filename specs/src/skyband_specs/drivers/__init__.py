@@ -2,32 +2,52 @@
 
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 
-from skyband.errors import ConfigError, Problem, suggest
+from skyband.errors import ConfigError, PluginError, Problem
+from skyband.registry import installed
+from skyband.registry.discovery import cause
 
 from skyband_specs.driver import Driver
 
+OURS = "skyband_specs"
+"""What a role of core says of its conformance: it stands in this distribution, by kind and role."""
+
 DRIVERS = {
-    "sketch": "skyband_specs.drivers.sketch:SketchDriver",
-    "window": "skyband_specs.drivers.window:WindowDriver",
-    "matcher": "skyband_specs.drivers.matcher:MatcherDriver",
-    "object-ranker": "skyband_specs.drivers.object_ranker:ObjectRankerDriver",
-    "pair-ranker": "skyband_specs.drivers.pair_ranker:PairRankerDriver",
-    "workload-ranker": "skyband_specs.drivers.workload_ranker:WorkloadRankerDriver",
+    "sketch": "SketchDriver",
+    "window": "WindowDriver",
+    "matcher": "MatcherDriver",
+    "object-ranker": "ObjectRankerDriver",
+    "pair-ranker": "PairRankerDriver",
+    "workload-ranker": "WorkloadRankerDriver",
 }
 
 
 @cache
 def driver_for(role: str) -> Driver:
-    """The driver of a role. Raises ConfigError where there is none."""
-    if role not in DRIVERS:
-        raise ConfigError(Problem("role", f"unknown {role!r}; {suggest(role, DRIVERS)}"))
-    module, _, name = DRIVERS[role].partition(":")
+    """The driver of a role, core's or a plugin's. Raises ConfigError or PluginError where there is none."""
+    if role in DRIVERS:
+        module = import_module(f"{OURS}.drivers.{role.replace('-', '_')}")
+        driver: Driver = getattr(module, DRIVERS[role])()
+        return driver
+    found = conformance_module(role, "driver")
+    given = getattr(found, "DRIVER", None)
+    if not isinstance(given, Driver) or given.role != role:
+        said = f"must be a Driver of the role {role!r} (got {given!r})"
+        raise PluginError(f"role {role}: {found.__name__}.DRIVER {said}")
+    return given
+
+
+def conformance_module(role: str, name: str) -> ModuleType:
+    """A module of the package in which a plugin says how backends of its role are tried.
+
+    Raises ConfigError where there is no such role or it says nothing, PluginError where the module does not load.
+    """
+    package = installed().role(role).conformance
+    if package is None:
+        said = f"{role} says nothing of its conformance: its plugin names a package in RoleInfo(conformance=…)"
+        raise ConfigError(Problem("role", said))
     try:
-        found = import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        raise ConfigError(Problem("role", f"{role} has no driver yet: {DRIVERS[role]} is not there")) from error
-    driver: Driver = getattr(found, name)()
-    return driver
+        return import_module(f"{package}.{name}")
+    except Exception as error:
+        raise PluginError(f"role {role}: {package}.{name} could not be imported: {cause(error)}") from error

@@ -1,19 +1,21 @@
 """How the common checks drive a matcher."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from skyband import BackendInfo
 
-from skyband_specs.driver import Case, Driver
+from skyband_specs.driver import Case, Driver, Trial
 from skyband_specs.oracles import matcher as oracle
-from skyband_specs.streams.matcher import MatcherStream, mixed, steady, tiny
+from skyband_specs.streams.matcher import MatcherStream, mixed, steady, stream_of, tiny
+from skyband_specs.trials import matcher as trials
 
 STEADY_ROWS = 8_000
 HELD = 30
 """Tuples held: after each batch, the older ones are evicted."""
 PROBES = 10
+ODD_ROWS = 40
 
 
 class MatcherDriver(Driver):
@@ -42,6 +44,28 @@ class MatcherDriver(Driver):
     def steady(self, case: Case) -> MatcherStream:
         """The paper's tuples, for ever."""
         return steady(STEADY_ROWS)
+
+    def odd(self, case: Case) -> Iterator[tuple[str, MatcherStream]]:
+        """Values at the ends of float64, beside one another, and exactly `epsilon` apart; some hardly exist."""
+        rng, epsilon = np.random.default_rng(29), case.parameters["epsilon"]
+        ends = [1.7e308, -1.7e308, 5e-324, 0.0, -0.0, 2.0**53, 2.0**53 + 2]
+        edge = 0.1 + epsilon
+        near = [0.1, float(np.nextafter(0.1, 1.0)), edge, float(np.nextafter(edge, 9.0)), 0.1 - epsilon]
+        for label, kinds in {"at the ends of float64": ends, "beside one another": near}.items():
+            counts, shares = rng.integers(1, 6, ODD_ROWS).tolist(), rng.choice([0.9, 1e-9, 1e-160], ODD_ROWS).tolist()
+            rows = [(rng.choice(kinds, n), np.full(n, share / n)) for n, share in zip(counts, shares, strict=True)]
+            yield f"values {label}", stream_of(rows)
+
+    def acts(self, case: Case, stream: MatcherStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
+        """To evict one, or all."""
+        return [
+            ("evicting one", lambda backend: backend.evict(min(backend.start + 1, backend.end))),
+            ("evicting all", lambda backend: backend.evict(backend.end)),
+        ]
+
+    def trials(self, case: Case) -> Iterable[Trial]:
+        """Large streams, with a fast oracle each."""
+        return trials.trials(case)
 
     def feed(self, backend: Any, stream: MatcherStream, start: int, stop: int) -> None:
         """One append and one eviction."""

@@ -1,16 +1,20 @@
 """How the common checks drive an object ranker."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from attrs import evolve
 from skyband import BackendInfo
 
-from skyband_specs.driver import Case, Driver
+from skyband_specs.driver import Case, Driver, Trial
 from skyband_specs.oracles.object_ranker import ObjectOracle
 from skyband_specs.streams.object_ranker import ObjectStream, bursts, steady, tiny
+from skyband_specs.streams.odd import NAMES, moved, neighbours, numbered, stretched
+from skyband_specs.trials import object_ranker as trials
 
 STEADY_ROWS = 24_000
+ODD_ROWS = 90
 
 
 class ObjectRankerDriver(Driver):
@@ -23,13 +27,17 @@ class ObjectRankerDriver(Driver):
 
         A ranker that takes a sketch has its default in the first set and an exact one, which is quick, in the rest.
         """
-        plain = {"k": 2, "window": 2, "streams": 2}
+        plain = {"k": 2, "window": 2, "streams": 2, "repeats": "never"}
         others: list[dict[str, Any]] = [
-            {"k": 3, "window": 40, "streams": 3, "aggregate": "mean", "by": "rows"},
+            {"k": 3, "window": 40, "streams": 3, "aggregate": "mean", "repeats": "never", "by": "rows"},
             {"k": 1, "window": 12, "streams": 3, "aggregate": (0.5, 2.0, 0.0), "repeats": 2, "upper": 4.0},
             {"k": 4, "window": 20, "streams": 2, "aggregate": "min", "repeats": "per-window"},
             {"k": 2, "window": 9, "streams": 2, "aggregate": "max", "repeats": "per-window", "by": "rows"},
             {"k": 50, "window": 1, "streams": 1, "by": "rows"},
+            {"k": 2, "window": 20, "streams": 2},
+            {"k": 3, "window": 60, "streams": 3, "aggregate": "max", "repeats": "largest", "upper": 4.0},
+            {"k": 2, "window": 40, "streams": 2, "aggregate": "min", "repeats": "smallest", "by": "rows"},
+            {"k": 4, "window": 60, "streams": 2, "aggregate": (0.5, 2.0), "repeats": "mean"},
         ]
         return [plain, *({**other, "sketch": "exact"} for other in others)]
 
@@ -44,6 +52,31 @@ class ObjectRankerDriver(Driver):
     def steady(self, case: Case) -> ObjectStream:
         """New objects for ever, each gone soon."""
         return steady(case.parameters["streams"], case.parameters.get("upper", 1.0), STEADY_ROWS)
+
+    def odd(self, case: Case) -> Iterator[tuple[str, ObjectStream]]:
+        """Ids alike in part, values beside one another, times at their ends."""
+        upper = case.parameters.get("upper", 1.0)
+        plain = bursts(4, case.parameters["streams"], upper, ODD_ROWS)
+        for label, name in NAMES.items():
+            yield f"objects {label}", evolve(plain, objects=name(numbered(plain.objects)))
+        yield "values beside one another", evolve(plain, values=neighbours(1, ODD_ROWS, upper))
+        if case.parameters.get("by") != "rows":
+            for label, times in (*moved(plain.times), *stretched(plain.times)):
+                yield f"times {label}", evolve(plain, times=times)
+
+    def acts(self, case: Case, stream: ObjectStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
+        """To advance to the next row, which may be before any row, or past all that is valid."""
+        if case.parameters.get("by") == "rows" or not len(stream):
+            return []
+        if stop == len(stream):
+            last = int(stream.times[-1]) + case.parameters["window"] + 1
+            return [("advancing until all has expired", lambda backend: backend.advance(last))]
+        following = int(stream.times[stop])
+        return [("advancing to the next row", lambda backend: backend.advance(following))]
+
+    def trials(self, case: Case) -> Iterable[Trial]:
+        """Large streams, with a fast oracle each."""
+        return trials.trials(case)
 
     def feed(self, backend: Any, stream: ObjectStream, start: int, stop: int) -> None:
         """One update."""

@@ -1,18 +1,23 @@
 """How the common checks drive a sketch."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from skyband import BackendInfo
 
-from skyband_specs.driver import Case, Driver
+from skyband_specs.driver import Case, Driver, Trial
 from skyband_specs.oracles.sketch import last_seen
+from skyband_specs.streams.odd import NAMES, moved, numbered
 from skyband_specs.streams.sketch import SketchStream, bursts, spread, tiny
+from skyband_specs.trials import sketch as trials
 
 MOMENTS = 12
 STEADY_ROWS = 200_000
 STEADY_KEYS = 500
+ODD_ROWS = 90
+FIRST = -(2**63) + 1
+"""The first time of a sketch: one before it stands for "never"."""
 
 
 class SketchDriver(Driver):
@@ -37,6 +42,33 @@ class SketchDriver(Driver):
         rng = np.random.default_rng(0)
         times = np.arange(STEADY_ROWS, dtype=np.int64) // 3 * case.has("any-since")  # each pane would be new content
         return SketchStream(times, spread(rng.integers(0, STEADY_KEYS, STEADY_ROWS)))
+
+    def odd(self, case: Case) -> Iterator[tuple[str, SketchStream]]:
+        """Times at their ends; keys that are alike in part, for exact sketches, as others may count on spread ones."""
+        plain = bursts(4, ordered=not case.has("out-of-order"), rows=ODD_ROWS)
+        if case.has("any-since"):
+            for label, times in moved(plain.times):
+                yield f"times {label}", SketchStream(np.maximum(times, FIRST), plain.keys)
+        for label, name in NAMES.items() if case.info.guarantee == "exact" else ():
+            yield f"keys {label}", SketchStream(plain.times, name(numbered(plain.keys)).view(np.uint64))
+
+    def acts(self, case: Case, stream: SketchStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
+        """To forget some, all, or what is to come; to merge with none."""
+        times = stream.times[:stop] if stop else stream.times
+        low, middle, high = (int(np.quantile(times, part, method="nearest")) for part in (0.0, 0.5, 1.0))
+        found: list[tuple[str, Callable[[Any], Any]]] = [
+            ("forgetting nothing", lambda backend: backend.forget(low)),
+            ("forgetting half", lambda backend: backend.forget(middle)),
+            ("forgetting all", lambda backend: backend.forget(high + 1)),
+            ("forgetting what is to come", lambda backend: backend.forget(high + 1000)),
+        ]
+        if case.has("merge"):
+            found.append(("merging an empty one", lambda backend: backend.merge(case.make())))
+        return found
+
+    def trials(self, case: Case) -> Iterable[Trial]:
+        """Large streams, with a fast oracle each."""
+        return trials.trials(case)
 
     def feed(self, backend: Any, stream: SketchStream, start: int, stop: int) -> None:
         """One update."""

@@ -1,16 +1,18 @@
 """How the common checks drive a window."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from skyband import BackendInfo
 
-from skyband_specs.driver import Case, Driver
+from skyband_specs.driver import Case, Driver, Trial
 from skyband_specs.oracles import window as oracle
 from skyband_specs.streams.window import WindowStream, moods, steady, tiny
+from skyband_specs.trials import window as trials
 
 STEADY_ROWS = 8_000
+ODD_ROWS = 30
 CLOSE = 1e-12
 """How far a presence, a real number, may be from the fraction that it stands for."""
 
@@ -42,6 +44,18 @@ class WindowDriver(Driver):
     def steady(self, case: Case) -> WindowStream:
         """The paper's existential uncertainty, for ever."""
         return steady(STEADY_ROWS)
+
+    def odd(self, case: Case) -> Iterator[tuple[str, WindowStream]]:
+        """Probabilities as near to 0 and to 1 as floats come, beside plain ones."""
+        rng = np.random.default_rng(28)
+        tiny = [0.0, 5e-324, 1e-300, 2.0**-53, 1e-9]
+        nearly = [1.0, 1.0 - 2.0**-53, 1.0 - 1e-12, 0.5, 0.1]
+        for label, kinds in {"tiny": tiny, "nearly certain": nearly, "of all kinds": tiny + nearly}.items():
+            yield f"probabilities {label}", WindowStream(rng.choice(kinds, ODD_ROWS))
+
+    def trials(self, case: Case) -> Iterable[Trial]:
+        """Large streams, with a fast oracle each."""
+        return trials.trials(case)
 
     def feed(self, backend: Any, stream: WindowStream, start: int, stop: int) -> None:
         """One append."""

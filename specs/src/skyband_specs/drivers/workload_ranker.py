@@ -1,18 +1,23 @@
 """How the common checks drive a workload ranker."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from attrs import evolve
 from skyband import BackendInfo
 from skyband.roles import Answer, TopKQuery
 
-from skyband_specs.driver import Case, Driver
-from skyband_specs.oracles.workload_ranker import Answered, Row, Workload, answers
+from skyband_specs.driver import Case, Driver, Trial
+from skyband_specs.oracles.workload_ranker import Row, SmallGroupAnswers, Workload, answers
+from skyband_specs.streams.odd import NAMES, moved, neighbours, numbered
 from skyband_specs.streams.workload_ranker import WorkloadStream, bursts, steady, tiny
+from skyband_specs.trials import workload_ranker as trials
 
 STEADY_ROWS = 16_000
+ODD_ROWS = 60
+HIGHEST = float(np.finfo(np.float64).max)
 
 
 class WorkloadRankerDriver(Driver):
@@ -43,6 +48,35 @@ class WorkloadRankerDriver(Driver):
         """One row a moment."""
         return steady(_by_rows(case), STEADY_ROWS)
 
+    def odd(self, case: Case) -> Iterator[tuple[str, WorkloadStream]]:
+        """Ids alike in part, scores beside one another and at their ends, times at theirs."""
+        plain = bursts(4, _by_rows(case), ODD_ROWS)
+        for label, name in NAMES.items():
+            yield f"objects {label}", evolve(plain, objects=name(numbered(plain.objects)))
+        yield "scores beside one another", evolve(plain, scores=neighbours(1, ODD_ROWS, 1e3))
+        yield (
+            "scores at both ends of float64",
+            evolve(plain, scores=neighbours(2, ODD_ROWS, HIGHEST) * (-1.0) ** plain.objects),
+        )
+        if not _by_rows(case):
+            room = 1 + max(query[0] + query[1] for query in case.parameters["queries"])
+            for label, times in moved(plain.times, room):
+                yield f"times {label}", evolve(plain, times=times)
+
+    def acts(self, case: Case, stream: WorkloadStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
+        """To advance to the next row, which may be before any row, or past all that is valid."""
+        if case.parameters.get("by") == "rows" or not len(stream):
+            return []
+        if stop == len(stream):
+            last = int(stream.times[-1]) + max(query[0] + query[1] for query in case.parameters["queries"])
+            return [("advancing until all has expired", lambda backend: backend.advance(last))]
+        following = int(stream.times[stop])
+        return [("advancing to the next row", lambda backend: backend.advance(following))]
+
+    def trials(self, case: Case) -> Iterable[Trial]:
+        """Large streams, with a fast oracle each."""
+        return trials.trials(case)
+
     def feed(self, backend: Any, stream: WorkloadStream, start: int, stop: int) -> None:
         """One update; what it returns is looked at by the role's own checks."""
         part = slice(start, stop)
@@ -60,7 +94,7 @@ class WorkloadRankerDriver(Driver):
         """The same by definition."""
         if stop == 0:
             return [None]
-        workload = Workload(case.make().queries)
+        workload = Workload([TopKQuery(*query) for query in case.parameters["queries"]])
         now = reached(case, stream, stop)
         return [now, *answers(workload, rows_of(stream, stop), now, now + horizon(workload.queries))]
 
@@ -93,7 +127,7 @@ class WorkloadRankerDriver(Driver):
         return calls
 
 
-def plain(answer: Answer) -> Answered:
+def plain(answer: Answer) -> SmallGroupAnswers:
     """An answer as plain data."""
     return answer.at, answer.query, tuple(answer.objects.tolist()), tuple(answer.scores.tolist())
 

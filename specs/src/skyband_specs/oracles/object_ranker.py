@@ -8,6 +8,26 @@ import numpy as np
 
 from skyband_specs.streams.object_ranker import ObjectStream
 
+FEW = 64
+"""So many objects that are no longer there may be remembered."""
+
+
+def _sum(values: list[float]) -> float:
+    """From the newest to the oldest, rounding at each step."""
+    total = 0.0
+    for value in reversed(values):
+        total += value
+    return total
+
+
+REDUCTIONS: Mapping[Any, Callable[[list[float]], float]] = {
+    "latest": lambda values: values[-1],
+    "largest": max,
+    "smallest": min,
+    "mean": lambda values: _sum(values) / len(values),
+}
+"""What stands for an object's valid reports in a stream, oldest first, where it may report as often as it likes."""
+
 
 class Report(NamedTuple):
     """One row: `time` is the row's number where rows are counted."""
@@ -36,9 +56,10 @@ class ObjectOracle:
         self.streams = parameters["streams"]
         self.upper = parameters.get("upper", 1.0)
         self.rows = parameters.get("by", "time") == "rows"
-        repeats = parameters.get("repeats", "never")
+        repeats = parameters.get("repeats", "latest")
         self.once = repeats == "never"
         self.most = repeats if isinstance(repeats, int) else 1
+        self.reduce = REDUCTIONS.get(repeats)
         self.score = scorer(parameters.get("aggregate", "sum"))
         self.reports: list[Report] = []
         self.repeated = 0
@@ -57,11 +78,15 @@ class ObjectOracle:
         """Take in a report, unless it breaks the promise `repeats`."""
         self.now = report.time + self.rows
         self.reports = self.valid(self.now)
+        if len(self._seen) > 2 * len(self.reports) + FEW:
+            alive = {other.object for other in self.reports}
+            self._seen = {name: seen for name, seen in self._seen.items() if name in alive}
         mine = [other for other in self.reports if other.object == report.object]
         if not mine:
             self._seen[report.object] = set()
         alike = sum(other.stream == report.stream for other in mine)
-        if report.stream in self._seen[report.object] if self.once else alike >= self.most:
+        broken = report.stream in self._seen[report.object] if self.once else alike >= self.most
+        if broken and self.reduce is None:
             self.repeated += 1
             return
         self._seen[report.object].add(report.stream)
@@ -98,12 +123,14 @@ class ObjectOracle:
         return self.score(self._totals(reports))
 
     def _totals(self, reports: list[Report]) -> list[float]:
-        totals = [0.0] * self.streams
-        for report in reversed(reports):
-            totals[report.stream] += report.value
-        return totals
+        values: list[list[float]] = [[] for _ in range(self.streams)]
+        for report in reports:
+            values[report.stream].append(report.value)
+        return [(self.reduce or _sum)(valid) if valid else 0.0 for valid in values]
 
     def _best(self, name: int, left: list[Report]) -> float:
+        if self.reduce is not None:
+            return self.score([self.upper] * self.streams)
         totals = self._totals(left)
         for stream in range(self.streams):
             room = self.most - sum(report.stream == stream for report in left)
@@ -137,6 +164,7 @@ def _by_object(reports: Iterable[Report]) -> dict[int, list[Report]]:
 
 
 def _dominators(instance: Instance, every: list[Instance]) -> set[int]:
+    """The objects above it for good: none where the best is all that any object can reach."""
     return {
         other.object
         for other in every

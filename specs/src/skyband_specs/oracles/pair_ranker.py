@@ -18,6 +18,7 @@ SIMILARITIES: Mapping[str, Similarity] = {
     "dice": lambda overlap, n, m: 2 * overlap / (n + m),
     "overlap": lambda overlap, n, m: float(overlap),  # noqa: ARG005 - one signature for all
     "hamming": lambda overlap, n, m: float(2 * overlap - n - m),
+    "containment": lambda overlap, n, m: overlap / min(n, m),
 }
 
 

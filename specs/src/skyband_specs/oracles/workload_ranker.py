@@ -8,7 +8,7 @@ from skyband.roles import TopKQuery
 Row = tuple[int, int, float]
 """(time, object, score); a row's place in its list is its arrival."""
 
-Answered = tuple[int, int, tuple[int, ...], tuple[float, ...]]
+SmallGroupAnswers = tuple[int, int, tuple[int, ...], tuple[float, ...]]
 """(at, query, objects, scores)"""
 
 ALWAYS = -(2**64)
@@ -27,7 +27,7 @@ class Workload:
         return [ALWAYS] * len(self.queries)
 
 
-def answers(workload: Workload, rows: Sequence[Row], after: int, until: int) -> list[Answered]:
+def answers(workload: Workload, rows: Sequence[Row], after: int, until: int) -> list[SmallGroupAnswers]:
     """Every answer with after < at <= until, in order of (at, query), given all rows before each moment."""
     found = []
     for number, (query, since) in enumerate(zip(workload.queries, workload.since, strict=True)):

@@ -40,7 +40,7 @@ def tiny(sides: int) -> Iterator[PairStream]:
         for chosen in product(rows, repeat=length):
             for steps in product((0, 2), repeat=max(0, length - 1)):
                 times = np.cumsum([0, *steps])[:length]
-                yield _stream(times, [side for _, side in chosen], [tokens for tokens, _ in chosen])
+                yield stream_of(times, [side for _, side in chosen], [tokens for tokens, _ in chosen])
 
 
 def bursts(seed: int, rows: int = ROWS) -> PairStream:
@@ -61,14 +61,14 @@ def bursts(seed: int, rows: int = ROWS) -> PairStream:
         else:
             tokens = rng.choice(universe, int(rng.choice([0, 1, 2, 3, 5, 8, 20])))
         sets.append(rng.permutation(tokens))
-    return _stream(times, rng.integers(0, 2, rows), sets)
+    return stream_of(times, rng.integers(0, 2, rows), sets)
 
 
 def steady(rows: int, window: int) -> PairStream:
     """Sets of one common token and three never seen before or again; about twenty in a window so long."""
     names = np.arange(3 * rows).reshape(rows, 3) * 2654435761 + 1000
     sets = [[row % 7, *names[row]] for row in range(rows)]
-    return _stream(np.arange(rows) * max(1, window // 20), np.arange(rows) % 2, sets)
+    return stream_of(np.arange(rows) * max(1, window // 20), np.arange(rows) % 2, sets)
 
 
 def zipf(
@@ -98,9 +98,10 @@ def zipf(
         changed = rng.integers(0, len(copy), int(rng.integers(1, 3)))
         copy[changed] = names[rng.integers(0, universe, len(changed))]
         sets[row] = copy
-    return _stream(np.arange(rows), np.arange(rows) % 2, sets)
+    return stream_of(np.arange(rows), np.arange(rows) % 2, sets)
 
 
-def _stream(times: Any, sides: Any, sets: Any) -> PairStream:
+def stream_of(times: Any, sides: Any, sets: Any) -> PairStream:
+    """A stream from anything like its columns."""
     tokens = tuple(np.array(chosen, np.int64) for chosen in sets)
     return PairStream(np.array(times, np.int64), np.array(sides, np.int8), tokens)

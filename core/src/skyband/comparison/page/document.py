@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from importlib.resources import files
 
-from skyband.comparison import figures
+from skyband.comparison import number_format
 from skyband.comparison.page.pictures import Picture, pictures, working
 from skyband.comparison.results import Case, Comparison, Entry, most
 from skyband.comparison.table import cells, explained, headers
@@ -74,9 +74,9 @@ def _tiles(case: Case, one_of_many: bool) -> str:
     fast = max(entries, key=lambda entry: entry.measured.rate)
     small = min(entries, key=lambda entry: most(entry.measured.nbytes))
     made = [
-        _tile("Fastest", fast.label, f"{figures.rate(fast.measured.rate)} rows/s", _against(
+        _tile("Fastest", fast.label, f"{number_format.rate(fast.measured.rate)} rows/s", _against(
             right, fast, lambda entry: entry.measured.rate, "the rate of")),
-        _tile("Smallest", small.label, figures.size(most(small.measured.nbytes)), _against(
+        _tile("Smallest", small.label, number_format.size(most(small.measured.nbytes)), _against(
             right, small, lambda entry: 1 / max(most(entry.measured.nbytes), 1), "smaller than")),
         _closest(case, entries),
     ]  # fmt: skip
@@ -87,7 +87,7 @@ def _tiles(case: Case, one_of_many: bool) -> str:
 def _against(right: Entry | None, entry: Entry, figure: Callable[[Entry], float], words: str) -> str:
     if right is None or right is entry:
         return ""
-    return f"{figures.times(figure(entry) / figure(right))} {words} {right.label}"
+    return f"{number_format.times(figure(entry) / figure(right))} {words} {right.label}"
 
 
 def _closest(case: Case, entries: Sequence[Entry]) -> str:
@@ -100,7 +100,7 @@ def _closest(case: Case, entries: Sequence[Entry]) -> str:
     if best.accuracy is None:
         return ""
     equal = best.accuracy.equal == 1.0
-    said = "the same rows" if equal else figures.share(best.accuracy.error)
+    said = "the same rows" if equal else number_format.share(best.accuracy.error)
     return _tile(f"Closest to {case.reference.label}", best.label, said, best.accuracy.measure)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from attrs import frozen
 
-from skyband.comparison import figures
+from skyband.comparison import number_format
+from skyband.comparison.downsampling import grid, on_grid
 from skyband.comparison.page import charts
 from skyband.comparison.page.charts import scales
 from skyband.comparison.results import Case, Comparison, Entry, latency, most
-from skyband.comparison.series import grid, on_grid
 
 POINTS = 60
 """Along a line at most."""
@@ -50,14 +50,16 @@ def _throughput(entries: Sequence[Entry], colours: Colours) -> Picture:
     bars = []
     for entry in entries:
         rate, alone = entry.measured.rate, entry.measured.own_rate
-        tip = f"{entry.label}\n{figures.rate(rate)} rows/s\n{figures.rate(alone)} rows/s in the backend alone"
+        tip = (
+            f"{entry.label}\n{number_format.rate(rate)} rows/s\n{number_format.rate(alone)} rows/s in the backend alone"
+        )
         bars.append(
             charts.Bar(
                 entry.label,
                 colours[entry.label],
                 rate,
                 alone,
-                f"{figures.rate(rate)}, alone {figures.rate(alone)}",
+                f"{number_format.rate(rate)}, alone {number_format.rate(alone)}",
                 tip,
             )
         )
@@ -69,11 +71,11 @@ def _latency(case: Case, entries: Sequence[Entry], colours: Colours) -> Picture:
     bars = []
     for entry in entries:
         middle, late = latency(entry.measured, 50), latency(entry.measured, 99)
-        tip = f"{entry.label}\nmedian {figures.seconds(middle)}\np99 {figures.seconds(late)}"
-        text = f"{figures.seconds(middle)} – {figures.seconds(late)}"
+        tip = f"{entry.label}\nmedian {number_format.seconds(middle)}\np99 {number_format.seconds(late)}"
+        text = f"{number_format.seconds(middle)} – {number_format.seconds(late)}"
         bars.append(charts.Bar(entry.label, colours[entry.label], middle, max(late, middle), text, tip))
     told = f"median (filled) and 99th percentile (open) of a {case.moment}"
-    return Picture("Latency", told, charts.ranges("Latency", _said(bars), bars, figures.seconds))
+    return Picture("Latency", told, charts.ranges("Latency", _said(bars), bars, number_format.seconds))
 
 
 def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Picture]:
@@ -89,17 +91,17 @@ def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Pict
         if entry.accuracy
     ]
     told = f"{measure}, against {case.reference.label}, from the first moment to the last"
-    drawn = _over_time(case, "Error over the stream", told, ends.tolist(), series, figures.share, _bound(entries))
+    drawn = _over_time(case, "Error over the stream", told, ends.tolist(), series, number_format.share, _bound(entries))
     points = []
     for entry in entries:
         if entry.accuracy is None or not entry.measured.rows or not math.isfinite(entry.accuracy.error):
             continue
         cost = entry.measured.seconds / entry.measured.rows * 1e6
-        tip = f"{entry.label}\n{cost:.3g} µs a row\nerror {figures.share(entry.accuracy.error)}"
+        tip = f"{entry.label}\n{cost:.3g} µs a row\nerror {number_format.share(entry.accuracy.error)}"
         points.append(charts.Point(entry.label, colours[entry.label], cost, entry.accuracy.error, tip))
     said = "; ".join(point.tip.replace("\n", ", ") for point in points)
     told = "what each row costs, and the error it buys: low and to the left is good"
-    image = charts.points("Error against time", said, points, _micro, figures.share_tick, "time a row")
+    image = charts.points("Error against time", said, points, _micro, number_format.share_tick, "time a row")
     return [Picture("Error against time", told, image), drawn]
 
 
@@ -110,16 +112,16 @@ def _retained(case: Case, entries: Sequence[Entry], colours: Colours) -> Picture
         for entry, held in ((entry, entry.measured) for entry in entries)
     ]
     told = "items kept, from the first moment to the last"
-    return _over_time(case, "Retained", told, ends.tolist(), series, figures.rate)
+    return _over_time(case, "Retained", told, ends.tolist(), series, number_format.rate)
 
 
 def _bytes(entries: Sequence[Entry], colours: Colours) -> Picture:
     bars = []
     for entry in entries:
         value, blob = most(entry.measured.nbytes), entry.measured.snapshot_bytes
-        tip = f"{entry.label}\n{figures.size(value)} in memory at most"
-        tip += "" if blob is None else f"\n{figures.size(blob)} in a snapshot"
-        bars.append(charts.Bar(entry.label, colours[entry.label], value, 0.0, figures.size(value), tip))
+        tip = f"{entry.label}\n{number_format.size(value)} in memory at most"
+        tip += "" if blob is None else f"\n{number_format.size(blob)} in a snapshot"
+        bars.append(charts.Bar(entry.label, colours[entry.label], value, 0.0, number_format.size(value), tip))
     return Picture("Memory", "bytes of state at most", charts.bars("Memory", _said(bars), bars))
 
 
@@ -127,12 +129,12 @@ def _by_window(comparison: Comparison, colours: Colours) -> list[Picture]:
     cases = comparison.cases
     windows = [float(case.window or 0) for case in cases]
     kinds: list[tuple[str, str, Figure, scales.Format]] = [
-        ("Throughput", "rows a second through the operator", lambda entry: entry.measured.rate, figures.rate),
-        ("Throughput alone", "rows a second in the backend alone", lambda entry: entry.measured.own_rate, figures.rate),
-        ("Latency", f"99th percentile of a {cases[-1].moment}", _late, figures.seconds),
-        ("Error", _measure(cases), _error, figures.share),
-        ("Retained", "items kept at most", lambda entry: most(entry.measured.retained), figures.rate),
-        ("Memory", "bytes of state at most", lambda entry: most(entry.measured.nbytes), figures.size),
+        ("Throughput", "rows a second through the operator", lambda entry: entry.measured.rate, number_format.rate),
+        ("Throughput alone", "rows a second in the backend", lambda entry: entry.measured.own_rate, number_format.rate),
+        ("Latency", f"99th percentile of a {cases[-1].moment}", _late, number_format.seconds),
+        ("Error", _measure(cases), _error, number_format.share),
+        ("Retained", "items kept at most", lambda entry: most(entry.measured.retained), number_format.rate),
+        ("Memory", "bytes of state at most", lambda entry: most(entry.measured.nbytes), number_format.size),
     ]  # fmt: skip
     made = []
     for title, told, figure, text in kinds:
@@ -151,7 +153,7 @@ def _by_window(comparison: Comparison, colours: Colours) -> list[Picture]:
             told,
             windows,
             x,
-            figures.rate,
+            number_format.rate,
             lambda at: f"{comparison.axis}: {at:,.0f}",
             known,
             text,
@@ -191,12 +193,12 @@ def _over_time(
 ) -> Picture:
     written: scales.Format
     if case.in_rows:
-        x, written = scales.of_rows(xs[0], xs[-1], 0, 1), figures.rate
+        x, written = scales.of_rows(xs[0], xs[-1], 0, 1), number_format.rate
     else:
         x, written = scales.of_times(xs[0], xs[-1], charts.WIDE * 0.1, charts.WIDE * 0.8)
 
     def tip(at: float) -> str:
-        return figures.moment(int(at), case.in_rows)
+        return number_format.moment(int(at), case.in_rows)
 
     return Picture(title, told, charts.lines(title, told, xs, x, written, tip, series, text, _ticks(text), bound=bound))
 
@@ -211,11 +213,11 @@ def _bound(entries: Sequence[Entry]) -> tuple[float, str] | None:
     if len(declared) != 1:
         return None
     value = declared.pop()
-    return (value, f"declared: {figures.share(value)}") if isinstance(value, float) else None
+    return (value, f"declared: {number_format.share(value)}") if isinstance(value, float) else None
 
 
 def _ticks(text: scales.Format) -> scales.Format:
-    return figures.share_tick if text is figures.share else text
+    return number_format.share_tick if text is number_format.share else text
 
 
 def _said(bars: Sequence[charts.Bar]) -> str:
@@ -223,4 +225,4 @@ def _said(bars: Sequence[charts.Bar]) -> str:
 
 
 def _micro(value: float) -> str:
-    return figures.seconds(value / 1e6)
+    return number_format.seconds(value / 1e6)

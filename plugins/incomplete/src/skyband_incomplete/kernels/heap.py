@@ -5,7 +5,7 @@
 import numpy as np
 from numba import njit
 
-from skyband_incomplete.storage import OBJECT
+from skyband_incomplete.instance_arrays import OBJECT
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,7 @@
 import numpy as np
 from numba import njit
 
-from skyband_incomplete.storage import (
+from skyband_incomplete.instance_arrays import (
     CHANGED,
     HEAD,
     IS_CHANGED,
@@ -59,7 +59,8 @@ def _forget(slot, counts):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _touch(slot, cursor, slots):
+def touch(slot, cursor, slots):
+    """Have an object scored anew."""
     if not slots.facts[slot, IS_CHANGED]:
         slots.facts[slot, IS_CHANGED] = 1
         slots.changed[cursor[CHANGED]] = slot
@@ -102,11 +103,11 @@ def insert(rows, start, stop, rule, cursor, reports, slots, log):
         slots.facts[slot, NEWEST] = end
         slots.facts[slot, LAST] = now
         cursor[TAIL] += 1
-        _touch(slot, cursor, slots)
+        touch(slot, cursor, slots)
 
 
 @njit(cache=True, nogil=True)
 def touch_all(cursor, reports, slots):
     """Have every interval found anew."""
     for at in range(cursor[HEAD], cursor[TAIL]):
-        _touch(reports.slot[at], cursor, slots)
+        touch(reports.slot[at], cursor, slots)

@@ -10,7 +10,7 @@ so that a score does not depend on the path that led to it.
 import numpy as np
 from numba import njit
 
-from skyband_incomplete.storage import CHANGED, HEAD, IS_CHANGED, MIN, NEWEST, SUM
+from skyband_incomplete.instance_arrays import CHANGED, HEAD, IS_CHANGED, MIN, NEWEST, SUM
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -53,7 +53,8 @@ def _gather(last, first, reports, known, fresh):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _score(values, kind, weights, divisor):
+def score_of(values, kind, weights, divisor):
+    """The score of a vector of values, one a stream."""
     if kind == SUM:
         score = 0.0
         for stream in range(len(weights)):
@@ -80,8 +81,8 @@ def intervals(rule, cursor, reports, slots):
         while at >= first:
             before = _gather(at, first, reports, known, fresh)
             _bounds(slots.counts[slot], fresh, rule, known, reachable)
-            current = _score(known, rule.kind, rule.weights, rule.divisor)
-            best = _score(reachable, rule.kind, rule.weights, rule.divisor)
+            current = score_of(known, rule.kind, rule.weights, rule.divisor)
+            best = score_of(reachable, rule.kind, rule.weights, rule.divisor)
             while at != before:
                 reports.current[at], reports.best[at] = current, best
                 at = reports.previous[at]

@@ -8,10 +8,10 @@ An instance is doomed once k other objects have a later instance with a current 
 import numpy as np
 from numba import njit
 
+from skyband_incomplete.instance_arrays import HEAD, INSTANCES, NEWEST, TAIL
 from skyband_incomplete.kernels.heap import drain, offer
 from skyband_incomplete.kernels.insertion import insert
 from skyband_incomplete.kernels.intervals import intervals
-from skyband_incomplete.storage import HEAD, INSTANCES, NEWEST, TAIL
 
 
 @njit(cache=True, nogil=True)

@@ -1,3 +1,14 @@
 """Checks that hold for every role, one module a group."""
 
-MODULES = ("oracle", "determinism", "batch_split", "snapshot", "edges", "bad_input", "memory")
+MODULES = (
+    "oracle",
+    "determinism",
+    "batch_split",
+    "snapshot",
+    "trust",
+    "edges",
+    "bad_input",
+    "threads",
+    "memory",
+    "scale",
+)

@@ -1,4 +1,4 @@
-"""Input is never changed, never kept, and where it breaks the contract never half taken in."""
+"""Input is never changed, never kept, never half taken in where it breaks the contract; an answer is the caller's."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ import numpy as np
 from skyband import InputError
 from skyband.arrays import Array
 
-from skyband_specs.border import Border, arrays_in
+from skyband_specs.batching import fed, seeded, visible
+from skyband_specs.call_recorder import Border, arrays_in, arrays_of
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.stream import Stream
 
-COUNT = 4
+COUNT = 5
 
 
 @check("bad-input")
@@ -46,7 +46,9 @@ def check_input_is_not_changed(make: Make, case: Case) -> None:
         def copy(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             copies.extend((name, array, array.copy()) for array in arrays_in(args, kwargs))
 
-        case.driver.feed(Border(make(), before=copy), stream.copy(), 0, len(stream))
+        backend = Border(make(), before=copy)
+        case.driver.feed(backend, stream.copy(), 0, len(stream))
+        case.driver.answers(backend, stream, len(stream))
         for name, array, before in copies:
             changed = np.flatnonzero(array != before).tolist()
             expect(not changed, f"{name} changed rows {changed} of an array that it was given")
@@ -56,7 +58,7 @@ def check_input_is_not_changed(make: Make, case: Case) -> None:
 
 @check("bad-input")
 def check_input_is_not_kept(make: Make, case: Case) -> None:
-    """The caller may use its arrays again for something else."""
+    """The caller may use its arrays again for something else, those it asked with as well."""
 
     def law(stream: Stream) -> None:
         def overwrite(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -67,9 +69,11 @@ def check_input_is_not_kept(make: Make, case: Case) -> None:
         wanted = visible(case, fed(make, case, stream, [half]), stream, len(stream))
         backend, given = Border(make(), after=overwrite), stream.copy()
         case.driver.feed(backend, given, 0, half)
+        case.driver.answers(backend, stream, half)
         case.driver.feed(backend, given, half, len(stream))
-        got = visible(case, backend, stream, len(stream))
-        expect_equal(got, wanted, "the arrays of every call were overwritten by the caller after it")
+        for _ in range(2):
+            got = visible(case, backend, stream, len(stream))
+            expect_equal(got, wanted, "the arrays of every call were overwritten by the caller after it")
 
     holds_for(case, seeded(case), law)
 
@@ -87,5 +91,33 @@ def check_read_only_input_is_taken(make: Make, case: Case) -> None:
         backend = Border(make(), before=freeze)
         case.driver.feed(backend, stream.copy(), 0, len(stream))
         expect_equal(visible(case, backend, stream, len(stream)), wanted, "given read-only arrays")
+
+    holds_for(case, seeded(case, (1,)), law)
+
+
+@check("bad-input")
+def check_answers_are_the_callers(make: Make, case: Case) -> None:
+    """An answer stays as it was given, whatever comes later, and the caller may write into it."""
+
+    def law(stream: Stream) -> None:
+        half = len(stream) // 2
+        wanted = visible(case, fed(make, case, stream, [half]), stream, len(stream))
+        given: list[tuple[Array, Array]] = []
+
+        def keep(answer: Any) -> None:
+            given.extend((array, array.copy()) for array in arrays_of(answer))
+
+        backend = Border(make(), given=keep)
+        for start, stop in ((0, half), (half, len(stream))):
+            case.driver.feed(backend, stream, start, stop)
+            case.driver.answers(backend, stream, stop)
+        for array, before in given:
+            same = np.array_equal(array, before)
+            expect(same, f"an answer was {before.tolist()} and is {array.tolist()} when more was asked or came")
+        for array, _ in given:
+            if array.flags.writeable:
+                array[...] = 1
+        got = visible(case, backend, stream, len(stream))
+        expect_equal(got, wanted, "every array that was answered was overwritten by the caller")
 
     holds_for(case, seeded(case, (1,)), law)

@@ -1,23 +1,19 @@
 """However the input is cut into batches, the backend is the same."""
 
-from itertools import islice
-
+from skyband_specs.batching import all_cuts, fed, random_cuts, sampled, seeded, visible
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.feeding import all_cuts, fed, random_cuts, seeded, visible
 from skyband_specs.stream import Stream
 
-COUNT = 3
-MOST_TINY = 400
+COUNT = 4
+MOST_TINY = 100
 
 
 @check("batch-split")
 def check_tiny_streams_row_by_row(make: Make, case: Case) -> None:
     """Short streams: row by row as in one batch."""
-    holds_for(
-        case, islice(case.driver.tiny(case), MOST_TINY), lambda stream: _cut(make, case, stream, all_cuts(len(stream)))
-    )
+    holds_for(case, sampled(case, MOST_TINY), lambda stream: _cut(make, case, stream, all_cuts(len(stream))))
 
 
 @check("batch-split")
@@ -35,6 +31,22 @@ def check_random_batches(make: Make, case: Case) -> None:
             _cut(make, case, stream, random_cuts(len(stream), seed))
 
     holds_for(case, seeded(case), law)
+
+
+@check("batch-split")
+def check_odd_streams_row_by_row(make: Make, case: Case) -> None:
+    """Streams at the ends of what is allowed: row by row, restored half way, as in one batch."""
+
+    def law(stream: Stream) -> None:
+        whole = visible(case, fed(make, case, stream), stream, len(stream))
+        backend = make()
+        for row in range(len(stream)):
+            if row == len(stream) // 2 and case.has("snapshot"):
+                backend = case.restore(backend.snapshot())
+            case.driver.feed(backend, stream, row, row + 1)
+        expect_equal(visible(case, backend, stream, len(stream)), whole, "row by row, restored half way")
+
+    holds_for(case, (stream for _, stream in case.driver.odd(case)), law)
 
 
 def _cut(make: Make, case: Case, stream: Stream, cuts: list[int]) -> None:

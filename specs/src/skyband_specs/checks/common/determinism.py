@@ -1,10 +1,10 @@
 """The same input gives the same answers and the same bytes, whenever and wherever."""
 
+from skyband_specs.batching import fed, seeded, visible
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.feeding import fed, seeded, visible
-from skyband_specs.fresh import digest, digest_in_fresh_process
+from skyband_specs.fresh_process import digest, digest_in_fresh_process
 from skyband_specs.stream import Stream
 
 COUNT = 3

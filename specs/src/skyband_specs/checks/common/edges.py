@@ -1,9 +1,9 @@
 """The ends of a backend's life: nothing seen yet, nothing to see."""
 
+from skyband_specs.batching import fed, seeded, visible
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.stream import Stream
 
 COUNT = 2

@@ -3,16 +3,18 @@
 That damaged bytes are refused is the core's doing, whatever the backend, and tested there.
 """
 
+from typing import Any
+
 import numpy as np
 from skyband import SnapshotError, snapshot
 
+from skyband_specs.batching import fed, seeded, visible
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.stream import Stream
 
-COUNT = 5
+COUNT = 6
 _NEEDS = ("snapshot",)
 
 
@@ -87,6 +89,28 @@ def check_snapshot_does_not_change_later(make: Make, case: Case) -> None:
 
 
 @check("snapshot", needs=_NEEDS)
+def check_restored_at_odd_moments(make: Make, case: Case) -> None:
+    """Restored before any row, and between a call that is no feeding (advance, forget, evict) and the next row."""
+
+    def law(stream: Stream) -> None:
+        for stop in sorted({0, min(1, len(stream)), len(stream) // 2, len(stream)}):
+            for label, act in (("nothing", _nothing), *case.driver.acts(case, stream, stop)):
+                plain, restored = make(), make()
+                for backend in (plain, restored):
+                    case.driver.feed(backend, stream, 0, stop)
+                    act(backend)
+                restored = case.restore(case.restore(restored.snapshot()).snapshot())
+                what = f"restored twice after {stop} rows and {label}"
+                expect_equal(visible(case, restored, stream, stop), visible(case, plain, stream, stop), what)
+                for backend in (plain, restored):
+                    case.driver.feed(backend, stream, stop, len(stream))
+                got, wanted = (visible(case, backend, stream, len(stream)) for backend in (restored, plain))
+                expect_equal(got, wanted, f"{what}, at the end")
+
+    holds_for(case, seeded(case, (2,)), law)
+
+
+@check("snapshot", needs=_NEEDS)
 def check_incomplete_snapshot_is_refused(make: Make, case: Case) -> None:
     """A snapshot without one of its arrays, as another version may have written it, raises SnapshotError."""
     held = snapshot.decode(fed(make, case, case.driver.seeded(case, 1)).snapshot())
@@ -102,3 +126,7 @@ def _refused(case: Case, blob: bytes, how: str) -> None:
     except SnapshotError:
         return
     raise AssertionError(f"a snapshot {how} was restored; it must raise SnapshotError")
+
+
+def _nothing(backend: Any) -> None:
+    """Leave it as it is."""

@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from skyband_specs.batching import fed, seeded, visible
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 from skyband_specs.drivers.sketch import moments
-from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.streams.sketch import SketchStream, spread
 
-COUNT = 6
+COUNT = 7
 LAST = 2**63 - 1
 FIRST = -LAST
 """The times a sketch takes: −2^63 stands for "never"."""
@@ -51,6 +51,19 @@ def check_empty_sketch_counts_nothing(make: Make, case: Case) -> None:
     expect_equal(backend.now, None, "now of a new sketch")
     ends = [moment // backend.grain * backend.grain for moment in (FIRST, 0, LAST)]
     expect_equal([backend.estimate(since) for since in ends], [0.0] * 3, "estimates of a new sketch")
+
+
+@check("edges")
+def check_one_call_agrees_with_two(make: Make, case: Case) -> None:
+    """The estimate and its bounds are the same asked together and apart, small counts and large ones."""
+
+    def law(stream: SketchStream) -> None:
+        backend = fed(make, case, stream)
+        for since in moments(stream, backend.grain):
+            apart = (backend.estimate(since), *backend.bounds(since))
+            expect_equal(backend.estimate_with_bounds(since), apart, f"estimate_with_bounds since {since}")
+
+    holds_for(case, seeded(case), law)
 
 
 @check("edges", guarantees=("exact",))

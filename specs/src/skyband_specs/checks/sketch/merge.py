@@ -8,13 +8,13 @@ from skyband import ConfigError, InputError
 from skyband.arrays import Array, Int64, UInt64
 from skyband.roles import Sketch
 
+from skyband_specs.batching import fed, seeded, visible
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.feeding import fed, seeded, visible
 from skyband_specs.streams.sketch import SketchStream, spread
 
-COUNT = 6
+COUNT = 7
 _NEEDS = ("merge",)
 
 
@@ -114,6 +114,23 @@ def check_merge_refuses_other_sketches(make: Make, case: Case) -> None:
     own = fed(make, case, stream)
     own.merge(backend)
     expect(own.now == backend.now, "a sketch with the same parameters must merge")
+
+
+@check("merge", needs=_NEEDS)
+def check_merge_with_one_key_in_common(make: Make, case: Case) -> None:
+    """A key that both have seen counts once, from its later time, whichever sketch that is in; however many others."""
+    for others in (0, 3, 2000):
+        times = np.arange(2 * others + 2)
+        keys = spread(times)
+        keys[-1] = keys[0]
+        for shared in (0, others + 1):
+            owner = np.arange(2 * others + 2) > others
+            parts = [SketchStream(times[owner == side], keys[owner == side]) for side in (False, True)]
+            stream = SketchStream(times, keys)
+            merged = _merged(make, case, *(parts if shared else parts[::-1]))
+            wanted = visible(case, fed(make, case, stream), stream, len(stream))
+            got = visible(case, merged, stream, len(stream))
+            expect_equal(got, wanted, f"two sketches of {others + 1} keys, one in common, merged")
 
 
 def _parts(stream: SketchStream, count: int, common: bool = False) -> list[SketchStream]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from skyband.comparison.figures import brief
+from skyband.comparison.number_format import brief
 from skyband.comparison.page.charts.scales import Format, Scale
 
 WIDE = 430

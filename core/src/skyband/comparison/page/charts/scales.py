@@ -1,14 +1,16 @@
 """Scales of a picture: from values to places, and where the ticks go."""
 
-import datetime
 import math
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
+from skyband.instants import instant
+
 Format = Callable[[float], str]
 
 _SECOND = 1_000_000
+_YEAR = 365 * 86_400 * _SECOND
 _STEPS = [
     _SECOND * seconds
     for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
@@ -76,7 +78,8 @@ def of_rows(low: float, high: float, start: float, stop: float) -> Scale:
 
 def of_times(low: float, high: float, start: float, stop: float) -> tuple[Scale, Format]:
     """From low to high in microseconds since the epoch, ticks at round times, and how to write them."""
-    step = next((step for step in _STEPS if (high - low) / step <= 4.5), _STEPS[-1])
+    years = _YEAR * nice((high - low) / 4.5 / _YEAR)
+    step = next((step for step in _STEPS if (high - low) / step <= 4.5), years)
     first = math.ceil(low / step)
     ticks = tuple(float(step * (first + number)) for number in range(8) if step * (first + number) <= high)
     pattern = "%H:%M:%S" if step < 60 * _SECOND else "%H:%M" if step < 86_400 * _SECOND else "%d %b"
@@ -84,8 +87,7 @@ def of_times(low: float, high: float, start: float, stop: float) -> tuple[Scale,
         pattern = "%Y"
 
     def written(value: float) -> str:
-        at = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)
-        return at.strftime(pattern)
+        return instant(value).strftime(pattern)
 
     return Scale(low, high, start, stop, ticks), written
 

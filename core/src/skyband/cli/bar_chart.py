@@ -1,0 +1,34 @@
+"""Bars in a terminal: a count over time, several lines high."""
+
+from collections.abc import Sequence
+
+from skyband import text_tables
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_HALVES = " .:"
+
+
+def bars(values: Sequence[float], labels: Sequence[str], height: int = 5) -> list[str]:
+    """Lines of a bar chart from 0 to the largest value, which stands at the left; labels beneath where they fit."""
+    if not values:
+        return ["nothing to show"]
+    marks = _EIGHTHS if text_tables.can_show(_EIGHTHS) else _HALVES
+    steps = len(marks) - 1
+    top = max(values) or 1
+    levels = [round(value / top * height * steps) for value in values]
+    margin = len(text_tables.count(top))
+    lines = []
+    for line in range(height - 1, -1, -1):
+        shown = "".join(marks[min(max(level - line * steps, 0), steps)] for level in levels)
+        left = text_tables.count(top) if line == height - 1 else "0" if line == 0 else ""
+        lines.append(f"{left:>{margin}} {shown}".rstrip())
+    return [*lines, f"{'':>{margin}} {_axis(labels)}"]
+
+
+def _axis(labels: Sequence[str]) -> str:
+    """Every so manieth label below its bar, never two touching."""
+    step = max(len(label) for label in labels) + 3
+    axis = ""
+    for place in range(0, len(labels), step):
+        axis = axis.ljust(place) + labels[place]
+    return axis

@@ -1,0 +1,149 @@
+"""The group of all commands, imported when they are called, and how errors end one."""
+
+import sys
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import click
+
+import skyband
+from skyband.errors import ConfigError, SkybandError
+from skyband.text_tables import visible
+
+COMMANDS = ("demo", "backends", "queries", "describe", "check", "run", "compare", "bench", "verify", "new", "docs")
+"""In the order a newcomer needs them; each is `command` in the module of its name."""
+
+INTERRUPTED = 130
+
+
+class Failure(click.ClickException):
+    """Something is wrong that is not the call's fault: exit status 1."""
+
+    exit_code = 1
+
+    def show(self, file: Any = None) -> None:
+        lines = visible(self.message, keep="\n\t").split("\n")
+        click.echo("\n".join(["error: " + (lines[0] or "failed"), *lines[1:]]), err=True, file=file)
+
+
+class Problems(Failure):
+    """What is wrong, each on a line of its own that says where."""
+
+    def show(self, file: Any = None) -> None:
+        click.echo(visible(self.message, keep="\n\t"), err=True, file=file)
+
+
+class Commands(click.Group):
+    """Core's commands and those that plugins add."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return [*COMMANDS, *(name for name in sorted(self._of_plugins) if name not in COMMANDS)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name in COMMANDS:
+            command: click.Command = import_module(f"skyband.cli.{cmd_name}").command
+        else:
+            found = self._of_plugins.get(cmd_name)
+            if found is None:
+                return None
+            command = found
+        if not any(parameter.name == "debug" for parameter in command.params):
+            command.params.append(_debug_option())
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from skyband.errors import suggest
+
+            if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+                known = self.list_commands(ctx)
+                raise click.UsageError(f"no command {args[0]!r}; {suggest(args[0], known)}", ctx) from error
+            raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+        except (Exception, SystemExit) as error:  # no command of ours exits so: a backend or a plugin did
+            if ctx.meta.get(_DEBUG) or isinstance(error, BrokenPipeError):
+                raise
+            raise _failure(error) from error
+
+    @cached_property
+    def _of_plugins(self) -> dict[str, click.Command]:
+        """The commands plugins add. One that fails is said to, and takes no other with it."""
+        from skyband.registry import installed
+        from skyband.registry.discovery import cause
+
+        commands: dict[str, click.Command] = {}
+        for plugin in installed().plugins:
+            if plugin.manager is None or not plugin.manager.hook.skyband_commands.get_hookimpls():
+                continue
+            theirs = click.Group()
+            try:
+                plugin.manager.hook.skyband_commands(group=theirs)
+            except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
+                said = visible(cause(error))
+                click.echo(f"warning: {plugin.distribution} could not add its commands: {said}", err=True)
+                continue
+            added: Any = theirs.commands
+            for name, command in added.items():
+                if not isinstance(command, click.Command):
+                    click.echo(f"warning: {plugin.distribution} adds {name!r}, which is no command; left out", err=True)
+                elif name in COMMANDS or name in commands:
+                    click.echo(f"warning: {plugin.distribution} adds {name!r}, which is taken; left out", err=True)
+                else:
+                    command.short_help = f"{command.get_short_help_str(200)} (of {plugin.distribution})"
+                    commands[name] = command
+        return commands
+
+
+_DEBUG = "skyband.debug"
+
+
+def _failure(error: BaseException) -> click.ClickException:
+    from skyband.job.reading import JobError
+
+    if isinstance(error, JobError):
+        return Problems(str(error))
+    if isinstance(error, ConfigError | SkybandError):
+        return Failure(str(error))
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    return Failure(f"{what}\nThis is a fault of Skyband or of a plugin; --debug shows where it happened.")
+
+
+def _set_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[_DEBUG] = True  # shared with the contexts above
+
+
+def _debug_option() -> click.Option:
+    return click.Option(
+        ["--debug"], is_flag=True, expose_value=False, callback=_set_debug, help="Show the traceback of an error."
+    )
+
+
+@click.command(
+    cls=Commands,
+    params=[_debug_option()],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Begin with `skyband demo`.",
+)
+@click.version_option(skyband.__version__, message="skyband %(version)s")
+def group() -> None:
+    """Continuous top-k, distinct counts and similarity joins over sliding windows, every algorithm a plugin."""
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character is no reason to fail
+    group(prog_name="skyband")

@@ -1,0 +1,77 @@
+"""skyband describe query/KIND: its keys, the columns of its answers and its roles, read from its class."""
+
+import json
+from typing import Any
+
+import click
+
+
+def describe_query(kind: str, distribution: str | None, as_json: bool) -> None:
+    """Write what is to know of a kind of query. Raises ConfigError or PluginError where it cannot be asked."""
+    from skyband.config.parameters import parameters_of
+    from skyband.queries import load_query
+    from skyband.registry import installed
+
+    entry = installed().query(kind, distribution)
+    cls = load_query(kind, distribution)
+    keys, columns = parameters_of(cls), _columns(kind, distribution)
+    if as_json:
+        click.echo(json.dumps(_plain(entry, cls, keys, columns), indent=2, default=str))
+    else:
+        _show(entry, cls, keys, columns)
+
+
+def _columns(kind: str, distribution: str | None) -> list[tuple[str, str]]:
+    """The columns of the answers with their types, of the query's first example; none where it gives none."""
+    from skyband.queries import examples_of, make_query
+
+    for example in examples_of(kind, distribution):
+        chosen = {} if distribution is None else {"distribution": distribution}
+        query = make_query({**example.keys, "kind": kind, **chosen})
+        return [(field.name, str(field.type)) for field in query.answer_fields(example.rows.schema)]
+    return []
+
+
+def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> None:
+    from skyband import text_tables
+    from skyband.cli.describe import first_paragraph, parameter_rows
+    from skyband.queries.query import NULL_TIME
+    from skyband.registry import installed
+
+    info = entry.info
+    click.echo(f"{info.key}: {info.summary}\n")
+    click.echo(click.wrap_text(first_paragraph(cls), text_tables.width()))
+    roles = installed().roles
+    facts = [
+        *(("role", f"{role}, by default {roles[role].default}" if role in roles else role) for role in cls.roles),
+        ("leaves out", ", ".join([NULL_TIME, *cls.drop_reasons, "late"]) + "; each counted"),
+        ("from", f"{entry.distribution} {entry.version}"),
+    ]
+    wide = max(len(name) for name, _ in facts)
+    click.echo()
+    for name, value in facts:
+        click.echo(f"{name:<{wide}}  {value}")
+    click.echo()
+    text_tables.table(["key", "type", "default", "bounds", "meaning"], parameter_rows(keys), styles={"key": "bold"})
+    if columns:
+        click.echo("\nColumns of its answers, after those of `by`, as an example has them:")
+        text_tables.table(["column", "type"], [list(one) for one in columns], styles={"column": "bold"})
+
+
+def _plain(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> dict[str, Any]:
+    from skyband.cli.describe import first_paragraph, plain_parameters
+    from skyband.queries.query import NULL_TIME
+
+    info = entry.info
+    return {
+        "query": info.key,
+        "kind": info.kind,
+        "summary": info.summary,
+        "description": first_paragraph(cls),
+        "roles": list(cls.roles),
+        "drop_reasons": [NULL_TIME, *cls.drop_reasons],
+        "distribution": entry.distribution,
+        "version": entry.version,
+        "keys": plain_parameters(keys),
+        "columns": [{"name": name, "type": kind} for name, kind in columns],
+    }

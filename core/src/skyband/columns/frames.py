@@ -1,0 +1,102 @@
+"""Frames: record batches with a time and a group for each row, in the form operators take and engines ship."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Int64, UInt64
+from skyband.columns import packed_columns
+from skyband.roles.pair_ranker import BOTH
+
+TIME = "time"
+GROUP = "group"
+PART = "part"
+"""What a row does in a shard, where it goes to several (see `skyband.queries.partitioning`)."""
+
+
+def by_column(number: int) -> str:
+    """The frame column that carries the grouping column of this number."""
+    return f"by.{number}"
+
+
+def concatenated(frames: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """One frame of several, not empty. Dictionaries are decoded, so that none grows for ever."""
+    plain = [
+        pa.RecordBatch.from_arrays([decoded(column) for column in frame.columns], names=frame.schema.names)
+        for frame in frames
+    ]
+    return plain[0] if len(plain) == 1 else pa.concat_batches(plain)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type in which answers give values of this type back: itself, without a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def decoded(column: pa.Array) -> pa.Array:
+    """A column without its dictionary."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def typed(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A plain column as this type, which may be a dictionary of its values."""
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    found = column.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(
+        found.indices.cast(kind.index_type), found.dictionary.cast(kind.value_type), ordered=kind.ordered
+    )
+
+
+def parted(frame: pa.RecordBatch, mask: Array) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """The rows where `mask`, bool[n], is true, and the others; without copying where the former come first."""
+    count = int(np.count_nonzero(mask))
+    if mask[:count].all():
+        return frame.slice(0, count), frame.slice(count)
+    return frame.filter(pa.array(mask)), frame.filter(pa.array(~mask))
+
+
+def ordered(frame: pa.RecordBatch, ties: tuple[str, ...]) -> pa.RecordBatch:
+    """The frame by group, then time, then the columns `ties`: one order, however its rows arrived. O(n log n)."""
+    keys = [frame.column(name).to_numpy() for name in (GROUP, TIME, *ties)]
+    group, times = keys[0], keys[1]
+    rising = times[1:] > times[:-1] if ties else times[1:] >= times[:-1]
+    if (group[1:] == group[:-1]).all() and rising.all():
+        return frame
+    return frame.take(pa.array(np.lexsort(keys[::-1])))
+
+
+def group_spans(frame: pa.RecordBatch) -> tuple[UInt64, Int64]:
+    """The groups of an ordered frame, uint64[g], and the rows [start, stop) of each, int64[g, 2]."""
+    groups = frame.column(GROUP).to_numpy()
+    starts = np.append(0, np.flatnonzero(groups[1:] != groups[:-1]) + 1)[: len(groups)]
+    return groups[starts], np.stack([starts, np.append(starts[1:], len(groups))[: len(starts)]], axis=1)
+
+
+def payload(frame: pa.RecordBatch) -> tuple[Int64, dict[str, Any]]:
+    """A frame's times and its query's columns: numbers as numpy, lists and ids of any type as Arrow arrays."""
+    columns = {}
+    for name, column in zip(frame.schema.names, frame.columns, strict=True):
+        if name not in (TIME, GROUP) and not name.startswith("by."):
+            number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+            columns[name] = column.to_numpy() if number and not column.null_count else column
+    return frame.column(TIME).to_numpy(), columns
+
+
+def own(frame: pa.RecordBatch) -> Array:
+    """bool[n]: the rows that are this shard's own; a row that goes to several is one shard's only."""
+    if PART not in frame.schema.names:
+        return np.ones(len(frame), bool)
+    mine: Array = frame.column(PART).to_numpy() == BOTH
+    return mine
+
+
+def to_bytes(frame: pa.RecordBatch) -> bytes:
+    """A frame as bytes."""
+    return packed_columns.to_bytes(frame)
+
+
+def from_bytes(data: bytes | Array) -> pa.RecordBatch:
+    """A frame back from its bytes, without copying them. Raises SnapshotError where they are none."""
+    return packed_columns.from_bytes(data if isinstance(data, bytes) else data.data)

@@ -1,0 +1,160 @@
+"""Objects and ids of any type: the int64 a backend knows each by, and back."""
+
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Int64
+from skyband.columns import frames
+from skyband.columns.frames import plain_type
+from skyband.columns.hashing import hash_column
+from skyband.columns.rows import Rows
+from skyband.errors import SnapshotError
+from skyband.kernels.sorted_arrays import among
+
+_LEAST = 1024
+_SIGN = np.uint64(1 << 63)
+PLAIN = "a plain value such as a string or a number"
+"""What `is_plain` asks for, in words."""
+
+
+def is_integer_id(kind: pa.DataType) -> bool:
+    """Whether ids tell the values of this type, in their order: integers."""
+    return pa.types.is_integer(kind)
+
+
+def is_plain(kind: pa.DataType) -> bool:
+    """Whether values of this type can name something: plain ones."""
+    return not (pa.types.is_nested(kind) or pa.types.is_null(kind))
+
+
+def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
+    """int64[n], an id for each value (any for null), and the values themselves unless the ids tell them.
+
+    Integers are their own ids, those of uint64 less 2^63. Other values are known by their hash, which is the same on
+    every engine.
+    """
+    if not is_integer_id(plain_type(column.type)):
+        return hash_column(column).view(np.int64), frames.decoded(column)
+    values = frames.decoded(column).fill_null(0)
+    if values.type == pa.uint64():
+        return (values.to_numpy(zero_copy_only=False) ^ _SIGN).view(np.int64), None
+    return values.cast(pa.int64()).to_numpy(zero_copy_only=False), None
+
+
+def _integers_of(ids: Int64, kind: pa.DataType) -> pa.Array:
+    """The integers that `to_ids` gave these ids."""
+    return pa.array(ids.view(np.uint64) ^ _SIGN) if kind == pa.uint64() else pa.array(ids).cast(kind)
+
+
+def id_values(rows: Rows, kind: pa.DataType) -> pa.Array:
+    """The values that name a frame's rows, from what `to_ids` gave: columns `code` and, where needed, `name`."""
+    if is_integer_id(kind):
+        return _integers_of(rows["code"], kind)
+    values = rows["name"]
+    return (pa.array(values) if isinstance(values, np.ndarray) else values).cast(kind)
+
+
+class ValuesById:
+    """The values behind the ids of the rows that are still valid. O(log n) a row; memory follows the window."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._kind = kind
+        self._needed = not is_integer_id(kind)
+        self._before: int | None = None
+        self._known = _no_names(kind)
+        self._new: list[pa.RecordBatch] = []
+        self._rows = 0
+
+    def update(self, times: Int64, rows: Rows) -> None:
+        """Learn the names of rows at these times: columns `object` and, where needed, `name`."""
+        if self._needed:
+            self._new.append(_names(times, rows["object"], id_values(rows, self._kind)))
+            self._rows += len(times)
+            if self._rows > 2 * len(self._known) + _LEAST:
+                self._settle()
+
+    def of(self, ids: Int64) -> pa.Array:
+        """The values known by these ids."""
+        if not self._needed:
+            return _integers_of(ids, self._kind)
+        self._settle()
+        known = self._known.column("id").to_numpy()
+        if not among(ids, known).all():
+            raise SnapshotError("contradicts itself: the state has no name for an id in its answers")
+        return self._known.column("name").take(pa.array(np.searchsorted(known, ids)))
+
+    def forget(self, before: int) -> None:
+        """Values that no row at `before` or later bears are not needed any more."""
+        self._before = before
+
+    def frame(self) -> pa.RecordBatch:
+        """All that is known, in one form however it came."""
+        if self._needed:
+            self._settle()
+        return self._known
+
+    def load_state(self, frame: pa.RecordBatch) -> None:
+        """Take over what `frame` gave. Raises SnapshotError where its ids are not in order."""
+        ids = frame.column("id").to_numpy(zero_copy_only=False)
+        if frame.column("last").null_count or (ids[1:] <= ids[:-1]).any():
+            raise SnapshotError("contradicts itself: names must be in the order of their ids, each once")
+        self._known = frame
+
+    def _settle(self) -> None:
+        """One row for each id, by id, with the last time it was seen."""
+        together = frames.concatenated([self._known, *self._new])
+        self._new, self._rows = [], 0
+        ids, times = together.column("id").to_numpy(), together.column("last").to_numpy()
+        _, places = np.unique(ids[::-1], return_index=True)
+        last = len(ids) - 1 - places
+        if self._before is not None:
+            last = last[times[last] >= self._before]
+        self._known = together.take(pa.array(last))
+
+
+def _names(times: Int64, ids: Int64, names: pa.Array) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"last": pa.array(times), "id": pa.array(ids), "name": names})
+
+
+@cache
+def _no_names(kind: pa.DataType) -> pa.RecordBatch:
+    return _names(np.empty(0, np.int64), np.empty(0, np.int64), pa.array([], kind))
+
+
+class ValuesByArrival:
+    """The values that name the rows of a window, by arrival number. Memory follows the window."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._first = 0
+        self._held = self._table(np.empty(0, np.int64), pa.array([], kind))
+
+    def update(self, times: Int64, names: pa.Array) -> None:
+        """Take in the names of the next rows, which came at these times (ascending)."""
+        self._held = pa.concat_batches([self._held, self._table(times, names)])
+
+    def of(self, numbers: Int64) -> pa.Array:
+        """The names of these arrivals."""
+        if len(numbers) and not self._first <= numbers.min() <= numbers.max() < self._first + len(self._held):
+            raise SnapshotError("contradicts itself: the state has no name for a row in its answers")
+        return self._held.column("name").take(pa.array(numbers - self._first))
+
+    def forget(self, before: int) -> None:
+        """Values of rows before this time are not needed any more."""
+        gone = int(np.searchsorted(self._held.column("time").to_numpy(), before))
+        self._held, self._first = self._held.slice(gone), self._first + gone
+
+    def frame(self) -> pa.RecordBatch:
+        """All that is known, in one form however it came."""
+        return self._held
+
+    def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
+        """Take over what `frame` gave when this many rows had come. Raises SnapshotError where it has more."""
+        times = frame.column("time").to_numpy(zero_copy_only=False)
+        if len(frame) > seen or (times[1:] < times[:-1]).any():
+            raise SnapshotError(f"contradicts itself: {len(frame)} names, not all in time order, of {seen} rows")
+        self._held, self._first = frame, seen - len(frame)
+
+    def _table(self, times: Int64, names: pa.Array) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pydict({"time": pa.array(times), "name": names})

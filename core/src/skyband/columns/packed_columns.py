@@ -1,0 +1,202 @@
+"""Record batches as bytes of our own layout, and back with every length and offset looked at.
+
+Arrow's own IPC is not for bytes that anyone may have written: a damaged description of a batch can end the process.
+Here a batch is what `skyband.snapshot.pack` writes: for each column its type as JSON and its buffers as arrays, in
+Arrow's layout but without what a slice leaves out.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband import snapshot
+from skyband.arrays import Array
+from skyband.errors import SnapshotError
+
+_PLAIN = (
+    *(pa.null(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32()),
+    *(pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.date32(), pa.date64(), pa.time32("s")),
+    *(pa.time32("ms"), pa.time64("us"), pa.time64("ns"), *(pa.duration(unit) for unit in ("s", "ms", "us", "ns"))),
+    *(pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view(), pa.binary_view()),
+)
+_BY_NAME = {str(kind): kind for kind in _PLAIN}
+_NUMBERS = frozenset({pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint64(), pa.float32(), pa.float64()})
+_DECIMALS = {kind.__name__: kind for kind in (pa.decimal32, pa.decimal64, pa.decimal128, pa.decimal256)}
+_DENSE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+"""Types whose buffers are many and of any number, and as which they are written."""
+
+Arrays = dict[str, Array]
+
+
+def to_bytes(frame: pa.RecordBatch) -> bytes:
+    """A record batch as bytes. O(bytes)."""
+    columns = [[name, _type_as_json(kind)] for name, kind in zip(frame.schema.names, frame.schema.types, strict=True)]
+    return snapshot.pack({"rows": frame.num_rows, "columns": columns}, to_arrays(frame, "column"))
+
+
+def from_bytes(data: bytes | memoryview) -> pa.RecordBatch:
+    """A record batch back from its bytes, without copying them. O(bytes).
+
+    Raises SnapshotError where they are not what `to_bytes` writes: offsets that leave their values, text that is not
+    UTF-8, a code without a word in its dictionary.
+    """
+    header, arrays = snapshot.unpack(data)
+    try:
+        schema = pa.schema([(name, _type_of(described)) for name, described in header["columns"]])
+        rows = _length(header["rows"])
+    except SnapshotError:
+        raise
+    except Exception as error:  # JSON of another shape
+        raise SnapshotError(f"holds rows that cannot be read: {type(error).__name__}: {error}") from error
+    return from_arrays(schema, rows, "column", arrays)
+
+
+def to_arrays(frame: pa.RecordBatch, name: str) -> Arrays:
+    """A record batch as flat arrays, under names that begin with `name`. Its schema is not among them."""
+    arrays: Arrays = {}
+    for number, column in enumerate(frame.columns):
+        _take_apart(column, f"{name} {number}", arrays)
+    return arrays
+
+
+def from_arrays(schema: pa.Schema, rows: int, name: str, arrays: Mapping[str, Array]) -> pa.RecordBatch:
+    """The record batch of `rows` rows that `to_arrays` took apart. Raises SnapshotError as `from_bytes`."""
+    mine = {key: values for key, values in arrays.items() if key.startswith(f"{name} ")}
+    try:
+        columns = [_put_together(kind, rows, f"{name} {number}", mine) for number, kind in enumerate(schema.types)]
+        frame = pa.RecordBatch.from_arrays(columns, schema=schema)
+        frame.validate(full=True)
+    except SnapshotError:
+        raise
+    except Exception as error:  # what Arrow finds wrong
+        raise SnapshotError(f"holds rows that cannot be read: {type(error).__name__}: {error}") from error
+    if mine or frame.num_rows != rows:
+        raise SnapshotError(f"holds rows that contradict themselves: {sorted(mine)} left over, {rows} rows")
+    return frame
+
+
+@lru_cache(maxsize=256)
+def _type_as_json(kind: pa.DataType) -> Any:
+    if str(kind) in _BY_NAME:
+        return str(kind)
+    if pa.types.is_timestamp(kind):
+        return ["timestamp", kind.unit, kind.tz]
+    if pa.types.is_decimal(kind):
+        return [str(kind).partition("(")[0], kind.precision, kind.scale]
+    if pa.types.is_fixed_size_binary(kind):
+        return ["fixed_size_binary", kind.byte_width]
+    if pa.types.is_dictionary(kind):
+        return ["dictionary", _type_as_json(kind.index_type), _type_as_json(kind.value_type), kind.ordered]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return ["list" if pa.types.is_list(kind) else "large_list", _type_as_json(kind.value_type)]
+    raise SnapshotError(f"a column of type {kind} cannot be written; cast it to a plain type such as a string")
+
+
+def _type_of(described: Any) -> pa.DataType:
+    if isinstance(described, str):
+        return _BY_NAME[described]
+    name, *given = described
+    if name in _DECIMALS:
+        return _DECIMALS[name](*map(_length, given))
+    if name == "fixed_size_binary":
+        return pa.binary(_length(given[0]))
+    if name == "dictionary":
+        return pa.dictionary(_type_of(given[0]), _type_of(given[1]), bool(given[2]))
+    makers = {"timestamp": pa.timestamp, "list": pa.list_, "large_list": pa.large_list}
+    return makers[name](*(given if name == "timestamp" else map(_type_of, given)))
+
+
+def _length(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**62:
+        raise SnapshotError(f"holds rows that cannot be read: {value!r} is no length")
+    return value
+
+
+def _take_apart(column: pa.Array, path: str, arrays: Arrays) -> None:
+    """Put the buffers of a column into `arrays`, those of its children under names that begin with its own."""
+    if column.type in _NUMBERS and not column.null_count:  # what most columns are, and what many small states wait for
+        arrays[f"{path} data"] = column.to_numpy().view(np.uint8)
+        return None
+    kind, start, stop = column.type, column.offset, column.offset + len(column)
+    if kind in _DENSE:
+        return _take_apart(column.cast(_DENSE[kind]), path, arrays)
+    if column.null_count and not pa.types.is_null(kind):
+        arrays[f"{path} valid"] = np.packbits(column.is_valid().to_numpy(zero_copy_only=False), bitorder="little")
+    if pa.types.is_dictionary(kind):
+        _take_apart(column.indices, f"{path} codes", arrays)
+        _take_apart(column.dictionary, f"{path} words", arrays)
+        arrays[f"{path} length"] = np.array([len(column.dictionary)])
+    elif pa.types.is_boolean(kind):
+        bits = column.fill_null(False) if column.null_count else column
+        arrays[f"{path} data"] = np.packbits(bits.to_numpy(zero_copy_only=False), bitorder="little")
+    elif (offset_type := _offset_type(kind)) is not None:
+        buffers = column.buffers()
+        offsets = _bytes_of(buffers[1]).view(offset_type)[start : stop + 1]
+        offsets = offsets if len(offsets) else np.zeros(1, offset_type)
+        first, last = int(offsets[0]), int(offsets[-1])
+        arrays[f"{path} offsets"] = (offsets - first).astype(offset_type, copy=False)
+        if pa.types.is_nested(kind):
+            _take_apart(column.values[first:last], f"{path} values", arrays)
+        else:
+            arrays[f"{path} data"] = _bytes_of(buffers[2])[first:last]
+    elif not pa.types.is_null(kind):
+        width = kind.bit_width // 8
+        arrays[f"{path} data"] = _bytes_of(column.buffers()[1])[start * width : stop * width]
+    return None
+
+
+def _put_together(kind: pa.DataType, length: int, path: str, arrays: Arrays) -> pa.Array:
+    """The column whose buffers `_take_apart` put there, which are taken out."""
+    if kind in _NUMBERS and f"{path} valid" not in arrays:
+        data = _taken(arrays, f"{path} data", np.uint8, length * (kind.bit_width // 8))
+        return pa.Array.from_buffers(kind, length, [None, pa.py_buffer(data)])
+    if kind in _DENSE:
+        return _put_together(_DENSE[kind], length, path, arrays).cast(kind)
+    valid = None
+    if f"{path} valid" in arrays:
+        valid = pa.py_buffer(_taken(arrays, f"{path} valid", np.uint8, -(-length // 8)))
+    if pa.types.is_null(kind):
+        return pa.nulls(length)
+    if pa.types.is_dictionary(kind):
+        known = int(_taken(arrays, f"{path} length", np.int64, 1)[0])
+        codes = _put_together(kind.index_type, length, f"{path} codes", arrays)
+        words = _put_together(kind.value_type, _length(known), f"{path} words", arrays)
+        return pa.DictionaryArray.from_arrays(codes, words, ordered=kind.ordered, safe=True)
+    offset_type = _offset_type(kind)
+    if offset_type is None:
+        size = -(-length // 8) if pa.types.is_boolean(kind) else length * (kind.bit_width // 8)
+        data = pa.py_buffer(_taken(arrays, f"{path} data", np.uint8, size))
+        return pa.Array.from_buffers(kind, length, [valid, data])
+    offsets = _taken(arrays, f"{path} offsets", offset_type, length + 1)
+    last = int(offsets[-1])
+    if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
+        raise SnapshotError(f"holds rows that contradict themselves: offsets of column {path} must ascend from 0")
+    if pa.types.is_nested(kind):
+        values = _put_together(kind.value_type, last, f"{path} values", arrays)
+        return pa.Array.from_buffers(kind, length, [valid, pa.py_buffer(offsets)], children=[values])
+    data = pa.py_buffer(_taken(arrays, f"{path} data", np.uint8, last))
+    return pa.Array.from_buffers(kind, length, [valid, pa.py_buffer(offsets), data])
+
+
+@lru_cache(maxsize=256)
+def _offset_type(kind: pa.DataType) -> type[np.int32] | type[np.int64] | None:
+    if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_list(kind):
+        return np.int32
+    if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) or pa.types.is_large_list(kind):
+        return np.int64
+    return None
+
+
+def _bytes_of(buffer: pa.Buffer | None) -> Array:
+    return np.empty(0, np.uint8) if buffer is None else np.frombuffer(buffer, np.uint8)
+
+
+def _taken(arrays: Arrays, name: str, dtype: Any, length: int) -> Array:
+    values = arrays.pop(name, None)
+    if values is None or values.dtype != dtype or len(values) != length:
+        found = "nothing" if values is None else f"{len(values)} of {values.dtype}"
+        raise SnapshotError(f"holds rows that contradict themselves: {name} must be {length} values (got {found})")
+    return values

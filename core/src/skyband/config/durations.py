@@ -1,0 +1,146 @@
+"""Lengths of windows and slides: Spark's durations ("1 hour 30 minutes") or a number of rows ("1000 rows")."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import NOTHING, field, frozen
+
+from skyband.config.parameters import Wrong, checked
+from skyband.errors import Problem, suggest
+
+_SECOND = 1_000_000
+MOST = 2**61
+"""No length is above this (73,000 years), so that no time plus or minus a few lengths leaves 64 bits."""
+_UNITS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": _SECOND,
+    "minute": 60 * _SECOND,
+    "hour": 3_600 * _SECOND,
+    "day": 86_400 * _SECOND,
+    "week": 604_800 * _SECOND,
+}
+_CALENDAR = ("month", "year")
+_PART = re.compile(r"\s*([+-]?\d+)\s*([a-z]+)\s*", re.IGNORECASE)
+
+
+@frozen
+class Duration:
+    """A length of time in microseconds, or in rows. Equal lengths are equal, however they were written."""
+
+    length: int
+    rows: bool = False
+    text: str = field(default="", eq=False)
+
+    def __str__(self) -> str:
+        return self.text or f"{self.length} {'rows' if self.rows else 'microseconds'}"
+
+
+def parse(text: Any) -> Duration:
+    """Read a duration. Raises ValueError saying what is wrong with it."""
+    if isinstance(text, Duration):
+        return text
+    if not isinstance(text, str):
+        raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {text!r})')
+    parts = re.sub(r"^\s*interval\b", "", text, flags=re.IGNORECASE)
+    found = _PART.findall(parts)
+    if not found or _PART.sub("", parts).strip():
+        raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {text!r})')
+    lengths = [(int(amount), _singular(unit)) for amount, unit in found]
+    rows = any(unit == "row" for _, unit in lengths)
+    if rows and len(lengths) > 1:
+        raise ValueError(f"mixes rows and time (got {text!r})")
+    length = sum(amount * (1 if rows else _microseconds(unit, text)) for amount, unit in lengths)
+    return Duration(length, rows, " ".join(text.split()))
+
+
+def written(length: int, rows: bool) -> str:
+    """A length as a user would write it, in the largest unit that it is a multiple of."""
+    names = {"row": 1} if rows else _UNITS
+    unit = max((unit for unit, size in names.items() if length % size == 0), key=lambda unit: names[unit])
+    number = length // names[unit]
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+
+
+def clock_problem(value: Any) -> str | None:
+    """What is wrong with a value as a length of time above 0, or None."""
+    try:
+        length = parse(value)
+    except ValueError as error:
+        return str(error)
+    return None if not length.rows and length.length > 0 else f"must be a length of time above 0 (got {value!r})"
+
+
+def duration(default: Any = NOTHING, *, at_least: int = 1, help: str, **options: Any) -> Any:
+    """A field of a query that holds a Duration; text is converted. `at_least`: 1, or 0 where none is fine."""
+
+    def check(value: Any) -> str | None:
+        return _wrong(value, at_least)
+
+    options.setdefault("converter", parsed)
+    return checked(default, type="duration", check=check, help=help, **options)
+
+
+def durations(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
+    """A field of a query that holds one or more Durations, all in time or all in rows."""
+
+    def convert(value: Any) -> Any:
+        return value if _wrong_list(value) else tuple(map(parse, value))
+
+    return checked(default, type="durations", check=_wrong_list, help=help, converter=convert, **options)
+
+
+def _wrong(value: Any, at_least: int) -> str | None:
+    """What is wrong with a duration, or None."""
+    try:
+        length = parse(value)
+    except ValueError as error:
+        return str(error)
+    if length.length > MOST:
+        return f"must be at most {MOST} {'rows' if length.rows else 'microseconds'} (got {length})"
+    if length.length >= at_least:
+        return None
+    return f"must {'be longer than' if at_least else 'not be below'} 0 (got {length})"
+
+
+def _wrong_list(value: Any) -> Wrong:
+    """What is wrong with a list of durations, with each of them or beside those before it."""
+    if isinstance(value, str | Duration | Mapping) or not hasattr(value, "__iter__") or not list(value):
+        return f'must be a list of durations such as ["10 minutes"] (got {value!r})'
+    problems, sound = [], list[Duration]()
+    for number, entry in enumerate(value):
+        said = _wrong(entry, 1)
+        if said is None:
+            length = parse(entry)
+            said = _wrong_beside(length, sound)
+            sound.append(length)
+        if said is not None:
+            problems.append(Problem(f"[{number}]", said))
+    return problems
+
+
+def _wrong_beside(length: Duration, others: list[Duration]) -> str | None:
+    if others and length.rows != others[0].rows:
+        return f"must be in {'rows' if others[0].rows else 'time'}, as what stands before it (got {length})"
+    return f"is as long as one before it (got {length})" if length in others else None
+
+
+def parsed(value: Any) -> Any:
+    """A duration that is written out; what is none is left as it is, for the check that names the field."""
+    try:
+        return parse(value)
+    except ValueError:
+        return value
+
+
+def _singular(unit: str) -> str:
+    return unit.lower().removesuffix("s")
+
+
+def _microseconds(unit: str, text: str) -> int:
+    if unit in _CALENDAR:
+        raise ValueError(f"{unit}s differ in length; say it in days (got {text!r})")
+    if unit not in _UNITS:
+        raise ValueError(f"unknown unit {unit!r} in {text!r}; {suggest(unit, [*_UNITS, 'row'])}")
+    return _UNITS[unit]

@@ -1,0 +1,1 @@
+"""The operator on Spark: in batch inside mapInArrow, in streams inside transformWithState."""

@@ -1,0 +1,49 @@
+"""Spark batch: pack where the rows are, shuffle frames by shard, run one operator a shard in order of time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from skyband.columns import frames
+from skyband.engines.spark import results
+from skyband.engines.spark.pickling import pickled_with_versions
+from skyband.engines.spark.plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
+from skyband.engines.spark.worker import settle, shuffle_mapper, warn_of_broken_promises
+
+
+def run(df: Any, plan: ShardedPlan) -> Any:
+    """The unpacked answers of a bounded DataFrame, computed when they are asked for.
+
+    Frames are sorted by their earliest time on disk where they must be, so that a task holds only the rows that a
+    later frame might still precede: a few batches where the source is roughly in order of time.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    packed = df.mapInArrow(shuffle_mapper(plan), from_arrow_schema(SHUFFLE_SCHEMA))
+    by_shard = packed.repartitionById(plan.shards, "shard").sortWithinPartitions("shard", "first")
+
+    def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _operate(plan, batches)
+
+    unpacked = by_shard.mapInArrow(pickled_with_versions(operate, plan), from_arrow_schema(results.shard_schema(plan)))
+    return results.merge_answers(plan, unpacked)
+
+
+def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle(plan)
+    operator = plan.operator()
+    end = TaskEnds(plan.query)
+    for batch in batches:
+        for row in batch.to_pylist():
+            if row["frame"] is not None:
+                yield results.answer_rows(plan, operator.advance(row["first"]))
+                operator.add(frames.from_bytes(row["frame"]))
+            end.add(row["progress"], row["dropped"])
+    latest = end.progress.newest
+    if latest is not None:
+        yield results.answer_rows(plan, operator.finish(latest))
+    operator.count_dropped(end.dropped)
+    metrics = operator.take_metrics()
+    warn_of_broken_promises(plan, metrics.dropped)
+    yield results.metrics_row(plan, results.with_metrics(plan, metrics, 0, latest))

@@ -1,0 +1,51 @@
+"""What the operator of one shard does in one micro-batch."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+import pyarrow as pa
+
+from skyband.columns import frames
+from skyband.engines.spark import results
+from skyband.engines.spark.plan import ShardedPlan, TaskEnds
+from skyband.engines.spark.state_store import StateStore
+from skyband.engines.spark.worker import settle, warn_of_broken_promises
+
+
+def process_micro_batch(plan: ShardedPlan, store: StateStore, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Add the packed rows of a shard to its operator, answer the moments they passed, and keep its state.
+
+    Returns the rows of a shard's answers and of its metrics: they are few, and another Python to unpack them would cost
+    each trigger more.
+    """
+    settle(plan)
+    operator = store.load(plan)
+    end, given = TaskEnds(plan.query), []
+    for packed in rows:
+        for row in packed.itertuples(index=False):
+            if row.frame is not None:
+                given.append(row.frame)
+                operator.add(frames.from_bytes(row.frame))
+            end.add(row.progress, row.dropped)
+    answers = operator.step(end.progress, plan.ticking)
+    size = store.commit(operator, given)
+    operator.count_dropped(end.dropped)
+    metrics = operator.take_metrics()
+    warn_of_broken_promises(plan, metrics.dropped)
+    row = results.metrics_row(plan, results.with_metrics(plan, metrics, size, operator.watermark))
+    both = [results.answer_rows(plan, answers), row]
+    return in_pandas(pa.concat_batches(both))
+
+
+def in_pandas(rows: pa.RecordBatch) -> pd.DataFrame:
+    """Rows whose columns stay Arrow's: pandas' own would lose integers beside nulls, and instants far away.
+
+    Nested ones are objects, because Spark walks through them itself.
+    """
+    columns = {}
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        if pa.types.is_nested(column.type):
+            columns[name] = pd.Series(column.to_pylist(), dtype=object)
+        else:
+            columns[name] = pd.Series(column, dtype=pd.ArrowDtype(column.type))
+    return pd.DataFrame(columns)

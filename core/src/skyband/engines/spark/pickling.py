@@ -1,0 +1,46 @@
+"""Functions and processors on their way to the executors: opened there only where the same code is installed."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from attrs import frozen
+from pyspark import cloudpickle
+
+import skyband
+from skyband.engines.spark import version_check
+from skyband.engines.spark.plan import ShardedPlan
+
+cloudpickle.register_pickle_by_value(version_check)
+
+T = TypeVar("T")
+
+
+@frozen
+class _PickledWithVersions:
+    """Called like what is payload; unpickled, it is what was payload."""
+
+    payload: Any
+    made_with: Mapping[str, tuple[str, str]]
+
+    @property
+    def __name__(self) -> str:
+        """What Spark calls it in its plans."""
+        return getattr(self.payload, "__name__", type(self.payload).__name__)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.payload(*arguments)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return version_check.unpickle_checked, (self.made_with, cloudpickle.dumps(self.payload))
+
+
+def pickled_with_versions(payload: T, plan: ShardedPlan) -> T:
+    """`payload`, for a worker of Spark to open: an error names the versions where its installation differs.
+
+    Without the seal a worker that lacks Skyband would fail while unpickling, with an error about some module.
+    """
+    made_with = {"skyband": (skyband.__version__, "skyband")}
+    for binding in plan.bindings.values():
+        made_with[binding.distribution] = binding.version, binding.info.factory.partition(":")[0]
+    wrapped: Any = _PickledWithVersions(payload, made_with)
+    return wrapped

@@ -1,0 +1,125 @@
+"""What travels from the driver to the executors: a query with its backends resolved, and who made it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+from skyband.arrays import TIME_MAX
+from skyband.columns import frames
+from skyband.operator.operator import Operator
+from skyband.queries.encoding import encode
+from skyband.queries.partitioning import Partitioning, by_hash
+from skyband.queries.query import Query
+from skyband.registry import Binding
+from skyband.watermark import EventTimeProgress, Ticking
+
+SHUFFLE_SCHEMA = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("first", pa.int64(), nullable=False),
+        pa.field("progress", pa.list_(pa.int64()), nullable=True),
+        pa.field("dropped", pa.list_(pa.int64()), nullable=True),
+        pa.field("frame", pa.binary(), nullable=True),
+    ]
+)
+"""A frame as one row: its shard and earliest time.
+
+Every task ends by sending each shard a row without a frame that says how far time has come in the task (a packed
+EventTimeProgress), and one shard how many rows were left out, by reason. A tick of the clock is such a row too.
+"""
+
+
+@frozen
+class ShardedPlan:
+    """A bound query as plain data. Backends are named `module:Class`: executors need the code, not entry points."""
+
+    query: Query
+    bindings: Mapping[str, Binding]
+    schema: pa.Schema
+    shards: int
+    ticking: Ticking | None = None
+
+    @property
+    def merges(self) -> bool:
+        """Whether the answers of the shards make one, which is when they do not have groups of their own."""
+        return self.shards > 1 and not self.query.by
+
+    @property
+    def answers(self) -> pa.Schema:
+        """Schema of what an operator answers."""
+        if self.merges:
+            return pa.schema(self.query.shard_fields(self.schema))
+        return self.query.result_schema(self.schema)
+
+    def operator(self) -> Operator:
+        """A fresh operator for one shard."""
+        return Operator(self.query, self.bindings, self.schema, self.merges)
+
+    def made(self, operator: Operator) -> bool:
+        """Whether `operator` runs just this: the query with its evolvable keys, the backends, the source's schema."""
+        return (operator.query, operator.bindings, operator.schema) == (self.query, self.bindings, self.schema)
+
+    def to_shuffle_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Source batches as packed frames, each batch cut by shard and sorted by time. Runs where the rows are.
+
+        Their columns are those the query reads, in its order, whatever they are called.
+        """
+        progress = EventTimeProgress.nowhere(self.query.source_count)
+        dropped: Counter[str] = Counter()
+        for batch in batches:
+            encoded = encode(self.query, batch.rename_columns(list(self.query.columns)))
+            dropped.update(encoded.dropped)
+            progress.add(encoded.progress)
+            if len(encoded.frame):
+                yield pa.RecordBatch.from_pylist(self._cut(encoded.frame), schema=SHUFFLE_SCHEMA)
+        yield self.end_rows(progress, [dropped[reason] for reason in self.query.all_drop_reasons])
+
+    def end_rows(self, progress: EventTimeProgress, dropped: list[int] | None = None) -> pa.RecordBatch:
+        """What a task ends with: a packed row for each shard, without a frame."""
+        row = {"first": TIME_MAX, "progress": progress.to_list(), "dropped": None, "frame": None}
+        rows: list[dict[str, Any]] = [{**row, "shard": shard} for shard in range(self.shards)]
+        rows[0]["dropped"] = dropped
+        return pa.RecordBatch.from_pylist(rows, schema=SHUFFLE_SCHEMA)
+
+    def _cut(self, frame: pa.RecordBatch) -> list[dict[str, Any]]:
+        """The rows of a frame by shard, each shard's as one packed row."""
+        times = frame.column(frames.TIME).to_numpy()
+        if self.shards == 1:
+            return [{"shard": 0, "first": int(times.min()), "frame": frames.to_bytes(frame)}]
+        partitioning = self._partition(frame)
+        order = np.argsort(partitioning.shards, kind="stable")
+        cuts = np.searchsorted(partitioning.shards[order], np.arange(self.shards + 1))
+        pieces = []
+        for shard in np.flatnonzero(cuts[1:] > cuts[:-1]).tolist():
+            chosen = order[cuts[shard] : cuts[shard + 1]]
+            rows = partitioning.rows[chosen]
+            piece = frame.take(pa.array(rows))
+            if partitioning.parts is not None:
+                piece = piece.append_column(frames.PART, pa.array(partitioning.parts[chosen]))
+            pieces.append({"shard": shard, "first": int(times[rows].min()), "frame": frames.to_bytes(piece)})
+        return pieces
+
+    def _partition(self, frame: pa.RecordBatch) -> Partitioning:
+        if self.query.by:
+            return by_hash(frame.column(frames.GROUP).to_numpy(), self.shards)
+        return self.query.partition(frame, self.shards)
+
+
+class TaskEnds:
+    """What the closing rows of all tasks say together: how far time has come, and the rows left out by reason."""
+
+    def __init__(self, query: Query) -> None:
+        self.progress = EventTimeProgress.nowhere(query.source_count)
+        self.dropped = dict.fromkeys(query.all_drop_reasons, 0)
+
+    def add(self, progress: Sequence[int] | None, dropped: Sequence[int] | None) -> None:
+        """Take in one packed row."""
+        if progress is not None:
+            self.progress.add(EventTimeProgress.from_list(progress))
+        if dropped is not None:
+            for reason, count in zip(self.dropped, dropped, strict=True):
+                self.dropped[reason] += int(count)

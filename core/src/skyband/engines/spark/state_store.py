@@ -1,0 +1,151 @@
+"""Where an operator rests between micro-batches: in Spark's state store, as a snapshot and a log, and in this worker.
+
+A micro-batch writes what it was given, not what it made of it: its frames go to a log, from which an operator that is
+behind catches up. When the log is as large as the last snapshot, or long, the whole state is written anew and the log
+begins afresh. So a micro-batch costs its own bytes, and a whole state once in as many bytes of rows; a state smaller
+than its rows is written whole every time. (Writing only the changed pieces of a snapshot would not do: a backend whose
+state is compact changes most of it with every batch.)
+
+Each step has a random token, written with it. An operator left in this worker is used again where its token is that of
+the state's last step, or of one in its log or its snapshot: then it catches up. A task that failed after its operator
+moved on leaves a token that the state does not hold. It is used for the same query only: a job that was changed and
+started again loads the state, which says what may change.
+"""
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from skyband.errors import SnapshotError
+
+if TYPE_CHECKING:  # imported by the processor, which must stay light
+    from skyband.engines.spark.plan import ShardedPlan
+    from skyband.operator.operator import LoggedBatch, Operator
+
+FORMAT = 2
+CHUNK = 256 * 1024
+"""Bytes of a snapshot in one entry of the state."""
+
+MOST_LOGGED = 1000
+"""Steps in a log: what an operator that begins from the snapshot has to catch up with, at most."""
+
+MOST_CACHED = 256
+"""Shards remembered in a worker, each with its newest operator only: others would be copies of the whole state."""
+
+
+class Head(NamedTuple):
+    """What the state holds. Steps are numbered from 1; the snapshot is of step `base`, the log of those after it."""
+
+    format: int
+    shard_id: bytes
+    """Random, for good: which shard of which stream this is."""
+    token: bytes
+    base_token: bytes
+    step: int
+    base: int
+    base_size: int
+    logged: int
+    """Bytes in the log."""
+    shards: int
+
+
+_HEAD = (
+    "format int, shard_id binary, token binary, base_token binary, step bigint, base bigint, base_size bigint, "
+    "logged bigint, shards int"
+)
+
+
+class StateStore:
+    """Takes the operator of one shard out of its state, and keeps it there again."""
+
+    def __init__(self, handle: Any) -> None:
+        self._state = handle.getValueState("head", _HEAD)
+        self._chunks = handle.getMapState("chunks", "number int", "data binary")
+        self._log = handle.getMapState("log", "step bigint", "token binary, data binary")
+
+    def load(self, plan: "ShardedPlan") -> "Operator":
+        """The operator as the last committed micro-batch left it."""
+        self._head = self._read_head(plan.shards)
+        self._anew = self._head.step == 0
+        if self._anew:
+            return plan.operator()
+        held = _CACHE.pop(self._head.shard_id, None)
+        if held is not None and plan.made(held.operator) and self._follows(held):
+            operator, step = held.operator, held.step
+            steps = [*self._steps(step + 1)]
+        else:
+            operator, steps = plan.operator(), [*self._steps(self._head.base + 1)]
+            count = -(-self._head.base_size // CHUNK)
+            snapshot = b"".join(bytes(self._chunks.getValue((number,))[0]) for number in range(count))
+            self._anew = operator.restore(snapshot, joined=steps[-1].watermark if steps else None)
+        if steps:
+            operator.replay(steps)
+        return operator
+
+    def commit(self, operator: "Operator", frames: Sequence[bytes]) -> int:
+        """Write the step that was given these frames, remember the operator here; returns the bytes of state kept."""
+        head, token = self._head, os.urandom(16)
+        head = head._replace(step=head.step + 1, token=token)
+        given = sum(map(len, frames))
+        if self._anew or head.logged + given > head.base_size or head.step - head.base > MOST_LOGGED:
+            head = self._write_whole(head, operator.snapshot())
+        else:
+            entry = operator.logged_batch(frames)
+            self._log.updateValue((head.step,), (token, entry))
+            head = head._replace(logged=head.logged + len(entry))
+        self._state.update(tuple(head))
+        _CACHE[head.shard_id] = _Held(operator, head.step, token)
+        while len(_CACHE) > MOST_CACHED:
+            _CACHE.popitem(last=False)
+        return head.base_size + head.logged
+
+    def _read_head(self, shards: int) -> Head:
+        if not self._state.exists():
+            return Head(FORMAT, os.urandom(16), b"", b"", 0, 0, 0, 0, shards)
+        found: Iterable[Any] = self._state.get()
+        head = Head._make(bytes(value) if isinstance(value, bytearray) else value for value in found)
+        if head.format != FORMAT:
+            said = f"the checkpoint has format {head.format}, this Skyband reads {FORMAT}"
+            raise SnapshotError(f"{said}: run the Skyband that made it, or give the job a new checkpoint")
+        if head.shards != shards:
+            raise SnapshotError(
+                f"the checkpoint was made with shards = {head.shards}, this job has {shards}: "
+                "change it back, or give the changed job a new checkpoint"
+            )
+        return head
+
+    def _follows(self, held: "_Held") -> bool:
+        """Whether the state's last step follows from one that the operator held here has come to."""
+        if held.step == self._head.step:
+            return held.token == self._head.token
+        if held.step == self._head.base:
+            return held.token == self._head.base_token
+        return self._head.base < held.step < self._head.step and held.token == bytes(
+            self._log.getValue((held.step,))[0]
+        )
+
+    def _steps(self, first: int) -> Iterator["LoggedBatch"]:
+        from skyband.operator.operator import LoggedBatch
+
+        for step in range(first, self._head.step + 1):
+            yield LoggedBatch.decode(bytes(self._log.getValue((step,))[1]))
+
+    def _write_whole(self, head: Head, snapshot: bytes) -> Head:
+        for number, start in enumerate(range(0, len(snapshot), CHUNK)):
+            self._chunks.updateValue((number,), (snapshot[start : start + CHUNK],))
+        for number in range(-(-len(snapshot) // CHUNK), -(-head.base_size // CHUNK)):
+            self._chunks.removeKey((number,))
+        for step in range(head.base + 1, head.step):
+            self._log.removeKey((step,))
+        return head._replace(base=head.step, base_token=head.token, base_size=len(snapshot), logged=0)
+
+
+class _Held(NamedTuple):
+    operator: "Operator"
+    step: int
+    token: bytes
+
+
+_CACHE: OrderedDict[bytes, _Held] = OrderedDict()
+"""The operators left in this worker, by shard_id: at most one of each shard."""

@@ -1,0 +1,45 @@
+"""In a worker of Spark: shuffle_mapper, and what is done once for all its tasks."""
+
+import gc
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from skyband.engines.spark.pickling import pickled_with_versions
+from skyband.engines.spark.plan import ShardedPlan
+
+Mapped: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def shuffle_mapper(plan: ShardedPlan) -> Mapped:
+    """`plan.to_shuffle_rows` for Spark to run where the rows are."""
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle(plan)
+        return plan.to_shuffle_rows(batches)
+
+    return pickled_with_versions(pack, plan)
+
+
+def warn_of_broken_promises(plan: ShardedPlan, dropped: Mapping[str, int]) -> None:
+    """Once a worker, on its stderr: the text has no number, so that a stream does not say it with each micro-batch."""
+    for reason, text in plan.query.promises.items():
+        if dropped.get(reason):
+            warnings.warn(f"{text}; the metric rows_{reason.replace(' ', '_')} counts them", stacklevel=1)
+
+
+def settle(plan: ShardedPlan) -> None:
+    """Load what every task needs and freeze it: Python's garbage collector looks through it no more.
+
+    Spark has a worker collect garbage after each task. With pandas, Arrow and numba's kernels that is a walk through
+    170,000 objects, .1 s of a core, several times a micro-batch. Done at the start of a worker's first task, when no
+    operator is alive yet: an operator refers to itself, and frozen it would never be freed.
+    """
+    if not gc.get_freeze_count():
+        read = pa.schema([plan.schema.field(name) for name in plan.query.columns])
+        nothing = pa.RecordBatch.from_pylist([], schema=read)
+        for _ in plan.to_shuffle_rows(iter([nothing])):  # loads the kernels, and with the first of them most of numba
+            continue
+        gc.freeze()

@@ -1,0 +1,47 @@
+"""What core brings as a plugin, through an entry point like any other: its queries. Its roles it knows by itself."""
+
+from skyband.registry.hookspecs import hookimpl
+from skyband.registry.info import QueryInfo
+
+
+@hookimpl
+def skyband_queries() -> list[QueryInfo]:
+    """The queries core brings, through an entry point like any other plugin's."""
+    return [
+        QueryInfo(
+            "distinct-count",
+            "skyband.queries.distinct_count:DistinctCount",
+            "how many different items each window holds",
+            examples="skyband.reference.query_examples:DISTINCT_COUNT",
+        ),
+        QueryInfo(
+            "top-k",
+            "skyband.queries.top_k:TopK",
+            "the best objects of each window, by values that arrive in separate streams",
+            examples="skyband.reference.query_examples:TOP_K",
+        ),
+        QueryInfo(
+            "top-k-pairs",
+            "skyband.queries.top_k_pairs:TopKPairs",
+            "the most similar pairs of sets in each window, within one stream or across two",
+            examples="skyband.reference.query_examples:TOP_K_PAIRS",
+        ),
+        QueryInfo(
+            "top-k-workload",
+            "skyband.queries.top_k_workload:TopKWorkload",
+            "many top-k queries over one stream, each with a window, slide and k of its own",
+            examples="skyband.reference.query_examples:TOP_K_WORKLOAD",
+        ),
+        QueryInfo(
+            "uncertain-sum",
+            "skyband.queries.uncertain_sum:UncertainSum",
+            "the sum of the last tuples that exist, where they may not",
+            examples="skyband.reference.query_examples:UNCERTAIN_SUM",
+        ),
+        QueryInfo(
+            "uncertain-join",
+            "skyband.queries.uncertain_join:UncertainJoin",
+            "which uncertain tuples of two streams are near each other, and how probably",
+            examples="skyband.reference.query_examples:UNCERTAIN_JOIN",
+        ),
+    ]

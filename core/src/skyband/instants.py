@@ -1,0 +1,93 @@
+"""Instants and dates as text and as Python values, in years too that Python's own datetime (1 to 9999) cannot hold."""
+
+import datetime
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
+"""After so long the Gregorian calendar repeats itself, days of the week among it."""
+_CYCLE = _CYCLE_DAYS * 86_400_000_000
+_PER_SECOND = {"s": 1_000_000, "ms": 1_000}
+
+
+@frozen
+class Instant:
+    """A moment or a day in any year: one of the years that Python knows with the same calendar, and cycles of 400."""
+
+    near: "datetime.datetime | datetime.date"
+    cycles: int
+
+    @property
+    def year(self) -> str:
+        """As ISO 8601 has it: four digits, and a sign where they do not do."""
+        number = self.near.year + _CYCLE_YEARS * self.cycles
+        return f"{number:04}" if 0 <= number <= 9999 else f"{number:+05}"
+
+    def isoformat(self, *form: str) -> str:
+        """As `datetime.isoformat`."""
+        return self.year + self.near.isoformat(*form)[4:]
+
+    def strftime(self, pattern: str) -> str:
+        """As `datetime.strftime`."""
+        return self.near.strftime(pattern.replace("%Y", self.year))
+
+    def plain(self) -> str:
+        """Without zone and needless parts."""
+        if not isinstance(self.near, datetime.datetime):
+            return self.isoformat()
+        bare = Instant(self.near.replace(tzinfo=None), self.cycles)
+        return bare.isoformat(" ", "microseconds" if self.near.microsecond else "seconds")
+
+
+def instant(microseconds: float) -> Instant:
+    """Of microseconds since the epoch."""
+    cycles, rest = divmod(int(microseconds), _CYCLE)
+    return Instant(_EPOCH + datetime.timedelta(microseconds=rest), cycles)
+
+
+def python_values(column: "pa.Array | pa.ChunkedArray") -> list[Any]:
+    """A column's values as Python's own; an `Instant` where Python has no datetime or date for one."""
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError):  # what Python cannot hold is rare, so values are looked at one by one only here
+        return [_value(scalar) for scalar in column]
+
+
+def _value(scalar: Any) -> Any:
+    import pyarrow as pa
+
+    kind = scalar.type
+    if not scalar.is_valid:
+        return None
+    if pa.types.is_struct(kind):
+        return {name: _value(scalar[name]) for name in kind.names}
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return [_value(entry) for entry in scalar.values]
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        return _far(scalar)
+
+
+def _far(scalar: Any) -> Any:
+    """What Python has no value for: an `Instant`, or text as Arrow writes it."""
+    import pyarrow as pa
+
+    kind = scalar.type
+    if pa.types.is_dictionary(kind):
+        return _value(scalar.value)
+    if pa.types.is_date(kind):
+        cycles, rest = divmod(scalar.cast(pa.date32()).value, _CYCLE_DAYS)
+        return Instant((_EPOCH + datetime.timedelta(days=rest)).date(), cycles)
+    if pa.types.is_timestamp(kind) and kind.unit != "ns":
+        cycles, rest = divmod(scalar.value * _PER_SECOND.get(kind.unit, 1), _CYCLE)
+        near = _EPOCH + datetime.timedelta(microseconds=rest)
+        if kind.tz is not None:
+            near = near.replace(tzinfo=datetime.UTC).astimezone(pa.lib.string_to_tzinfo(kind.tz))
+        return Instant(near, cycles)
+    return scalar.cast(pa.string()).as_py()

@@ -1,0 +1,55 @@
+"""An engine as a job sees it: what it can read and write, and how it runs a job."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from skyband.errors import ConfigError, Problem, suggest
+
+if TYPE_CHECKING:
+    from skyband.job.model import Job, Sink, Source
+    from skyband.job.progress import Progress, Totals
+
+
+class Engine(ABC):
+    """Hosts the operator of a job. What holds on every engine is checked by `skyband.job.checking`."""
+
+    name: ClassVar[str]
+    resumes: ClassVar[bool]
+    """Whether a stopped stream goes on from its checkpoint."""
+
+    @abstractmethod
+    def source_problems(self, source: "Source", zone: str | None) -> list[Problem]:
+        """What this engine cannot read; `zone` is that of the session."""
+
+    @abstractmethod
+    def sink_problems(self, sink: "Sink", stream: bool | None) -> list[Problem]:
+        """What this engine cannot write; stream: None where the source could not be built."""
+
+    def query_problems(self, query: Any, tables: Mapping[str, Any]) -> list[Problem]:  # noqa: ARG002
+        """What this engine cannot run of a query, with the job's other tables."""
+        return []
+
+    @abstractmethod
+    def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:
+        """The files of a sink's folder that overwriting must not touch, and why not."""
+
+    @abstractmethod
+    def run(self, job: "Job", progress: "Progress", path: str | Path, sets: Iterable[str]) -> "Totals":
+        """Run a job that was read from `path` with the settings `sets`.
+
+        Raises EngineError where the engine cannot run, ConfigError where the job does not fit its source or sink, and
+        InputError where a row cannot be taken.
+        """
+
+
+def engine_named(name: str) -> Engine:
+    """Raises ConfigError for an unknown one."""
+    from skyband.job.local_engine import LocalEngine
+    from skyband.job.spark_engine import SparkEngine
+
+    engines: dict[str, type[Engine]] = {engine.name: engine for engine in (SparkEngine, LocalEngine)}
+    if name not in engines:
+        raise ConfigError(Problem("engine", f"unknown {name!r}; {suggest(name, engines)}"))
+    return engines[name]()

@@ -1,0 +1,68 @@
+"""The local engine: this machine's files, in this process."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+from skyband.errors import Problem, suggest
+from skyband.job import manifest
+from skyband.job.engine import Engine
+from skyband.job.model import Job, Sink, Source, local_path
+from skyband.job.progress import Progress, Totals
+from skyband.job.source_files import READABLE
+from skyband.job.spark_schema import ZONE_SETTING
+
+WRITABLE = ("parquet", "csv", "json", "console")
+_UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
+
+
+class LocalEngine(Engine):
+    """Reads and writes files of this machine; a stream starts anew each time."""
+
+    name: ClassVar[str] = "local"
+    resumes: ClassVar[bool] = False
+
+    def source_problems(self, source: Source, zone: str | None) -> list[Problem]:
+        problems = _unreadable(source)
+        if source.format in ("csv", "json") and zone not in (None, *_UTC):
+            said = f"the local engine reads times that are written without a zone as UTC (got {zone!r})"
+            problems.append(Problem(ZONE_SETTING, f"{said}: write their zone, or use --engine spark"))
+        return problems
+
+    def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:  # noqa: ARG002 - the same for both
+        problems = []
+        if sink.format not in WRITABLE:
+            known = f"{', '.join(WRITABLE[:-1])} and {WRITABLE[-1]}"
+            problems.append(Problem("sink.format", f"the local engine writes {known} (got {sink.format!r})"))
+        if sink.path is not None and local_path(sink.path) is None:
+            problems.append(Problem("sink.path", f"the local engine writes to this machine (got {sink.path!r})"))
+        return problems
+
+    def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:
+        return manifest.foreign_files(folder, suffix), "the local engine did not write, or that were changed since"
+
+    def run(self, job: Job, progress: Progress, path: str | Path, sets: Iterable[str]) -> Totals:  # noqa: ARG002
+        from skyband.job import run_local
+
+        return run_local.run(job, progress)
+
+
+def _unreadable(source: Source) -> list[Problem]:
+    from skyband.job.text_files import OPTIONS, text_option_problems
+
+    if source.format not in READABLE:
+        known = f"{', '.join(READABLE[:-1])} and {READABLE[-1]}"
+        return [Problem("source.format", f"the local engine reads {known} (got {source.format!r})")]
+    problems = []
+    if source.path is not None and local_path(source.path) is None:
+        problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
+    if source.select is not None:
+        problems.append(Problem("source.select", "is SQL, which the local engine does not speak; use --engine spark"))
+    # How many files a micro-batch takes cannot be seen in the answers, so such options do no harm here.
+    known_options = OPTIONS.get(source.format, ())
+    problems += text_option_problems(source)
+    for name in source.options if source.format in OPTIONS else ():
+        if name.lower() not in known_options and not name.lower().startswith("max"):
+            message = f"the local engine does not know it; {suggest(name, known_options)}"
+            problems.append(Problem(f"source.options.{name}", message))
+    return problems

@@ -1,0 +1,50 @@
+"""Where in a source's files a row stands: what is wrong with it is told by its file, and its place there."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from skyband.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@define(eq=False)
+class PlacedBatches:
+    """The batches of files, one after the other, which remember the file and the row of the last one given."""
+
+    _paths: tuple[Path, ...]
+    _read: "Callable[[Path], Iterator[pa.RecordBatch]]"
+    _path: Path | None = field(default=None, init=False)
+    _first: int = field(default=0, init=False)
+
+    def __iter__(self) -> "Iterator[pa.RecordBatch]":
+        """Raises InputError, naming the file, where one cannot be read."""
+        import pyarrow as pa
+
+        for path in self._paths:
+            rows = 0
+            try:
+                for batch in self._read(path):
+                    self._path, self._first = path, rows
+                    yield batch
+                    rows += len(batch)
+            except InputError as error:
+                raise _within(path, error, rows) from error
+            except (OSError, ValueError, pa.ArrowException) as error:
+                message = " ".join(str(error).split())
+                raise InputError(str(path), f"cannot be read: {message}") from error
+
+    def placed(self, error: InputError) -> InputError:
+        """What is wrong with a row of the last batch, with its file and its place there."""
+        return error if self._path is None else _within(self._path, error, self._first)
+
+
+def _within(path: Path, error: InputError, first: int) -> InputError:
+    if error.argument.startswith(str(path)):
+        return error
+    row = None if error.row is None else error.row + first
+    return InputError(f"{path}: {error.argument}", error.message, row)

@@ -1,0 +1,54 @@
+"""Runs a job file on an engine, and says how it went."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from skyband.errors import ConfigError
+from skyband.job.engine import Engine, engine_named
+from skyband.job.model import Job
+from skyband.job.progress import Progress, Totals
+from skyband.job.reading import JobError, assignment, read_job
+
+
+def run_job(
+    path: str | Path, sets: Iterable[str] = (), engine: str = "spark", progress: Progress | None = None
+) -> Totals:
+    """Read, check and run a job, its progress and summary on stderr.
+
+    Raises JobError with every problem at once, EngineError where the engine cannot run, InputError where a row
+    cannot be taken.
+    """
+    sets = tuple(sets)
+    host = engine_named(engine)
+    job = read_job(path, sets, engine)
+    said = progress or Progress()
+    try:
+        totals = host.run(job, said, path, sets)
+    except ConfigError as error:
+        said.wipe()
+        raise JobError(str(path), *error.problems, typed=[assignment(text)[0] for text in sets]) from error
+    except BaseException:
+        said.wipe()
+        raise
+    said.summary(totals, _where(job))
+    for reason, text in job.query.promises.items():
+        if totals.dropped.get(reason):
+            said.note(f"warning: {totals.dropped[reason]:,} of {totals.rows_in:,} {text}")
+    if totals.stopped:
+        said.note(_after_stop(job, host))
+    return totals
+
+
+def _where(job: Job) -> str:
+    if job.sink.format == "console":
+        return "shown above"
+    path = job.sink.path
+    if path is not None and Path(path).is_relative_to(Path.cwd()):
+        path = str(Path(path).relative_to(Path.cwd()))
+    return f"in {path or job.sink.format}"
+
+
+def _after_stop(job: Job, engine: Engine) -> str:
+    if engine.resumes and job.sink.checkpoint is not None:
+        return "stopped; run it again to go on from its checkpoint"
+    return "stopped"

@@ -1,0 +1,142 @@
+"""The files of a source on this machine: found, in the order Spark would take them, and read batch by batch."""
+
+import glob
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from skyband.errors import ConfigError, Problem
+from skyband.job.model import Source, is_pattern, local_path
+from skyband.job.reading_places import PlacedBatches
+from skyband.job.spark_schema import parse_ddl
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from skyband.job.columnar_files import Layout
+
+READABLE = ("parquet", "csv", "json", "arrow")
+
+
+@frozen
+class Files:
+    """The files of a source, at least one, oldest first, with their schema."""
+
+    source: Source
+    paths: tuple[Path, ...]
+    schema: "pa.Schema"
+    layout: "Layout | None"
+    """How Parquet and Arrow files are read; None of text files."""
+
+    def batches(self, columns: Iterable[str]) -> PlacedBatches:
+        """Their rows, file by file, only the columns named; iterating raises InputError where one cannot be read."""
+        import pyarrow as pa
+
+        wanted = pa.schema([self.schema.field(name) for name in columns])
+        return PlacedBatches(self.paths, lambda path: self._read(path, wanted))
+
+    def _read(self, path: Path, wanted: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        if self.layout is None:
+            from skyband.job import text_files
+
+            return text_files.read(path, self.source, self.schema, wanted)
+        from skyband.job import columnar_files
+
+        return columnar_files.read(path, self.layout, wanted)
+
+
+def open_files(source: Source) -> Files | None:
+    """The files of a source, or None where only Spark can look: elsewhere, or in a format Arrow does not read.
+
+    Raises ConfigError where there is nothing to read, or it cannot be read.
+    """
+    path = None if source.path is None else local_path(source.path)
+    if path is None or source.format not in READABLE:
+        return None
+    import pyarrow as pa
+
+    try:
+        paths = data_files(path)
+        if not paths:
+            raise ConfigError(Problem("path", _nothing_at(path, source)))
+        schema, layout = _schema(source, _base(path), paths)
+    except ConfigError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:
+        detail = " ".join(str(error).split())
+        raise ConfigError(Problem("path", f"cannot be read as {source.format}: {detail}")) from error
+    return Files(source, tuple(paths), schema, layout)
+
+
+def _schema(source: Source, base: Path, paths: list[Path]) -> "tuple[pa.Schema, Layout | None]":
+    declared = None if source.schema is None else parse_ddl(source.schema)
+    if source.format in ("csv", "json"):
+        from skyband.job import text_files
+
+        return text_files.schema_of(paths[0], source) if declared is None else declared, None
+    from skyband.job import columnar_files
+
+    layout = columnar_files.Layout(source.format, str(base if base.is_dir() else base.parent))
+    if declared is not None:
+        return declared, layout
+    return columnar_files.schema_of(paths, layout)
+
+
+def data_files(path: Path) -> list[Path]:
+    """Data files by time of change, then name, as Spark's file source takes them; hidden ones are not data."""
+    roots = map(Path, glob.glob(str(path))) if is_pattern(path) else [path]  # noqa: PTH207 - it may be absolute
+    files = [file for root in roots for file in _below(root)]
+    return sorted(files, key=lambda file: (file.stat().st_mtime_ns, str(file)))
+
+
+def _below(root: Path) -> Iterator[Path]:
+    if root.is_file():
+        yield root
+    elif root.is_dir():
+        committed = _committed(root / "_spark_metadata")
+        for entry in root.iterdir():
+            if entry.name.startswith(("_", ".")):
+                continue
+            if entry.is_file() and (committed is None or entry.name in committed):
+                yield entry
+            elif entry.is_dir() and "=" in entry.name:
+                yield from _below(entry)
+
+
+def _committed(log: Path) -> set[str] | None:
+    """The names a streaming sink has committed: a crash can leave other files beside them."""
+    if not log.is_dir():
+        return None
+    batches = [batch for batch in log.iterdir() if batch.name.partition(".")[0].isdigit()]
+    return {name for batch in batches for name in _names_in(batch)}
+
+
+def _names_in(batch: Path) -> set[str]:
+    """The files that a micro-batch of a streaming sink has written. Raises ConfigError where its log is damaged."""
+    try:
+        entries = [json.loads(line) for line in batch.read_text("utf-8").splitlines()[1:]]
+        return {Path(entry["path"]).name for entry in entries if entry.get("action", "add") == "add"}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        said = f"is damaged ({' '.join(str(error).split())}), the log of the stream that wrote this folder"
+        remedy = "bring it back, or read the folder as it is without _spark_metadata"
+        raise ConfigError(Problem("path", f"{str(batch)!r} {said}: {remedy}")) from error
+
+
+def _base(path: Path) -> Path:
+    """The folder below which `key=value` folders are columns."""
+    fixed = [part for part in path.parts if not any(mark in part for mark in "*?[")]
+    return Path(*fixed) if len(fixed) < len(path.parts) else path
+
+
+def _nothing_at(path: Path, source: Source) -> str:
+    if is_pattern(path):
+        return f"no file matches {str(path)!r}"
+    if not path.exists():
+        return f"{str(path)!r} does not exist"
+    if source.stream:
+        remedy = "; put a first file there, or say its columns with source.schema" if source.schema is None else ""
+        return f"{str(path)!r} holds no file yet{remedy}"
+    return f"{str(path)!r} holds no file"

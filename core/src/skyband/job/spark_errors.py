@@ -1,0 +1,72 @@
+"""Spark's exceptions in one sentence: our own where a worker raised it, else Spark's innermost cause and its remedy."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from skyband.errors import EngineError, SkybandError
+from skyband.job.model import Job
+
+_OURS = "skyband.errors."
+_FAILED_STREAM = re.compile(r"\[STREAM_FAILED\] .*? terminated with exception: ")
+_DUMP = re.compile(
+    r"\n\s*\n|\n\s*at |\n\s*File \"|\n===|\n?\s*(?:During handling|The above exception|Traceback \(|Caused by:|"
+    r"(?:Driver|JVM) stacktrace)|\s*SQLSTATE: \w{5}"
+)
+"""Where what Spark appends to an error begins."""
+
+_CAUSE = re.compile(r"^(?:Caused by|): (?P<name>[\w.$]+): (?P<what>.+)$", re.MULTILINE)
+_OF_CHECKPOINT = re.compile(
+    r"STATE_STORE|[Ss]tate ?[Ss]tore|RocksDB|[Cc]hangelog|/(?:offsets|commits|state|sources|metadata)\b|MALFORMED_LOG|"
+    r"^Json\w+Exception"
+)
+_OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
+
+
+@contextmanager
+def plain_errors(job: Job | None = None) -> Iterator[None]:
+    """Raise EngineError with one sentence instead of Spark's exceptions; `job`: whose files may be at fault."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except SkybandError:
+        raise
+    except Exception as error:
+        if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
+            raise EngineError(sentence(str(error), job)) from error
+        raise
+
+
+def sentence(text: str, job: Job | None = None) -> str:
+    """What an error of Spark says, without its stack; with the remedy where one of the job's files is damaged."""
+    if _OURS in text:
+        return _without_dump(text[text.rindex(_OURS) :].partition(": ")[2])
+    if "sources in the checkpoint" in text:
+        return (
+            "the checkpoint was made by a job with another number of sources; source.finish and source.idle_after add "
+            "one: change it back, or give the changed job a new checkpoint"
+        )
+    cause = _innermost(text) or "failed without saying why"
+    return f"Spark: {cause}{_remedy(cause, job)}"
+
+
+def _innermost(text: str) -> str:
+    """The cause that stands behind all others, in one line."""
+    message = _FAILED_STREAM.sub("", text).split("\n===")[0]
+    causes = [(match["name"].rpartition(".")[2], _without_dump(match["what"])) for match in _CAUSE.finditer(message)]
+    return ": ".join(causes[-1]) if causes else _without_dump(message)
+
+
+def _without_dump(text: str) -> str:
+    return " ".join(_DUMP.split(text.strip(), maxsplit=1)[0].split())
+
+
+def _remedy(cause: str, job: Job | None) -> str:
+    checkpoint = None if job is None else job.sink.checkpoint
+    if _OF_SOURCE.search(cause):
+        return ": a file of the source is damaged; mend it or move it away, and run again"
+    if checkpoint is not None and _OF_CHECKPOINT.search(cause):
+        remedy = "bring a copy of it back, or begin anew with another checkpoint and another path"
+        return f": the checkpoint {checkpoint!r} is damaged or incomplete; {remedy}"
+    return ""

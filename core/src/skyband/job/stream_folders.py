@@ -1,0 +1,56 @@
+"""Whether a stream's checkpoint and the log of its file sink belong together: if not, Spark loses answers in silence.
+
+Spark's file sink lists in `_spark_metadata` the files of every micro-batch, and its readers see no others. It passes
+over a micro-batch whose number is listed already, and starts an empty list where there is none.
+"""
+
+from pathlib import Path
+
+from skyband.errors import ConfigError, Problem
+
+LOG = "_spark_metadata"
+
+
+def check_belong(checkpoint: Path, sink: Path) -> None:
+    """Raise ConfigError, naming the folder and the remedy, where going on would lose or hide answers."""
+    committed, begun = _latest(checkpoint / "commits"), _latest(checkpoint / "offsets")
+    logged = _latest(sink / LOG)
+    if begun < 0 and committed < 0:
+        _check_new(checkpoint, sink, logged)
+    elif logged < committed:
+        there = f"is known only up to {logged}" if logged >= 0 else "is gone"
+        _refuse(
+            f"the log of answers {str(sink / LOG)!r} {there}, and the checkpoint {str(checkpoint)!r} has written "
+            f"micro-batch {committed}: bring the log back, or begin anew with another path and another checkpoint"
+        )
+    elif logged > begun:
+        _refuse(
+            f"{str(sink)!r} has the answers of micro-batch {logged}, and the checkpoint {str(checkpoint)!r} is only at "
+            f"{begun}: Spark would drop answers up to there; bring the newer checkpoint back, or choose another path"
+        )
+
+
+def _check_new(checkpoint: Path, sink: Path, logged: int) -> None:
+    if logged >= 0:  # a stream that was stopped before its first micro-batch leaves an empty log
+        what = "is empty" if checkpoint.exists() else "is no checkpoint of it"
+        _refuse(
+            f"{str(sink)!r} holds the answers of another stream, up to micro-batch {logged}, and "
+            f"{str(checkpoint)!r} {what}: choose another path, or bring the checkpoint back"
+        )
+    if sink.is_dir() and any(path.name.startswith("part-") for path in sink.iterdir()):
+        _refuse(
+            f"{str(sink)!r} holds answers that no stream wrote, which Spark's readers would see no more: "
+            "choose another path, or move them away"
+        )
+
+
+def _latest(log: Path) -> int:
+    """The number of the latest micro-batch in one of Spark's logs, -1 where there is none."""
+    if not log.is_dir():
+        return -1
+    numbers = (path.name.removesuffix(".compact") for path in log.iterdir())
+    return max((int(number) for number in numbers if number.isascii() and number.isdigit()), default=-1)
+
+
+def _refuse(message: str) -> None:
+    raise ConfigError(Problem("sink.path", message))

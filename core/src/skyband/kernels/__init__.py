@@ -1,0 +1,1 @@
+"""Compiled loops that several rooms and plugins call: the k-skyband, hashes, sorted arrays."""

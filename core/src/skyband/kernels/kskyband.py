@@ -1,0 +1,95 @@
+"""A k-skyband driven from Python, for what is not one compiled loop; the structure itself is in `sweep`."""
+
+import numpy as np
+import numpy.typing as npt
+
+from skyband.arrays import TIME_MIN, Array, Int64
+from skyband.kernels import kskyband_kernels
+from skyband.kernels.kskyband_kernels import ITEM, PENDING, SIZE, K
+
+
+class KSkyband:
+    """A k-skyband driven from Python.
+
+    Parameters: k, the most items an answer holds; room, the least number of items buffered between flushes.
+    Reading the items (`topk`, `items`, `len`) flushes first; `lower_bound`, `crop` and `admits` speak of the
+    items as of the last flush.
+
+    >>> band = KSkyband(k=1)
+    >>> band.add(scores=[0.5, 0.9, 0.4], expiries=[30, 10, 20], keys=[1, 2, 3])
+    >>> band.topk(1)["key"].tolist(), band.topk(1, since=11)["key"].tolist(), len(band)
+    ([2], [1], 2)
+    """
+
+    def __init__(self, k: int, room: int = 64) -> None:
+        self.band = kskyband_kernels.new(k, room)
+
+    def add(
+        self,
+        scores: npt.ArrayLike,
+        expiries: npt.ArrayLike,
+        ties: npt.ArrayLike = 0,
+        keys: npt.ArrayLike = 0,
+    ) -> None:
+        """Add items: float64[n] scores (never NaN), int64[n] expiries, ties and keys; scalars stand for all n."""
+        columns = np.broadcast_arrays(np.atleast_1d(scores), expiries, ties, keys)
+        batch = np.empty(len(columns[0]), ITEM)
+        for name, values in zip(ITEM.names or (), columns, strict=True):
+            batch[name] = values
+        while len(batch):
+            if kskyband_kernels.is_full(self.band):
+                self.flush()
+            counts, buffer = self.band.counts, self.band.buffer
+            pending = int(counts[PENDING])
+            room = min(len(buffer) - pending, len(batch))
+            buffer[pending : pending + room] = batch[:room]
+            counts[PENDING] += room
+            batch = batch[room:]
+
+    def advance(self, now: int) -> None:
+        """Let items that expire before `now` go."""
+        kskyband_kernels.advance(self.band, now)
+
+    def flush(self) -> None:
+        """Merge what was added since the last flush and drop what no longer matters."""
+        self.band = kskyband_kernels.flush(self.band)
+
+    def lower_bound(self, expiry: int) -> float:
+        """The k-th best score at moment `expiry` as of the last flush, −inf if fewer are alive."""
+        return float(kskyband_kernels.lower_bound(self.band, expiry))
+
+    def crop(self, bound: float) -> int:
+        """The smallest expiry with which an item of score at most `bound` may still matter."""
+        return int(kskyband_kernels.crop(self.band, bound))
+
+    def admits(self, score: float, expiry: int, tie: int = 0, key: int = 0) -> bool:
+        """False iff k items of the last flush are seen to dominate this one."""
+        return bool(kskyband_kernels.admits(self.band, score, expiry, tie, key))
+
+    def topk(self, k: int | None = None, since: int = TIME_MIN) -> Array:
+        """The best `k` (default K, and at most that) items alive at `since` (at least `now`), as ITEM[r]."""
+        self.flush()
+        limit = int(self.band.counts[K])
+        best: Array = kskyband_kernels.topk(self.band, limit if k is None else min(k, limit), since)
+        return best
+
+    def items(self) -> Array:
+        """A copy of the kept items, ITEM[n] in order B."""
+        self.flush()
+        kept: Array = self.band.items[: self.band.counts[SIZE]].copy()
+        return kept
+
+    def expiries(self) -> Int64:
+        """The expiries of the kept items in order E, int64[n] ascending."""
+        self.flush()
+        ends: Int64 = self.band.ends[: self.band.counts[SIZE]].copy()
+        return ends
+
+    def __len__(self) -> int:
+        self.flush()
+        return int(self.band.counts[SIZE])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays, slack included."""
+        return sum(array.nbytes for array in self.band)

@@ -1,0 +1,23 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The smallest and the largest of a column in one compiled pass: numpy's `min` and `max` read it twice."""
+
+from typing import Any
+
+from numba import njit
+
+from skyband.arrays import Int64
+
+
+def minmax(values: Int64) -> tuple[int, int]:
+    """The smallest and the largest of at least one value. O(n)."""
+    low, high = _minmax(values)
+    return int(low), int(high)
+
+
+@njit(cache=True)
+def _minmax(values: Any) -> Any:
+    low = high = values[0]
+    for row in range(1, len(values)):
+        low = min(low, values[row])
+        high = max(high, values[row])
+    return low, high

@@ -1,0 +1,1 @@
+"""One query running, whatever the engine: its groups, their processors, and its state."""

@@ -1,0 +1,45 @@
+"""From a query and what the user chose to the backends of its roles, every problem found at once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from skyband.errors import ConfigError, PluginError, Problem
+from skyband.queries.query import Query
+from skyband.registry import Binding, choose
+
+
+def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | None = None) -> dict[str, Binding]:
+    """The backends for a query over a source with this schema; None where it is not known yet.
+
+    Raises ConfigError with every problem at once, those of a backend under `backends.ROLE`.
+    """
+    problems = [] if schema is None else _checked(query, schema)
+    try:
+        bindings = choose(query.roles, backends)
+    except ConfigError as error:
+        problems.extend(problem.within("backends") for problem in error.problems)
+        wrong = {problem.field.partition(".")[0] for problem in error.problems}
+        sound = [role for role in query.roles if role not in wrong]
+        bindings = choose(sound, {role: name for role, name in (backends or {}).items() if role in sound})
+    for role, binding in bindings.items():
+        given = query.backend_parameters(role)
+        taken = [name for name in binding.parameters if name in given]
+        problems.extend(Problem(f"backends.{role}.{name}", f"is set by the query ({given[name]!r})") for name in taken)
+        try:
+            problems.extend(problem.within("query") for problem in query.unsupported_by(binding.create(**given)))
+        except ConfigError as error:
+            problems.extend(problem.within(f"backends.{role}") for problem in error.problems)
+        except PluginError as error:
+            problems.append(Problem(f"backends.{role}", str(error)))
+    if problems:
+        raise ConfigError(*problems)
+    return bindings
+
+
+def _checked(query: Query, schema: pa.Schema) -> list[Problem]:
+    twice = [name for name in query.columns if schema.names.count(name) > 1]
+    if twice:
+        return [Problem("source", f"has several columns {name!r}: rename all but one") for name in twice]
+    return [problem.within("query") for problem in query.check(schema)]

@@ -1,0 +1,63 @@
+"""What a checkpoint is bound to: the query, its columns' types and its backends, and what of them may change."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import pyarrow as pa
+
+from skyband import snapshot
+from skyband.columns import frames
+from skyband.config.parameters import build
+from skyband.errors import ConfigError, SnapshotError
+from skyband.queries.query import Query
+from skyband.registry import Binding, load_class
+
+
+def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema) -> dict[str, str]:
+    """What must stay the same for a checkpoint to go on: keys of the query, types of its columns, backends."""
+    keys = {
+        f"query.{entry.name}": str(getattr(query, entry.name))
+        for entry in attrs.fields(type(query))
+        if entry.init and entry.name not in query.evolvable
+    }
+    chosen = {
+        f"backends.{role}": json.dumps({"name": binding.info.name, **binding.parameters}, sort_keys=True, default=str)
+        for role, binding in bindings.items()
+    }
+    types = {f"column {name}": str(frames.plain_type(schema.field(name).type)) for name in query.columns}
+    time = schema.field(query.time).type
+    if pa.types.is_timestamp(time):  # the zone in which instants are shown may change, and their unit
+        types[f"column {query.time}"] = "timestamp" if time.tz else "timestamp_ntz"
+    return {"query.kind": query.kind, "windows": "rows" if query.rows else "time", **keys, **types, **chosen}
+
+
+def check_same(held: Any, wanted: Mapping[str, str]) -> None:
+    """Raise SnapshotError unless the state `held` was made by what is `wanted` now, saying what changed."""
+    if not isinstance(held, dict):
+        raise SnapshotError("the checkpoint holds no operator of Skyband; give this job a checkpoint of its own")
+    # Keys that an older Skyband did not know it had left at their default, which is none; types it did not write down.
+    before = {**{name: "None" for name in wanted if name.startswith("query.")}, **held}
+    changed = [
+        f"{name} was {before.get(name)}, is {wanted.get(name)}"
+        for name in sorted({*before, *wanted})
+        if before.get(name) != wanted.get(name) and (name in before or not name.startswith("column "))
+    ]
+    if changed:
+        remedy = "change it back, or give the changed job a new checkpoint"
+        raise SnapshotError(f"the checkpoint was made by another job ({'; '.join(changed)}): {remedy}")
+
+
+def check_parameters(binding: Binding, held: Mapping[str, str], given: Mapping[str, Any]) -> None:
+    """Raise SnapshotError unless a backend has the parameters its state was made with, or takes more than those."""
+    key = binding.info.key
+    try:
+        build(load_class(binding.info), {**{name: json.loads(value) for name, value in held.items()}, **given})
+    except ConfigError as error:
+        raise SnapshotError(f"of {key} does not fit the installed version: {error}") from error
+    here = binding.create(**given).parameters()
+    for name, value in held.items():
+        if snapshot.text(here[name]) != value:
+            said = f"{name} was {value} by default, is {snapshot.text(here[name])}: set it to what it was"
+            raise SnapshotError(f"of {key} does not fit the installed version: {said}")

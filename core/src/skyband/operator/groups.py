@@ -1,0 +1,219 @@
+"""The groups of an operator: their keys and values, and how each gets its rows, small ones all together."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
+from skyband.columns import frames
+from skyband.columns.frames import plain_type
+from skyband.columns.rows import Rows
+from skyband.kernels.sorted_arrays import among, distinct
+from skyband.operator.processor_cache import ProcessorCache
+from skyband.queries import state_arrays
+from skyband.queries.processor import GroupProcessor, WindowedProcessor
+from skyband.queries.small_groups import SmallGroups
+from skyband.state_reader import StateReader
+
+_NOBODY = np.empty(0, np.uint64)
+
+
+@frozen
+class Until:
+    """How far a turn goes: to a watermark, or to the end of an input whose last time is `latest`."""
+
+    watermark: int | None
+    latest: int | None = None
+
+    @property
+    def moment(self) -> int:
+        """No moment due later has its turn."""
+        return TIME_MAX if self.watermark is None else self.watermark
+
+    def of(self, processor: GroupProcessor, rows: Rows) -> pa.RecordBatch | None:
+        """What a processor answers."""
+        if self.latest is not None:
+            return processor.finish(rows, self.latest)
+        return processor.advance(rows, self.moment)
+
+
+class Groups:
+    """All groups of an operator. A turn costs what its rows and answers do, not what all groups would."""
+
+    def __init__(self, by: pa.Schema, make: Callable[[], GroupProcessor], small_groups: SmallGroups | None) -> None:
+        self._by = by
+        self._key = _NOBODY
+        plain = [(field.name, plain_type(field.type)) for field in by]
+        self._values = pa.RecordBatch.from_arrays([pa.array([], kind) for _, kind in plain], schema=pa.schema(plain))
+        """The grouping columns of each group, in the order of `_key`."""
+        self._processors = ProcessorCache(make)
+        self._small_groups = small_groups
+        self._until = Until(TIME_MIN)
+        self._dropped: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._key)
+
+    @property
+    def retained(self) -> int:
+        """Items retained in all groups."""
+        return self._processors.retained + (0 if self._small_groups is None else self._small_groups.retained)
+
+    def take_dropped(self) -> Mapping[str, int]:
+        """Rows that processors left out, by reason, since this was last called."""
+        taken, self._dropped = self._dropped, Counter()
+        return taken
+
+    def run(self, ready: pa.RecordBatch | None, until: Until) -> pa.RecordBatch | None:
+        """The answers to rows (in the order of `frames.ordered`) and at the moments due, after their groups' values."""
+        self._until = until
+        turn = _Turn(self._processors, self._small_groups, until)
+        keys, spans, rows = _NOBODY, np.empty((0, 2), np.int64), Rows(np.empty(0, np.int64), {})
+        if ready is not None:
+            keys, spans = frames.group_spans(ready)
+            rows = Rows(*frames.payload(ready))
+            self._enroll(keys, ready, spans[:, 0])
+        turn.feed(keys, spans, rows)
+        return self._finished(turn)
+
+    def _finished(self, turn: "_Turn") -> pa.RecordBatch | None:
+        """A turn's answers with the groups they are of; those that are empty now are forgotten."""
+        self._dropped.update(turn.dropped)
+        answers = self._named(turn.answers, turn.owners) if turn.answers else None
+        emptied = distinct(_NOBODY, *turn.emptied)
+        emptied = emptied[~self._processors.has(emptied)]
+        if self._small_groups is not None:
+            emptied = emptied[~self._small_groups.has(emptied)]
+        if len(emptied):
+            self._pick(np.flatnonzero(~among(self._key, emptied)))
+        return answers
+
+    def _enroll(self, keys: UInt64, ready: pa.RecordBatch, firsts: Int64) -> None:
+        """Learn the values that groups not known yet are named by, from the first row of each."""
+        new = ~among(keys, self._key)
+        if not new.any():
+            return
+        rows = pa.array(firsts[new])
+        columns = [frames.decoded(ready.column(frames.by_column(number))) for number in range(len(self._by))]
+        named = zip(columns, self._values.schema.types, strict=True)
+        values = pa.RecordBatch.from_arrays([c.take(rows).cast(kind) for c, kind in named], schema=self._values.schema)
+        self._key = np.concatenate([self._key, keys[new]])
+        self._values = pa.concat_batches([self._values, values])
+        self._pick(np.argsort(self._key))
+
+    def _pick(self, places: Int64) -> None:
+        self._key = self._key[places]
+        if len(self._by):
+            self._values = self._values.take(pa.array(places))
+
+    def _named(self, answers: list[pa.RecordBatch], owners: list[UInt64]) -> pa.RecordBatch:
+        together = pa.concat_batches(answers)
+        places = pa.array(np.searchsorted(self._key, np.concatenate(owners)))
+        named = zip(self._values.columns, self._by.types, strict=True)
+        values = [frames.typed(column.take(places), kind) for column, kind in named]
+        return pa.RecordBatch.from_arrays([*values, *together.columns], schema=pa.schema([*self._by, *together.schema]))
+
+    def dump_state(self) -> dict[str, Array]:
+        """All groups as flat arrays, in one form however they came."""
+        if self._small_groups is not None:
+            turn = _Turn(self._processors, self._small_groups, self._until)
+            turn.gather(settle=True)
+            self._finished(turn)
+        small_groups = (
+            {}
+            if self._small_groups is None
+            else state_arrays.with_prefix("small_groups", self._small_groups.dump_state())
+        )
+        processors = state_arrays.with_prefix("processors", self._processors.dump_state())
+        return {"key": self._key, **state_arrays.frame_to_array("values", self._values), **small_groups, **processors}
+
+    def load_state(self, arrays: Mapping[str, Array], changed: bool) -> None:
+        """Take over a `dump_state`. changed: it is of a query with other parts."""
+        state = StateReader(arrays)
+        self._key = state.ascending("key", dtype=np.uint64, strictly=True)
+        self._values = state_arrays.frame_from_array("values", arrays, self._values)
+        named = len(self._values) == len(self._key) or not len(self._by)
+        state.require(named, "key", f"{len(self._key)} groups have {len(self._values)} names")
+        if self._small_groups is not None:
+            self._small_groups.load_state(state_arrays.without_prefix("small_groups", arrays))
+        self._processors.load_state(state_arrays.without_prefix("processors", arrays), changed)
+        small_groups = _NOBODY if self._small_groups is None else self._small_groups.keys
+        everyone = distinct(self._processors.keys, small_groups)
+        apart = len(everyone) == len(self._processors) + len(small_groups)
+        state.require(
+            apart and bool(among(everyone, self._key).all()), "key", "must name each group, which is held once"
+        )
+        there = among(self._key, everyone)
+        if not there.all():  # a processor of changed parts may have nothing to answer any more
+            self._pick(np.flatnonzero(there))
+
+
+class _Turn:
+    """One turn of the groups that have rows or moments due."""
+
+    def __init__(self, processors: ProcessorCache, small_groups: SmallGroups | None, until: Until) -> None:
+        self._processors = processors
+        self._small_groups = small_groups
+        self._until = until
+        self.answers: list[pa.RecordBatch] = []
+        self.owners: list[UInt64] = []
+        self.emptied: list[UInt64] = []
+        self.dropped: Counter[str] = Counter()
+
+    def feed(self, keys: UInt64, spans: Int64, rows: Rows) -> None:
+        """Give each group its rows, and all whose moment is due their turn."""
+        has_processor = self._processors.has(keys) if self._small_groups is not None else np.ones(len(keys), bool)
+        span_of = dict(zip(keys[has_processor].tolist(), spans[has_processor].tolist(), strict=True))
+        for key, processor in self._processors.each(
+            distinct(keys[has_processor], self._processors.due(self._until.moment))
+        ):
+            self._one(key, processor, rows.slice(*span_of.get(key, (0, 0))))
+        if self._small_groups is not None:
+            lengths = spans[:, 1] - spans[:, 0]
+            there = np.repeat(~has_processor, lengths)
+            self._small_groups.add(np.repeat(keys, lengths)[there], rows.pick(there))
+            self.gather()
+
+    def gather(self, settle: bool = False) -> None:
+        """The answers of the small groups, and those of the groups that leave it."""
+        small_groups = self._small_groups
+        assert small_groups is not None
+        until = self._until.moment if self._until.latest is None else small_groups.end(self._until.latest)
+        again = True
+        while again:
+            found = small_groups.advance(until, settle)
+            self._write(found.answers, found.owners)
+            self.emptied.append(found.emptied)
+            again = False
+            for key, processor, rows in found.promoted:
+                self._processors.begin(key, processor)
+                for _ in self._processors.each(np.array([key], np.uint64)):
+                    again |= self._one(key, processor, rows)
+
+    def _one(self, key: int, processor: GroupProcessor, rows: Rows) -> bool:
+        """Advance a processor; whether rows of it go to the small groups, its windows having run empty before."""
+        left = len(rows)
+        if self._small_groups is not None and isinstance(processor, WindowedProcessor):
+            left = processor.empty_before(rows.times)
+        if left < len(rows):
+            given = processor.advance(rows.slice(0, left), int(rows.times[left]))
+        else:
+            given = self._until.of(processor, rows)
+        self.dropped.update(processor.take_dropped())
+        if given is not None and len(given):
+            self._write(given, np.full(len(given), key, np.uint64))
+        if processor.empty:
+            self.emptied.append(np.array([key], np.uint64))
+        if left == len(rows) or self._small_groups is None:
+            return False
+        rest = rows.slice(left, len(rows))
+        self._small_groups.add(np.full(len(rest), key, np.uint64), rest)
+        return True
+
+    def _write(self, answers: pa.RecordBatch | None, owners: UInt64) -> None:
+        if answers is not None and len(answers):
+            self.answers.append(answers)
+            self.owners.append(owners)

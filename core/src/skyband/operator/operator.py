@@ -1,0 +1,330 @@
+"""The operator: a query bound to backends, running. Takes frames, gives answers, can be snapshotted.
+
+Every engine hosts this one class, which is why they agree. Rows wait until the watermark passes them and then
+go to their group's processor in one canonical order, so neither batches nor partitions nor the order of arrival within
+`delay` can be seen in an answer.
+"""
+
+import time as clock
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from attrs import define, field, frozen
+
+import skyband
+from skyband import snapshot
+from skyband.arrays import TIME_MAX, TIME_MIN
+from skyband.columns import frames
+from skyband.errors import ConfigError, PluginError, SnapshotError
+from skyband.operator.fingerprint import check_parameters, check_same, fingerprint
+from skyband.operator.groups import Groups, Until
+from skyband.queries import state_arrays
+from skyband.queries.attribution import attributed, check_answers
+from skyband.queries.encoding import encode
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.query import Query
+from skyband.registry import Binding
+from skyband.snapshot import Snapshot
+from skyband.state_reader import StateReader
+from skyband.watermark import Clock, EventTimeProgress, Ticking
+
+LAYOUT = 2
+"""Of an operator's snapshot."""
+
+
+@frozen
+class Metrics:
+    """What an operator has done since its metrics were last taken, and what it holds now."""
+
+    rows_in: int
+    """Rows of the source, whatever became of them."""
+    rows_late: int
+    dropped: Mapping[str, int]
+    """Rows that no answer can come from, by reason: one of the query's `drop_reasons`."""
+    retained: int
+    groups: int
+    seconds: float
+
+
+@frozen
+class LoggedBatch:
+    """One turn of an operator: the frames it was given, and where time stood after it."""
+
+    frames: Sequence[pa.RecordBatch]
+    watermark: int | None
+    clock: Sequence[int]
+
+    def encode(self, frames: Sequence[bytes]) -> bytes:
+        """As bytes, for `decode`; the frames as they came."""
+        arrays = {f"{number:06}": np.frombuffer(frame, np.uint8) for number, frame in enumerate(frames)}
+        return snapshot.encode({"watermark": self.watermark, "clock": list(self.clock)}, arrays)
+
+    @classmethod
+    def decode(cls, blob: bytes) -> "LoggedBatch":
+        """Raises SnapshotError where the bytes are damaged."""
+        held = snapshot.decode(blob)
+        given = [frames.from_bytes(held.arrays[name]) for name in sorted(held.arrays)]
+        watermark, clock = held.header.get("watermark"), held.header.get("clock")
+        if not isinstance(clock, list) or not all(map(_is_time, [*clock, 0 if watermark is None else watermark])):
+            raise SnapshotError(f"holds no turn: its watermark is {watermark!r}, its clock {clock!r:.200}")
+        return cls(given, watermark, clock)
+
+
+@define(eq=False)
+class Operator:
+    """One shard of a query: all its groups, the rows that wait for the watermark, and the watermark."""
+
+    query: Query
+    bindings: Mapping[str, Binding]
+    schema: pa.Schema
+    """Schema of the source."""
+    shared: bool = False
+    """Whether it is one of several shards without groups, whose answers are merged into one."""
+
+    watermark: int | None = field(default=None, init=False)
+    """Microseconds since the epoch; None before the first row."""
+    _clock: Clock = field(init=False)
+    _joined_at: dict[str, int | None] = field(init=False)
+    """The query's parts, each with the watermark at which it joined the checkpoint; None where it began with it."""
+    _groups: Groups = field(init=False)
+    _waiting: list[pa.RecordBatch] = field(factory=list, init=False)
+    _rows_in: int = field(default=0, init=False)
+    _rows_late: int = field(default=0, init=False)
+    _dropped: Counter[str] = field(factory=Counter, init=False)
+    _seconds: float = field(default=0.0, init=False)
+
+    @_clock.default
+    def _at_the_start(self) -> Clock:
+        idle = None if self.query.idle is None else self.query.idle.length
+        return Clock(self.query.delay.length, idle, EventTimeProgress.nowhere(self.query.source_count))
+
+    @_joined_at.default
+    def _from_the_start(self) -> dict[str, int | None]:
+        return dict.fromkeys(self.query.subqueries)
+
+    @_groups.default
+    def _no_groups(self) -> Groups:
+        by = pa.schema([self.schema.field(name) for name in self.query.by])
+        small_groups = self.query.small_groups(self.bindings, self._answers) if self.query.by else None
+        return Groups(by, self._processor, small_groups)
+
+    @property
+    def _answers(self) -> pa.Schema:
+        return pa.schema((self.query.shard_fields if self.shared else self.query.answer_fields)(self.schema))
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """Schema of the answers."""
+        return self._answers if self.shared else self.query.result_schema(self.schema)
+
+    def add(self, frame: pa.RecordBatch) -> None:
+        """Take in a frame (made by `encode`). Rows before the watermark are late: counted and dropped."""
+        own = frames.own(frame)
+        self._rows_in += int(np.count_nonzero(own))
+        if self.watermark is not None:
+            late = frame.column(frames.TIME).to_numpy() < self.watermark
+            if late.any():
+                self._rows_late += int(np.count_nonzero(late & own))
+                frame = frame.filter(pa.array(~late))
+        if len(frame):
+            self._waiting.append(frame)
+
+    def count_dropped(self, counts: Mapping[str, int]) -> None:
+        """Count rows that did not come to be in a frame, by reason."""
+        self._rows_in += sum(counts.values())
+        self._dropped.update(counts)
+
+    def step(self, progress: EventTimeProgress, ticking: Ticking | None = None) -> pa.RecordBatch:
+        """The rows added since the last step, in all shards, came as far as `progress`: answer what it lets pass.
+
+        Ticks move it too, where there are any: while rows stay away, or to the end of the input.
+        """
+        self._clock.add(progress)
+        by_rows = self._clock.watermark()
+        marks = [] if by_rows is None else [by_rows]
+        if ticking is not None and self._clock.progress.newest is not None:
+            marks += self._ticked(ticking, self._clock.progress.newest, now=progress.tick)
+        return self.advance(max(marks)) if marks else _no_rows(self.result_schema)
+
+    def _ticked(self, ticking: Ticking, newest: int, now: int) -> list[int]:
+        """Where a clock's ticks put the watermark, `newest` being the latest time of any row so far."""
+        marks = []
+        idle_time = self._clock.idle_time(ticking.started)
+        if ticking.idle_after is not None and idle_time >= ticking.idle_after:
+            if pa.types.is_integer(self.schema.field(self.query.time).type):
+                marks.append(newest + 1)  # numbers do not go on with the clock, but no row waits any longer
+            else:
+                marks.append(self._clock.allowing_delay(newest + idle_time))
+        if ticking.finish and now > TIME_MIN:
+            marks.append(self._processor().end(newest))
+        return marks
+
+    def advance(self, watermark: int) -> pa.RecordBatch:
+        """No row before `watermark` will come any more: answer every moment up to it. It never goes back."""
+        if self.watermark is None or watermark > self.watermark:
+            self.watermark = watermark
+        return self._run(Until(self.watermark))
+
+    def finish(self, latest: int) -> pa.RecordBatch:
+        """The input has ended, `latest` its last time in any group or shard: answer up to the moment after that."""
+        return self._run(Until(None, latest))
+
+    def take_metrics(self) -> Metrics:
+        """What was done since this was last called."""
+        self._dropped.update(self._groups.take_dropped())
+        dropped = {reason: count for reason, count in self._dropped.items() if count}
+        taken = Metrics(
+            self._rows_in, self._rows_late, dropped, self._groups.retained, len(self._groups), self._seconds
+        )
+        self._rows_in, self._rows_late, self._dropped, self._seconds = 0, 0, Counter(), 0.0
+        return taken
+
+    def _run(self, until: Until) -> pa.RecordBatch:
+        """Give each group that has rows before the until, or a moment to answer, its turn."""
+        started = clock.perf_counter()
+        with attributed(self.query):
+            answers = self._groups.run(self._release(until.watermark), until)
+        self._seconds += clock.perf_counter() - started
+        if answers is None:
+            return _no_rows(self.result_schema)
+        check_answers(self.query, answers, self.result_schema)
+        return answers
+
+    def _release(self, until: int | None) -> pa.RecordBatch | None:
+        """The waiting rows before `until`, in canonical order."""
+        if not self._waiting:
+            return None
+        waiting = frames.concatenated(self._waiting)
+        self._waiting = []
+        if until is not None:
+            ready = waiting.column(frames.TIME).to_numpy() < until
+            if not ready.all():
+                waiting, later = frames.parted(waiting, ready)
+                self._waiting = [later]
+        return frames.ordered(waiting, self.query.order) if len(waiting) else None
+
+    def _processor(self) -> GroupProcessor:
+        processor = self.query.processor(self.bindings, self._answers)
+        joined = {part: watermark for part, watermark in self._joined_at.items() if watermark is not None}
+        if joined:
+            processor.start_from(joined)
+        return processor
+
+    def logged_batch(self, given: Sequence[bytes]) -> bytes:
+        """The turn just done, in which it was given these frames, for another to `replay` with."""
+        return LoggedBatch((), self.watermark, self._clock.to_list()).encode(given)
+
+    def replay(self, turns: Sequence[LoggedBatch]) -> None:
+        """Become what one that took these turns after this one's last became. Their answers were given by that one."""
+        like = self._frame_types() if turns else {}
+        for turn in turns:
+            if len(turn.clock) != len(self._clock.to_list()):
+                raise SnapshotError(
+                    f"holds a turn of {len(turn.clock)} times, this query has {len(self._clock.to_list())}"
+                )
+            for frame in turn.frames:
+                self.add(_checked(frame, like))  # drops what was late then
+            self.watermark = turn.watermark
+            self._clock.load_state(turn.clock)
+        if self.watermark is not None:
+            self.advance(self.watermark)
+        self.take_metrics()
+
+    def snapshot(self) -> bytes:
+        """The operator as bytes, for `load_state`: a versioned header plus plain arrays."""
+        arrays = state_arrays.with_prefix("groups", self._groups.dump_state())
+        if self._waiting:
+            arrays["waiting"] = np.frombuffer(frames.to_bytes(frames.concatenated(self._waiting)), np.uint8)
+        arrays["clock"] = np.array(self._clock.to_list(), np.int64)
+        header = {
+            "layout": LAYOUT,
+            "operator": fingerprint(self.query, self.bindings, self.schema),
+            "backends": self._own_parameters,
+            "watermark": self.watermark,
+            "joined_at": self._joined_at,
+            "skyband": skyband.__version__,
+        }
+        return snapshot.encode(header, arrays)
+
+    def restore(self, blob: bytes, joined: int | None = None) -> bool:
+        """Become the operator a snapshot was taken of. Raises SnapshotError where it is of another query or backend.
+
+        Parts of the query that the snapshot's did not have join at the watermark `joined`, or the snapshot's; returns
+        whether it has other parts.
+        """
+        try:
+            return self._load(snapshot.decode(blob), joined)
+        except (SnapshotError, ConfigError, PluginError):
+            raise
+        except Exception as error:  # a header of another shape
+            raise SnapshotError(f"the state cannot be read: {type(error).__name__}: {error}") from error
+
+    def _load(self, held: Snapshot, joined: int | None) -> bool:
+        if "operator" in held.header and held.header.get("layout") != LAYOUT:
+            by, here = held.header.get("skyband"), skyband.__version__
+            raise SnapshotError(f"the checkpoint was made by skyband {by}, this is {here}: give this job a new one")
+        check_same(held.header.get("operator"), fingerprint(self.query, self.bindings, self.schema))
+        for role, parameters in held.header["backends"].items():
+            check_parameters(self.bindings[role], parameters, self.query.backend_parameters(role))
+        # Nothing is taken over before all of it fits.
+        fresh = Operator(self.query, self.bindings, self.schema, self.shared)
+        changed = fresh._take_over(held, joined)
+        for name in ("watermark", "_clock", "_joined_at", "_waiting", "_groups"):
+            setattr(self, name, getattr(fresh, name))
+        return changed
+
+    def _take_over(self, held: Snapshot, joined: int | None) -> bool:
+        self.watermark, joined_at = held.header["watermark"], held.header["joined_at"]
+        if not all(time is None or _is_time(time) for time in (self.watermark, *joined_at.values())):
+            raise SnapshotError(f"contradicts itself: no time is {self.watermark!r}, or one of {joined_at!r:.200}")
+        if "clock" in held.arrays:  # checkpoints of before there was one go on from their watermark
+            clock = StateReader(held.arrays).column("clock", np.int64, len(self._clock.to_list()))
+            self._clock.load_state(clock.tolist())
+        joined = self.watermark if joined is None else joined
+        self._joined_at = {part: joined_at.get(part, joined) for part in self.query.subqueries}
+        if "waiting" in held.arrays:
+            self._waiting = [_checked(frames.from_bytes(held.arrays["waiting"]), self._frame_types())]
+        changed = {*joined_at} != {*self.query.subqueries}
+        self._groups.load_state(state_arrays.without_prefix("groups", held.arrays), changed)
+        return changed
+
+    def _frame_types(self) -> dict[str, pa.DataType]:
+        """The columns of the query's frames, each with its type without a dictionary."""
+        nothing = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in self.schema.types], schema=self.schema)
+        return _plain_types(encode(self.query, nothing).frame.schema)
+
+    @cached_property
+    def _own_parameters(self) -> dict[str, dict[str, str]]:
+        """By role, the backend's own parameters as text, defaults and all: another version's may be others."""
+        by_role = {}
+        for role, binding in self.bindings.items():
+            query_parameters = self.query.backend_parameters(role)
+            every = {name: snapshot.text(v) for name, v in binding.create(**query_parameters).parameters().items()}
+            by_role[role] = {name: value for name, value in every.items() if name not in query_parameters}
+        return by_role
+
+
+def _is_time(value: object) -> bool:
+    return type(value) is int and TIME_MIN <= value <= TIME_MAX
+
+
+def _plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
+    return {name: frames.plain_type(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
+
+
+def _checked(frame: pa.RecordBatch, like: Mapping[str, pa.DataType]) -> pa.RecordBatch:
+    """A frame out of a state, or a SnapshotError where it has not the columns that the query's frames have."""
+    columns = _plain_types(frame.schema)
+    part = columns.pop(frames.PART, pa.int8())
+    if part != pa.int8() or columns != like:
+        raise SnapshotError(f"holds rows with the columns {columns}, the query's are {dict(like)}")
+    if any(frame.column(name).null_count for name in (frames.TIME, frames.GROUP)):
+        raise SnapshotError("holds rows without a time or a group")
+    return frame
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)

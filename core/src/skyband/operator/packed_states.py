@@ -1,0 +1,117 @@
+"""Groups inactive: those that wait for a row or a moment, each a few bytes in shared arrays, however many they are."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from skyband.arrays import TIME_MAX, Array, Int64, UInt64
+from skyband.kernels.sorted_arrays import among
+from skyband.state_reader import StateReader
+
+_COLUMNS = ("key", "next", "retained", "start", "size")
+
+
+class PackedStates:
+    """States by group. Rows of columns sorted by group, each with its place in one heap of bytes.
+
+    `put` and `take` cost O(inactive) in a handful of array copies for all their groups together; a heap half of which
+    nobody owns any more is packed.
+    """
+
+    def __init__(self) -> None:
+        self._key: UInt64 = np.empty(0, np.uint64)
+        self._next, self._retained, self._start, self._size = (np.empty(0, np.int64) for _ in range(4))
+        self._heap = np.empty(0, np.uint8)
+        self._used = 0
+
+    def __len__(self) -> int:
+        return len(self._key)
+
+    @property
+    def retained(self) -> int:
+        """Items retained by the backends of all groups."""
+        return int(self._retained.sum())
+
+    @property
+    def keys(self) -> UInt64:
+        """The groups, ascending."""
+        return self._key
+
+    def due(self, until: int) -> UInt64:
+        """The groups with a moment to answer at most `until`, ascending."""
+        return self._key[(self._next <= until) & (self._next != TIME_MAX)]
+
+    def has(self, keys: UInt64) -> Array:
+        """bool[n]: which of these groups are inactive."""
+        return among(keys, self._key)
+
+    def take(self, keys: UInt64) -> list[bytes]:
+        """Wake these groups, all of which are inactive."""
+        places = self._places(keys)
+        starts, stops = self._start[places], self._start[places] + self._size[places]
+        states = [self._heap[start:stop].tobytes() for start, stop in zip(starts, stops, strict=True)]
+        stay = np.ones(len(self._key), bool)
+        stay[places] = False
+        self._keep(stay)
+        return states
+
+    def put(self, groups: Sequence[tuple[int, int, int, bytes]]) -> None:
+        """Put groups to sleep that are not inactive: key, next moment, retained and state of each."""
+        if not groups:
+            return
+        keys, nexts, retained, states = zip(*groups, strict=True)
+        sizes = np.array([len(state) for state in states], np.int64)
+        starts = self._used + np.cumsum(sizes) - sizes
+        self._append(b"".join(states))
+        key = np.array(keys, np.uint64)
+        order = np.argsort(key)
+        where = np.searchsorted(self._key, key[order])
+        added: Iterable[Array] = (key, np.array(nexts, np.int64), np.array(retained, np.int64), starts, sizes)
+        for name, values in zip(_COLUMNS, added, strict=True):
+            setattr(self, f"_{name}", np.insert(getattr(self, f"_{name}"), where, values[order]))
+
+    def dump_state(self) -> dict[str, Array]:
+        """All groups as flat arrays, in one form however they came to sleep."""
+        self._pack()
+        columns = {name: getattr(self, f"_{name}") for name in ("key", "next", "retained", "size")}
+        return {**columns, "heap": self._heap[: self._used]}
+
+    def load_state(self, state: Mapping[str, Array]) -> None:
+        """Take over a `dump_state`, without a look at the groups one by one. Raises SnapshotError where it has gaps."""
+        read = StateReader(state)
+        self._heap = read.column("heap", np.uint8)
+        self._key = read.ascending("key", dtype=np.uint64, strictly=True)
+        self._size = read.sizes("size", len(self._key), len(self._heap))
+        self._next = read.column("next", np.int64, len(self._key))
+        self._retained = read.column("retained", np.int64, len(self._key), at_least=0, at_most=2**40)
+        self._start = np.cumsum(self._size) - self._size
+        self._used = len(self._heap)
+
+    def _places(self, keys: UInt64) -> Int64:
+        return np.minimum(np.searchsorted(self._key, keys), len(self._key) - 1)
+
+    def _keep(self, stay: Array) -> None:
+        for name in _COLUMNS:
+            setattr(self, f"_{name}", getattr(self, f"_{name}")[stay])
+        if 2 * int(self._size.sum()) < self._used:
+            self._pack()
+
+    def _append(self, added: bytes) -> None:
+        used = self._used + len(added)
+        if used > len(self._heap):
+            room = np.empty(max(used, 2 * self._used), np.uint8)
+            room[: self._used] = self._heap[: self._used]
+            self._heap = room
+        self._heap[self._used : used] = np.frombuffer(added, np.uint8)
+        self._used = used
+
+    def _pack(self) -> None:
+        """Lay the states side by side, in the order of their groups."""
+        starts = np.cumsum(self._size) - self._size
+        if self._used == int(self._size.sum()) and (starts == self._start).all():
+            return
+        view = self._heap.data
+        spans: Any = zip(self._start.tolist(), (self._start + self._size).tolist(), strict=True)
+        self._heap = np.frombuffer(bytearray().join([view[start:stop] for start, stop in spans]), np.uint8)
+        self._start, self._used = starts, len(self._heap)

@@ -1,0 +1,110 @@
+"""The processors of an operator: those used last stay objects, all others are bytes until they are needed."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+
+import numpy as np
+
+from skyband import snapshot
+from skyband.arrays import TIME_MAX, Array, UInt64
+from skyband.errors import SnapshotError
+from skyband.kernels.sorted_arrays import among, distinct
+from skyband.operator.packed_states import PackedStates
+from skyband.queries.processor import GroupProcessor
+
+MOST_ACTIVE = 1000
+"""Processors kept as objects. One takes 10 to 200 KB of Python and spare room; inactive, a few hundred bytes."""
+
+_AT_ONCE = 250
+"""ProcessorCache activated or put to sleep together."""
+
+
+class ProcessorCache:
+    """Every group that has a processor. An inactive one costs nothing until it has a row or an answer."""
+
+    def __init__(self, make: Callable[[], GroupProcessor]) -> None:
+        self._make = make
+        self._active: OrderedDict[int, GroupProcessor] = OrderedDict()
+        self._inactive = PackedStates()
+
+    def __len__(self) -> int:
+        return len(self._active) + len(self._inactive)
+
+    @property
+    def retained(self) -> int:
+        """Items retained by all their backends."""
+        return self._inactive.retained + sum(processor.retained for processor in self._active.values())
+
+    @property
+    def keys(self) -> UInt64:
+        """The groups that have one, ascending."""
+        return distinct(self._inactive.keys, np.fromiter(self._active, np.uint64, len(self._active)))
+
+    def has(self, keys: UInt64) -> Array:
+        """bool[n]: which of these groups have a processor."""
+        return self._inactive.has(keys) | among(keys, np.sort(np.fromiter(self._active, np.uint64, len(self._active))))
+
+    def due(self, until: int) -> UInt64:
+        """The groups with a moment to answer at most `until`, ascending."""
+        active = [
+            key
+            for key, processor in self._active.items()
+            if processor.next_at <= until and processor.next_at != TIME_MAX
+        ]
+        return distinct(self._inactive.due(until), np.array(active, np.uint64))
+
+    def begin(self, key: int, processor: GroupProcessor) -> None:
+        """Give a group that has none this processor."""
+        self._active[key] = processor
+
+    def each(self, keys: UInt64) -> Iterator[tuple[int, GroupProcessor]]:
+        """The processors of these groups, fresh where there are none; those found empty afterwards are let go."""
+        for start in range(0, len(keys), _AT_ONCE):
+            some = keys[start : start + _AT_ONCE]
+            inactive = some[self._inactive.has(some)]
+            for key, state in zip(inactive.tolist(), self._inactive.take(inactive), strict=True):
+                self._active[key] = self._activated(state)
+            for key in some.tolist():
+                processor = self._active.pop(key, None)
+                self._active[key] = processor = self._make() if processor is None else processor
+                yield key, processor
+                if processor.empty:
+                    del self._active[key]
+            self.rest()
+
+    def rest(self) -> None:
+        """Put to sleep the groups that were used longest ago, where too many are active."""
+        if len(self._active) > MOST_ACTIVE:
+            many = len(self._active) - MOST_ACTIVE
+            self._inactive.put([_state(*self._active.popitem(last=False)) for _ in range(many)])
+
+    def dump_state(self) -> dict[str, Array]:
+        """All processors as flat arrays, in one form whichever are active. They stay as they are."""
+        everyone = copy(self._inactive)
+        everyone.put([_state(key, processor) for key, processor in self._active.items()])
+        return everyone.dump_state()
+
+    def load_state(self, state: Mapping[str, Array], changed: bool) -> None:
+        """Take over a `dump_state`, inactive. changed: the query's parts have, so that other moments may be due.
+
+        One group is activated at once: it tells whether their states fit what is installed here.
+        """
+        self._active.clear()
+        self._inactive.load_state(state)
+        for _, processor in self.each(self._inactive.keys if changed else self._inactive.keys[:1]):
+            processor.take_dropped()
+
+    def _activated(self, state: bytes) -> GroupProcessor:
+        processor = self._make()
+        try:
+            processor.load_state(*snapshot.unpack(state))
+        except SnapshotError:
+            raise
+        except Exception as error:  # a header of another shape, or a query's own checks
+            raise SnapshotError(f"a group's state cannot be read: {type(error).__name__}: {error}") from error
+        return processor
+
+
+def _state(key: int, processor: GroupProcessor) -> tuple[int, int, int, bytes]:
+    return key, processor.next_at, processor.retained, snapshot.pack(*processor.dump_state())

@@ -1,0 +1,175 @@
+"""A group processor: one group's stream inside an operator."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.columns.rows import Rows
+from skyband.errors import SnapshotError
+
+
+class GroupProcessor(ABC):
+    """One group's stream: takes rows in time order and gives the answers of every moment passed."""
+
+    @abstractmethod
+    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
+        """Take in rows, all before `until`, and answer every moment at most `until` not answered yet."""
+
+    @abstractmethod
+    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
+        """Take in the last rows and answer up to the first moment after `latest`, the last time of any group."""
+
+    def end(self, latest: int) -> int:
+        """The watermark at which it has given all that `finish(_, latest)` would: rows before it would be late."""
+        return latest + 1
+
+    def start_from(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
+        """Answer these subqueries only over windows that begin at `since` or later. Called on a fresh processor.
+
+        They joined the checkpoint then: rows before it may be forgotten, here or in another shard or group.
+        """
+
+    @property
+    @abstractmethod
+    def next_at(self) -> int:
+        """The next moment that can have an answer without new rows; TIME_MAX where there is none."""
+
+    @property
+    @abstractmethod
+    def empty(self) -> bool:
+        """Whether its longest window is empty, so that it can be forgotten and begun anew."""
+
+    @property
+    @abstractmethod
+    def retained(self) -> int:
+        """Items retained by its backends."""
+
+    def take_dropped(self) -> Mapping[str, int]:
+        """Rows it was given that no answer can come from, by reason, since this was last called or it was loaded."""
+        return {}
+
+    @abstractmethod
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """A JSON-able header and flat arrays, from which `load_state` makes an equal processor."""
+
+    @abstractmethod
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take over what `dump_state` gave. Called on a fresh processor."""
+
+
+class WindowedProcessor(GroupProcessor):
+    """A processor that answers at the multiples of `every`, over windows of at most `horizon`, in time or in rows.
+
+    It answers at T iff [T − horizon, T) holds a row, so a group falls silent when its longest window is empty.
+    """
+
+    def __init__(self, every: int, horizon: int, rows: bool) -> None:
+        self._every = every
+        self._horizon = horizon
+        self._rows = rows
+        self._next = every if rows else TIME_MAX
+        self._last: int | None = None
+        self._count = 0
+
+    @abstractmethod
+    def update(self, times: Int64, rows: Rows) -> None:
+        """Take in rows at `times`: their own times, or their row numbers where windows are counted in rows."""
+
+    @abstractmethod
+    def answer(self, at: int) -> None:
+        """Write down the answer at `at`, every row before it taken in."""
+
+    @abstractmethod
+    def collect(self) -> pa.RecordBatch | None:
+        """The answers written down since the last call."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget everything: the longest window is empty."""
+
+    @property
+    def next_at(self) -> int:
+        return TIME_MAX if self._rows else self._next
+
+    @property
+    def empty(self) -> bool:
+        return not self._rows and self._next == TIME_MAX
+
+    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
+        times = rows.times
+        if self._rows:
+            times = np.arange(self._count, self._count + len(rows), dtype=np.int64)
+            self._count += len(rows)
+            until = self._count
+        self._walk(times, rows, until)
+        return self.collect()
+
+    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
+        return self.advance(rows, self.moment_after(latest))
+
+    def end(self, latest: int) -> int:
+        return latest + 1 if self._rows else self.moment_after(latest)
+
+    def moment_after(self, time: int) -> int:
+        """The first moment later than `time`."""
+        return time // self._every * self._every + self._every
+
+    def _walk(self, times: Int64, rows: Rows, until: int) -> None:
+        begin = 0
+        while True:
+            if self._next == TIME_MAX:
+                if begin == len(times):
+                    return
+                self._next = self.moment_after(int(times[begin]))
+            if self._next > until:
+                break
+            begin = self._take(times, rows, begin, begin + int(np.searchsorted(times[begin:], self._next)))
+            if self._rows or (self._last is not None and self._last >= self._next - self._horizon):
+                self.answer(self._next)
+                self._next += self._every
+            else:
+                self.clear()
+                self._next = TIME_MAX
+        self._take(times, rows, begin, len(times))
+
+    def _take(self, times: Int64, rows: Rows, start: int, stop: int) -> int:
+        if stop > start:
+            self.update(times[start:stop], rows.slice(start, stop))
+            self._last = int(times[stop - 1])
+        return stop
+
+    def empty_before(self, times: Int64) -> int:
+        """The first of these rows, in time order, that finds the longest window empty since a moment before it."""
+        if self._last is None or self._rows or not len(times):
+            return len(times)
+        empty_at = self._every + (np.append(self._last, times[:-1]) + self._horizon) // self._every * self._every
+        found = np.flatnonzero(empty_at <= times)
+        return int(found[0]) if len(found) else len(times)
+
+    def clock(self) -> dict[str, Any]:
+        """Where the processor stands, for its `dump_state`."""
+        return {"next": self._next, "last": self._last, "count": self._count}
+
+    def set_clock(self, clock: Mapping[str, Any]) -> None:
+        """Stand where `clock` says. Raises SnapshotError where no group can: the next moment follows the last."""
+        following: Any
+        last: Any
+        count: Any
+        following, last, count = (clock.get(name) for name in ("next", "last", "count"))
+        whole = all(type(number) is int for number in (following, count, 0 if last is None else last))
+        if not whole or count < 0 or not self._can_stand(following, last, count):
+            raise SnapshotError(f"contradicts itself: a group cannot be at {dict(clock)!r:.200}")
+        self._next, self._last, self._count = following, last, count
+
+    def _can_stand(self, following: int, last: int | None, count: int) -> bool:
+        if self._rows:
+            return following == count // self._every * self._every + self._every and last == (
+                count - 1 if count else None
+            )
+        if following == TIME_MAX or last is None:
+            return following == TIME_MAX
+        return following % self._every == 0 and last < following <= last + self._horizon + self._every

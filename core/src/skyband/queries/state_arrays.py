@@ -1,0 +1,40 @@
+"""States of backends side by side in the flat arrays of one processor: each under a name of its own."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array
+from skyband.columns import packed_columns
+from skyband.state_reader import StateReader
+
+MOST_ROWS = 2**48
+
+
+def with_prefix(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays as `name.…`."""
+    return {f"{name}.{key}": array for key, array in arrays.items()}
+
+
+def without_prefix(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Those that `with_prefix` named so."""
+    prefix = f"{name}."
+    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+
+
+def frame_to_array(name: str, frame: pa.RecordBatch) -> dict[str, Array]:
+    """A frame as flat arrays, nothing where it has no rows."""
+    if not len(frame):
+        return {}
+    return {f"{name} rows": np.array([len(frame)]), **packed_columns.to_arrays(frame, name)}
+
+
+def frame_from_array(name: str, arrays: Mapping[str, Array], empty: pa.RecordBatch) -> pa.RecordBatch:
+    """The frame again, of the schema of `empty`, which it is where it had no rows. Raises SnapshotError."""
+    if f"{name} rows" not in arrays:
+        return empty
+    state = StateReader(arrays)
+    rows = state.number(f"{name} rows", at_least=1, at_most=MOST_ROWS)
+    others = {key: values for key, values in arrays.items() if key != f"{name} rows"}
+    return packed_columns.from_arrays(empty.schema, rows, name, others)

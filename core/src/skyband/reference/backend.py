@@ -1,0 +1,102 @@
+"""The page of a backend: what it promises, takes and costs, where it comes from, and an example with what it prints."""
+
+import ast
+import sys
+from functools import cache
+from importlib.resources import files
+
+from skyband.config.parameters import parameters_of
+from skyband.reference import backend_facts
+from skyband.reference.docstrings import words_of
+from skyband.reference.markdown import code, fenced, line, page, parameters, prose, section, table
+from skyband.reference.run_examples import Ran, run_program, run_steps
+from skyband.registry import Listed, installed, load_class
+from skyband.registry.info import BackendInfo
+
+
+def backend_page(entry: Listed[BackendInfo]) -> str:
+    """The page of a backend that can be used. Raises PluginError where its class is not what its plugin says."""
+    info = entry.info
+    cls = load_class(info)
+    entries = parameters_of(cls)
+    given = backend_facts.given_by_queries(info.role)
+    by_query = {name: ", ".join(map(code, kinds)) for name, kinds in given.items()}
+    return page(
+        code(info.key),
+        line(_sentence(info.summary)),
+        _facts(entry, cls),
+        section("How it works", prose(words_of(cls).text)),
+        section("Parameters", parameters(entries, ("given by", by_query)) or "It has none."),
+        section("Example", *_example(info, cls)),
+        section(
+            "In a job",
+            _in_jobs(info.role),
+            fenced("toml", f"[backends]\n{backend_facts.job_line(info, entries, given)}"),
+        ),
+        section("Try it", fenced("sh", f"skyband describe {info.key}\nskyband verify {info.key}")),
+    )
+
+
+def _facts(entry: Listed[BackendInfo], cls: type) -> str:
+    info = entry.info
+    role = installed().role(info.role)
+    default = ", the default of its role" if role.default == info.name else ""
+    return table(["", ""], [
+        ["role", f"[{info.role}](../../roles/{info.role}.md): {role.summary}{default}"],
+        ["guarantee", backend_facts.bound(info, cls)],
+        ["can", backend_facts.can(info)],
+        *([f"lacks {name}", line(reason)] for name, reason in info.lacks.items()),
+        ["complexity", backend_facts.complexity(cls)],
+        ["paper", line(info.reference)],
+        ["from", entry.distribution],
+    ])  # fmt: skip
+
+
+def _in_jobs(role: str) -> str:
+    links = [f"[{kind}](../../queries/{kind}.md)" for kind in backend_facts.queries_of(role)]
+    return f"For the query {' or '.join(links)}, with every parameter at its default:" if links else ""
+
+
+def _example(info: BackendInfo, cls: type) -> list[str]:
+    """The role's program on this backend; else the doctest of its class, else why there is none."""
+    lead, program = role_example(info.role)
+    if not program:
+        own = _own_example(info, cls)
+        return [fenced("pycon", own.output)] if own is not None and own.fault is None else []
+    default = installed().role(info.role).default
+    program = program.replace(f'create("{info.role}", "{default}"', f'create("{info.role}", "{info.name}"')
+    ran = run_program(program)
+    if ran.fault is None:
+        return [prose(lead), fenced("python", program), "It prints:", fenced("text", ran.output)]
+    own = _own_example(info, cls)
+    if own is not None and own.fault is None:
+        return [fenced("pycon", own.output)]
+    hint = "an example of its own, as a doctest in its docstring, would stand here"
+    return [f"The role's example does not run on it ({line(ran.fault)}); {hint}."]
+
+
+def _own_example(info: BackendInfo, cls: type) -> Ran | None:
+    steps = words_of(cls).steps
+    if not steps:
+        return None
+    module = info.factory.partition(":")[0]
+    return run_steps([f"from {module} import {cls.__name__}", *steps], vars(sys.modules[module]))
+
+
+@cache
+def role_example(role: str) -> tuple[str, str]:
+    """What a role's example shows, and its program; a plugin's is `example.py` of its conformance package, or none."""
+    place = files("skyband.reference.examples").joinpath(f"{role.replace('-', '_')}.py")
+    if not place.is_file():
+        package = installed().role(role).conformance
+        place = files(package).joinpath("example.py") if package is not None else place
+    if not place.is_file():
+        return "", ""
+    source = place.read_text("utf-8")
+    tree = ast.parse(source)
+    after = tree.body[0].end_lineno or 0
+    return ast.get_docstring(tree) or "", "\n".join(source.splitlines()[after:]).strip() + "\n"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

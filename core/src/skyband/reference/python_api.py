@@ -1,0 +1,41 @@
+"""The page of Python: the functions a program calls, as their source writes them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import skyband
+from skyband import queries, spark
+from skyband.engines import local
+from skyband.reference.interface import signature_of
+from skyband.reference.markdown import code, docstring, fenced, page, prose, section, table
+
+SPARK = (spark.session, spark.apply)
+HERE = (local.apply, queries.make_query)
+BACKENDS = (skyband.backends, skyband.create, skyband.restore)
+
+
+def python_page() -> str:
+    """The reference of functions; the methods of backends stand on the pages of their roles."""
+    return page(
+        "Python",
+        "What a program calls. A backend's own methods stand on the page of its role, the errors on "
+        "[a page of their own](errors.md).",
+        section("On Spark", _group("skyband.spark", SPARK), _settings()),
+        section("In this process", _group("skyband.engines.local", HERE[:1]), _group("skyband.queries", HERE[1:])),
+        section("Backends by themselves", _group("skyband", BACKENDS)),
+    )
+
+
+def _settings() -> str:
+    rows = [[code(name), code(value)] for name, value in spark.SETTINGS.items()]
+    lead = "A session of your own needs the first of these for streams; the others make it faster or plainer:"
+    return f"### `skyband.spark.SETTINGS`\n\n{lead}\n\n{table(['setting', 'value'], rows)}"
+
+
+def _group(home: str, functions: tuple[Callable[..., Any], ...]) -> str:
+    return "\n\n".join(_function(home, function) for function in functions)
+
+
+def _function(home: str, function: Callable[..., Any]) -> str:
+    name = f"{home}.{function.__name__}"
+    return f"### {code(name)}\n\n{fenced('python', signature_of(function))}\n\n{prose(docstring(function))}"

@@ -1,0 +1,22 @@
+"""What is installed: hooks, discovery, and the registry from a name to a backend, query or role."""
+
+from skyband.registry.binding import Binding
+from skyband.registry.choosing import choose
+from skyband.registry.claims import Listed
+from skyband.registry.creation import backends, create, restore
+from skyband.registry.loading import interface_of, load_class, revive
+from skyband.registry.registry import Registry, installed
+
+__all__ = [
+    "Binding",
+    "Listed",
+    "Registry",
+    "backends",
+    "choose",
+    "create",
+    "installed",
+    "interface_of",
+    "load_class",
+    "restore",
+    "revive",
+]

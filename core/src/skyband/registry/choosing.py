@@ -1,0 +1,44 @@
+"""From what a user writes for each role to the backends that are meant."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import evolve
+
+from skyband.errors import ConfigError, PluginError, Problem, suggest
+from skyband.registry.binding import Binding
+from skyband.registry.registry import installed
+
+
+def choose(roles: Iterable[str], chosen: Mapping[str, Any] | None = None) -> dict[str, Binding]:
+    """A binding for each role, from what the user chose: a name, a table with `name` and parameters, or nothing.
+
+    Raises ConfigError with every problem at once, each under its role.
+    """
+    wanted, found = dict(chosen or {}), {}
+    problems: list[Problem] = []
+    roles = tuple(roles)
+    unknown = sorted(wanted.keys() - set(roles))
+    problems.extend(Problem(role, f"this query has no such role; {suggest(role, roles)}") for role in unknown)
+    for role in roles:
+        try:
+            found[role] = _binding(role, wanted.get(role))
+        except ConfigError as error:
+            problems.extend(error.problems)
+        except PluginError as error:
+            problems.append(Problem(role, str(error)))
+    if problems:
+        raise ConfigError(*problems)
+    return found
+
+
+def _binding(role: str, chosen: Any) -> Binding:
+    if isinstance(chosen, Binding):
+        return chosen
+    if chosen is None or isinstance(chosen, str):
+        return installed().bind(role, chosen)
+    if not isinstance(chosen, Mapping):
+        raise ConfigError(Problem(role, f'must be a name or a table such as {{ name = "…" }} (got {chosen!r})'))
+    parameters = dict(chosen)
+    name, distribution = parameters.pop("name", None), parameters.pop("distribution", None)
+    return evolve(installed().bind(role, name, distribution), parameters=parameters)

@@ -1,0 +1,151 @@
+"""Finding the installed plugins. Each is tried alone: its faults are written down beside it and harm no other."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import Distribution, EntryPoint, distributions
+from itertools import islice
+from typing import Any, TypeVar
+
+import pluggy
+from attrs import evolve, frozen
+
+from skyband.errors import suggest
+from skyband.registry import hookspecs
+from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
+
+GROUP = "skyband"
+RESTRICT = "SKYBAND_PLUGINS"
+OURS = "skyband"
+MOST_ENTRIES = 1000
+
+T = TypeVar("T")
+
+
+@frozen
+class Plugin:
+    """An installed distribution with an entry point in our group, and what it brings or why it cannot."""
+
+    distribution: str
+    version: str
+    entry_point: str
+    module: str
+    backends: tuple[BackendInfo, ...] = ()
+    queries: tuple[QueryInfo, ...] = ()
+    problem: str | None = None
+    manager: pluggy.PluginManager | None = None
+    roles: tuple[RoleInfo, ...] = ()
+
+
+def discover() -> tuple[Plugin, ...]:
+    """Every installed plugin, by distribution name; `SKYBAND_PLUGINS=a,b` restricts it to those and core."""
+    wanted = _restriction()
+    found = [
+        plugin
+        for name, distribution in _installed()
+        if _is_wanted(name, wanted)
+        for plugin in _plugins_of(name, distribution)
+    ]
+    return tuple(sorted(found, key=lambda plugin: (plugin.distribution, plugin.entry_point)))
+
+
+def absent() -> list[str]:
+    """Each name in `SKYBAND_PLUGINS` that is no installed plugin, with the closest that is one."""
+    wanted = (_restriction() or set()) - {OURS}
+    known = [name for name, distribution in _installed() if _is_ours(distribution)] if wanted else []
+    said = f"is named in {RESTRICT}, and is no installed plugin"
+    return [f"{name} {said}; {suggest(name, known)}" for name in sorted(wanted - set(known))]
+
+
+def _is_ours(distribution: Distribution) -> bool:
+    try:
+        return any(entry.group == GROUP for entry in distribution.entry_points)
+    except Exception:  # the file is text that anyone may have written
+        return False
+
+
+def read_hooks(plugin: Plugin, module: Any) -> Plugin:
+    """`plugin` with what the hooks in `module` answer, or with the reason they cannot be used."""
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    try:
+        manager.register(module, name=f"{plugin.distribution}:{plugin.entry_point}")
+        manager.check_pending()
+        if not manager.get_hookcallers(module):
+            return evolve(plugin, problem=f"{plugin.module} implements no hook: mark them with skyband.hookimpl")
+        backends = _entries(manager.hook.skyband_backends, BackendInfo, lambda info: info.key)
+        queries = _entries(manager.hook.skyband_queries, QueryInfo, lambda info: info.kind)
+        roles = _entries(manager.hook.skyband_roles, RoleInfo, lambda info: info.name)
+    except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
+        return evolve(plugin, problem=cause(error))
+    return evolve(plugin, backends=backends, queries=queries, roles=roles, manager=manager)
+
+
+def cause(error: BaseException) -> str:
+    """An exception in one line."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # an error of a plugin's own making may not even be able to say what it is
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _installed() -> Iterator[tuple[str, Distribution]]:
+    seen = set()
+    for distribution in distributions():
+        try:
+            name = _canonical(distribution.metadata["Name"])
+        except Exception:  # what cannot be named is no distribution: half removed, or damaged
+            continue
+        if name and name not in seen:
+            seen.add(name)
+            yield name, distribution
+
+
+def _plugins_of(name: str, distribution: Distribution) -> list[Plugin]:
+    said: Any = distribution.metadata
+    version = said.get("Version") or "unknown"
+    try:
+        entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
+    except Exception as error:  # the file is text that anyone may have written
+        return [Plugin(name, version, "", "", problem=f"its entry points cannot be read: {cause(error)}")]
+    return [_load(Plugin(name, version, entry.name, entry.value), entry) for entry in entries]
+
+
+def _load(plugin: Plugin, entry: EntryPoint) -> Plugin:
+    try:
+        module = entry.load()
+    except (Exception, SystemExit) as error:
+        return evolve(plugin, problem=f"could not be imported: {cause(error)}")
+    return read_hooks(plugin, module)
+
+
+def _entries(hook: Callable[[], list[Any]], kind: type[T], key: Callable[[T], str]) -> tuple[T, ...]:
+    entries: list[T] = []
+    for answer in hook():
+        if not isinstance(answer, Iterable) or isinstance(answer, str | bytes):
+            raise TypeError(f"a hook must return a list of {kind.__name__} (got {answer!r:.80})")
+        entries.extend(islice(answer, MOST_ENTRIES + 1))
+    if len(entries) > MOST_ENTRIES:
+        raise ValueError(f"a hook returned more than {MOST_ENTRIES} entries")
+    known = set()
+    for entry in entries:
+        if not isinstance(entry, kind):
+            raise TypeError(f"a hook must return a list of {kind.__name__} (it holds {entry!r:.80})")
+        if key(entry) in known:
+            raise ValueError(f"{key(entry)} is listed twice")
+        known.add(key(entry))
+    return tuple(entries)
+
+
+def _is_wanted(distribution: str, wanted: set[str] | None) -> bool:
+    return wanted is None or distribution in wanted or distribution == OURS
+
+
+def _restriction() -> set[str] | None:
+    value = os.environ.get(RESTRICT)
+    return None if value is None else {_canonical(name) for name in value.split(",") if name.strip()}
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()

@@ -1,0 +1,41 @@
+"""The hooks a plugin may implement: five, each with a one-line docstring."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
+
+if TYPE_CHECKING:
+    import click
+
+PROJECT = "skyband"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def skyband_backends() -> Iterable[BackendInfo]:  # type: ignore[empty-body]
+    """The backends this plugin brings."""
+
+
+@hookspec
+def skyband_queries() -> Iterable[QueryInfo]:  # type: ignore[empty-body]
+    """The kinds of query this plugin brings."""
+
+
+@hookspec
+def skyband_roles() -> Iterable[RoleInfo]:  # type: ignore[empty-body]
+    """The roles this plugin brings, each with its interface, its default backend and its conformance checks."""
+
+
+@hookspec
+def skyband_cases(role: str, name: str) -> Iterable[Mapping[str, Any]]:  # type: ignore[empty-body]
+    """Further parameter sets with which the conformance checks try the backend role/name."""
+
+
+@hookspec
+def skyband_commands(group: "click.Group") -> None:
+    """Add commands to the `skyband` command line."""

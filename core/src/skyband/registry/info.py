@@ -1,0 +1,174 @@
+"""What a plugin says of each backend, query and role it brings, without importing them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from skyband.errors import ConfigError, Problem, suggest
+
+API_MIN, API = 1, 1
+"""The oldest and the newest version of the interfaces that this Skyband speaks; a plugin names its own."""
+
+FIRST_API = 1
+"""What a plugin that names none was written for, whatever `API` has become since."""
+
+GUARANTEES = ("exact", "bounded", "heuristic")
+CAPABILITIES = ("merge", "snapshot", "out-of-order", "any-since")
+"""merge: two become one of both streams. snapshot: to bytes and back. out-of-order: times may go back.
+any-since: a sketch answers since any moment, not only since the start of a pane."""
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+
+def api_problem(api: int, plugin: str = "the plugin") -> str | None:
+    """Why what was written for this API cannot be used, and what to upgrade; None where it can."""
+    if API_MIN <= api <= API:
+        return None
+    spoken = str(API) if API_MIN == API else f"{API_MIN} to {API}"
+    upgrade = "skyband" if api > API else plugin
+    return f"written for API {api}, this Skyband speaks {spoken}: upgrade {upgrade}"
+
+
+def capabilities_of(role: str) -> tuple[str, ...]:
+    """The capabilities that mean something for a role: `any-since` does for sketches only."""
+    return tuple(name for name in CAPABILITIES if name != "any-since" or role == "sketch")
+
+
+@frozen
+class BackendInfo:
+    """One backend: `role/name`, where its class is, what it promises and what it lacks.
+
+    guarantee: "exact", "bounded" (by its epsilon and delta) or "heuristic".
+    lacks: the capabilities it does not have, each with the reason.
+    """
+
+    role: str
+    name: str
+    factory: str
+    summary: str
+    guarantee: str
+    reference: str
+    lacks: Mapping[str, str] = field(factory=dict)
+    api: int = FIRST_API
+
+    @property
+    def key(self) -> str:
+        """The backend's full name, `role/name`."""
+        return f"{self.role}/{self.name}"
+
+    def __attrs_post_init__(self) -> None:
+        problems = [*_name_problems(self), *_promise_problems(self)]
+        if problems:
+            raise ConfigError(*problems)
+
+
+@frozen
+class QueryInfo:
+    """One kind of query: where its class is, what it answers, and examples of it.
+
+    examples: "package.module:NAME" of a `skyband.queries.example.QueryExample` or a tuple of them, imported only to
+    verify or describe it; None where there is none, so that this query cannot be verified.
+    """
+
+    kind: str
+    factory: str
+    summary: str
+    api: int = FIRST_API
+    examples: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        problems = [*_name_problems(self, names=("kind",), texts=("summary",)), *_api_problems(self)]
+        if self.examples is not None:
+            problems += _name_problems(self, names=(), texts=(), factory="examples")
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def key(self) -> str:
+        """The query's full name, `query/kind`."""
+        return f"query/{self.kind}"
+
+
+@frozen
+class RoleInfo:
+    """One role: its interface, the backend that does it unless the user says otherwise, and how backends are tried.
+
+    interface: "package.module:Class", a subclass of `skyband.roles.Backend` that every backend of the role extends.
+
+    default: the name of a backend, and `distribution` the one to install for it.
+
+    conformance: the package with the modules `driver` (its DRIVER), `oracle`, `streams` and `checks`, imported only
+    by skyband-specs; None where there is none, so that backends of this role cannot be verified.
+    """
+
+    name: str
+    interface: str
+    default: str
+    distribution: str
+    summary: str
+    conformance: str | None = None
+    api: int = FIRST_API
+
+    def __attrs_post_init__(self) -> None:
+        texts = ("summary", "distribution")
+        problems = [*_name_problems(self, ("name", "default"), texts, factory="interface"), *_api_problems(self)]
+        conformance: Any = self.conformance
+        if not isinstance(conformance, str | None):
+            problems.append(Problem("conformance", f"must be the name of a package (got {conformance!r})"))
+        if self.name == "query":
+            problems.append(Problem("name", "'query' is what kinds of query are described under: choose another"))
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def key(self) -> str:
+        """The role's full name, `role/name`."""
+        return f"role/{self.name}"
+
+
+Info = BackendInfo | QueryInfo | RoleInfo
+
+
+def _name_problems(
+    info: "Info",
+    names: Sequence[str] = ("role", "name"),
+    texts: Sequence[str] = ("summary", "reference"),
+    factory: str = "factory",
+) -> list[Problem]:
+    problems = [_not_text(name, getattr(info, name)) for name in texts]
+    for name, pattern, what in (
+        *((name, _NAME, "lower-case words joined by hyphens") for name in names),
+        (factory, _FACTORY, 'written "package.module:Class"'),
+    ):
+        value = getattr(info, name)
+        if not isinstance(value, str) or not value.isascii() or not pattern.fullmatch(value):
+            problems.append(Problem(name, f"must be {what} (got {value!r})"))
+    return [problem for problem in problems if problem]
+
+
+def _api_problems(info: "Info") -> list[Problem]:
+    api: Any = info.api
+    return [] if isinstance(api, int) else [Problem("api", f"must be a whole number (got {api!r})")]
+
+
+def _promise_problems(info: BackendInfo) -> list[Problem]:
+    problems = _api_problems(info)
+    if info.guarantee not in GUARANTEES:
+        problems.append(Problem("guarantee", f"unknown {info.guarantee!r}; {suggest(info.guarantee, GUARANTEES)}"))
+    lacks: Any = info.lacks
+    if not isinstance(lacks, Mapping):
+        return [*problems, Problem("lacks", f"must map capabilities to reasons (got {lacks!r})")]
+    for capability, reason in lacks.items():
+        if not isinstance(reason, str) or not reason:
+            problems.append(Problem("lacks", f"{capability} needs a reason (got {reason!r})"))
+        if capability not in CAPABILITIES:
+            message = f"unknown capability {capability!r}; {suggest(capability, CAPABILITIES)}"
+            problems.append(Problem("lacks", message))
+    return problems
+
+
+def _not_text(name: str, value: Any) -> Any:
+    return None if isinstance(value, str) and value else Problem(name, f"must be a sentence (got {value!r})")

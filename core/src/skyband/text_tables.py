@@ -1,0 +1,157 @@
+"""Tables and figures as people read them: drawn on a terminal, plain aligned text everywhere else."""
+
+import datetime
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, Any
+
+from skyband.instants import Instant, instant
+
+
+def is_terminal(out: IO[str]) -> bool:
+    """Whether a person is looking: a terminal that can move its cursor."""
+    return out.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    out: IO[str] | None = None,
+    styles: Mapping[str, str] | None = None,
+    spare: Sequence[str] = (),
+    flush: Sequence[bool] | None = None,
+) -> list[str]:
+    """Write a table to `out` (stdout), and return the columns that a narrow terminal has no room for.
+
+    styles: by column, for terminals. spare: columns to leave out there, the first one first. flush: which columns are
+    set flush right; None: those of numbers. Elsewhere than on a terminal every column is written.
+    """
+    stream = sys.stdout if out is None else out
+    cells = [list(row) for row in rows]
+    headers = [visible(name) for name in headers]
+    right = flush or [bool(cells) and all(_is_number(row[place]) for row in cells) for place in range(len(headers))]
+    texts = [[text(value) for value in row] for row in cells]
+    if is_terminal(stream):
+        return _drawn(headers, texts, right, styles or {}, spare, stream)
+    for line in aligned(headers, texts, right):
+        print(line, file=stream)
+    return []
+
+
+def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
+    """A heading and rows as lines of text, two blanks between columns."""
+    every = [list(headers), *rows]
+    widths = [max(len(row[place]) for row in every) for place in range(len(headers))]
+    return [
+        "  ".join(
+            cell.rjust(width) if flush else cell.ljust(width)
+            for cell, width, flush in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in every
+    ]
+
+
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal obeys rather than shows: control characters, and marks that turn the direction of what follows."""
+
+
+def visible(shown: str, keep: str = "") -> str:
+    """Text of anyone's making, safe to write to a terminal: what it would obey is written as in Python's strings.
+
+    keep: characters that stay as they are.
+    """
+    return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], shown)
+
+
+def text(value: Any) -> str:
+    """A value in a cell: times without needless parts, counts whole, fractions to four places at most."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4f}".rstrip("0").rstrip(".")
+    if isinstance(value, datetime.datetime):
+        value = Instant(value, cycles=0)
+    return value.plain() if isinstance(value, Instant) else visible(str(value))
+
+
+def count(number: float | None) -> str:
+    """1234567 as 1,234,567."""
+    return "?" if number is None else f"{number:,.0f}"
+
+
+def size(number: float) -> str:
+    """Bytes in the unit that fits."""
+    for unit in ("B", "KB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def moment(microseconds: int | None) -> str:
+    """Microseconds since the epoch as a time of day, with its date."""
+    return "none yet" if microseconds is None else instant(microseconds).isoformat(" ", "seconds")
+
+
+def can_show(marks: str, out: IO[str] | None = None) -> bool:
+    """Whether the encoding of `out` (stdout) has these characters."""
+    try:
+        marks.encode(getattr(out or sys.stdout, "encoding", None) or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def width(out: IO[str] | None = None) -> int:
+    """Columns of the terminal; 100 where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns if is_terminal(out or sys.stdout) else 100
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def fitting(headers: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], width: int) -> list[int]:
+    """The columns with something in them, less `spare` ones, the first one first, until the rest fits into `width`."""
+    wide = [min(max(map(len, column)), _FOLDED) for column in zip(headers, *rows, strict=True)]
+    kept = [place for place, name in enumerate(headers) if name or any(row[place] for row in rows)]
+    for name in spare:
+        if sum(wide[place] + 3 for place in kept) <= width:
+            break
+        kept = [place for place in kept if headers[place] != name]
+    return kept
+
+
+_FOLDED = 32
+"""A cell longer than this is better folded than a reason to leave a column out."""
+
+
+def _drawn(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[bool],
+    styles: Mapping[str, str],
+    spare: Sequence[str],
+    out: IO[str],
+) -> list[str]:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=out, width=width(out))
+    kept = fitting(headers, rows, spare, console.width)
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for place in kept:
+        name = headers[place]
+        style = styles.get(name, "")
+        drawn.add_column(Text(name), justify="right" if right[place] else "left", style=style, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(row[place]) for place in kept))  # Text, because a value may hold rich's markup
+    console.print(drawn)
+    return [name for place, name in enumerate(headers) if place not in kept and any(row[place] for row in rows)]

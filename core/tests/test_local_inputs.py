@@ -1,0 +1,48 @@
+"""What `apply` takes: Arrow, and the DataFrames that people have; anything else is refused with the remedy."""
+
+import datetime
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from skyband import spark
+from skyband.engines import local
+from skyband.errors import InputError
+
+QUERY = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 minute"], "every": "1 minute"}
+ROWS = {"ts": [datetime.datetime(2026, 1, 1, 0, 0, second) for second in (1, 2, 3, 4)], "who": ["a", "b", None, "a"]}
+
+
+def test_a_dataframe_of_pandas_is_taken():
+    table = local.apply(pa.table(ROWS), QUERY)
+    assert local.apply(pd.DataFrame(ROWS), QUERY).equals(table)
+    assert local.apply(pd.DataFrame(ROWS).set_index("ts"), QUERY).equals(table), "a named index is a column"
+
+
+def test_what_speaks_arrow_is_taken():
+    class Frame:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.table(ROWS).__arrow_c_stream__(requested_schema)
+
+    assert local.apply(Frame(), QUERY).equals(local.apply(pa.table(ROWS), QUERY))
+
+
+def test_a_reader_is_read_batch_by_batch():
+    table = pa.table(ROWS)
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=1))
+    assert local.apply(reader, QUERY).equals(local.apply(table, QUERY))
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"), [("log.csv", "str"), (ROWS, "dict"), ([ROWS], "list of dict"), (7, "int"), (None, "NoneType")]
+)
+def test_anything_else_is_refused_by_name(data, kind):
+    with pytest.raises(InputError, match=rf"^data: must be an Arrow table, .* pandas or polars \(got {kind}\)"):
+        local.apply(data, QUERY)
+
+
+@pytest.mark.parametrize("data", [pd.DataFrame(ROWS), pa.table(ROWS)])
+def test_spark_says_how_to_make_a_dataframe_of_it(data):
+    name = f"{type(data).__module__}.{type(data).__qualname__}"
+    with pytest.raises(InputError, match=rf"^df: must be a DataFrame of Spark \(got {name}\): make one with session"):
+        spark.apply(data, QUERY)

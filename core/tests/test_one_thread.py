@@ -1,0 +1,131 @@
+"""One thread at a time in a backend: a second is told at once; backends of their own do not know each other."""
+
+import copy
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import skyband
+from attrs import define, field
+from skyband import BusyError
+from skyband.arrays import Int64, UInt64
+from skyband.roles import Sketch
+
+
+@define(eq=False)
+class Counting(Sketch):
+    """The rows seen; taking them in and counting them can be held up."""
+
+    name = "counting"
+
+    rows: int = field(default=0, init=False)
+    inside: threading.Event = field(factory=threading.Event, init=False)
+    go_on: threading.Event = field(factory=threading.Event, init=False)
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        self._hold_up()
+        self.rows += len(times)
+
+    def estimate(self, since: int) -> float:
+        return float(self.rows)
+
+    def bounds(self, since: int, *, wide: bool = False) -> tuple[float, float]:
+        low, high = super().bounds(since)
+        return low - wide, high + wide
+
+    def forget(self, before: int) -> None:
+        self._hold_up()
+
+    def _hold_up(self) -> None:
+        self.inside.set()
+        assert self.go_on.wait(60)
+
+    def _merge(self, other) -> None:
+        self.rows += other.rows
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def nbytes(self) -> int:
+        return 8
+
+    def _state(self):
+        return {"rows": np.array([self.rows])}
+
+    def _load(self, state) -> None:
+        self.rows = int(state["rows"][0])
+
+
+ASK = {
+    "update": lambda sketch: sketch.update([1], [2]),
+    "estimate": lambda sketch: sketch.estimate(0),
+    "bounds": lambda sketch: sketch.bounds(0),
+    "forget": lambda sketch: sketch.forget(0),
+    "merge": lambda sketch: sketch.merge(Counting()),
+    "merge into another": lambda sketch: Counting().merge(sketch),
+    "len": len,
+    "snapshot": lambda sketch: sketch.snapshot(),
+    "==": lambda sketch: sketch == Counting(),
+}
+
+
+@pytest.mark.parametrize("held_in", ["update", "forget"])
+@pytest.mark.parametrize("call", ASK)
+def test_a_second_thread_is_refused_and_the_first_goes_on(held_in, call):
+    sketch = Counting()
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(ASK[held_in], sketch)
+        assert sketch.inside.wait(60)
+        try:
+            with pytest.raises(BusyError, match=r"sketch/counting: .*give each thread a backend of its own"):
+                ASK[call](sketch)
+        finally:
+            sketch.go_on.set()
+        first.result(60)
+    assert sketch.rows == (held_in == "update")
+    ASK[call](sketch)
+
+
+def test_a_call_that_fails_leaves_the_backend_to_whoever_comes_next():
+    sketch = Counting()
+    sketch.go_on.set()
+    with pytest.raises(skyband.InputError):
+        sketch.update([1, 2], [3])
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(sketch.update, [1], [2]).result(60)
+    assert len(sketch) == 1
+
+
+def test_methods_keep_their_names_parameters_and_super():
+    sketch = Counting()
+    assert sketch.bounds(0, wide=True) == (-1.0, 1.0)
+    assert Counting.bounds.__name__ == "bounds"
+    with pytest.raises(TypeError, match="since"):
+        sketch.estimate()
+    with pytest.raises(TypeError, match="positional"):
+        sketch.bounds(0, True)
+
+
+def test_a_copy_has_a_turn_of_its_own():
+    sketch = skyband.create("sketch", "exact")
+    sketch.update([1, 2], [3, 4])
+    for twin in (copy.deepcopy(sketch), pickle.loads(pickle.dumps(sketch))):
+        assert twin == sketch
+
+
+def test_fifty_threads_with_a_backend_each_are_as_one_after_the_other():
+    keys = np.random.default_rng(1).integers(0, 2**63, 2000).astype(np.uint64)
+
+    def run(seed: int) -> bytes:
+        sketch = skyband.create("sketch", "k-skb", epsilon=0.1, seed=seed)
+        for start in range(0, len(keys), 100):
+            sketch.update(np.full(100, start), keys[start : start + 100])
+            sketch.estimate(start)
+        return sketch.snapshot()
+
+    with ThreadPoolExecutor(50) as pool:
+        together = list(pool.map(run, range(50)))
+    assert together == [run(seed) for seed in range(50)]

@@ -1,0 +1,81 @@
+"""What Spark says of an error is told in one sentence, the cause first, without its stack and plans."""
+
+import pytest
+from skyband.errors import EngineError
+from skyband.job.model import Job, Sink, Source
+from skyband.job.spark_errors import plain_errors, sentence
+
+JOB = Job("counts", Source("parquet"), None, {}, Sink("parquet", "counts", "checkpoint"), {}, None, None)
+FAILED = "[STREAM_FAILED] Query [id = 0c2e, runId = 0649] terminated with exception: "
+PLAN = """
+=== Streaming Query ===
+Identifier: counts [id = 0c2e, runId = 0649]
+Current State: ACTIVE
+
+Logical Plan:
+~WriteToMicroBatchDataSourceV1 FileSink[file:/c/counts], [checkpointLocation=/c/checkpoint/state], Append
+"""
+CALL = """An error occurred while calling o188.start.
+: java.lang.RuntimeException: java.io.IOException: wrapped
+\tat org.apache.spark.Foo.bar(Foo.scala:3)
+Caused by: java.io.FileNotFoundException: /c/answers (Permission denied)
+\tat java.base/java.io.FileOutputStream.open0(Native Method)
+\t... 3 more
+"""
+WORKER = (
+    'Traceback (most recent call last):\n  File "worker.py", line 3, in main\n'
+    "skyband.errors.InputError: ts, row 3: 4 is out of range\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{FAILED}Python worker failed to connect. SQLSTATE: XXKST{PLAN}", "Python worker failed to connect."),
+        (f"{FAILED}{CALL}{PLAN}", "FileNotFoundException: /c/answers (Permission denied)"),
+        (CALL, "FileNotFoundException: /c/answers (Permission denied)"),
+        ("An error occurred while calling o1.x.\n: java.lang.Error: no room\n\tat x\n", "Error: no room"),
+        ("[X_Y] The table is gone. SQLSTATE: 42P01;\n'Project [a]\n", "[X_Y] The table is gone."),
+        ("", "failed without saying why"),
+    ],
+)  # fmt: skip
+def test_the_innermost_cause_is_told(text, told):
+    assert sentence(text, JOB) == f"Spark: {told}"
+
+
+@pytest.mark.parametrize(
+    "tail",
+    ["", "\n\tat org.Foo", "\n\nDriver stacktrace:\n\tat x", PLAN, " SQLSTATE: 38000" + PLAN, "\nCaused by: x"],
+)  # fmt: skip
+def test_our_own_sentence_comes_alone(tail):
+    assert sentence(f"{FAILED}{WORKER.rstrip()}{tail}", JOB) == "ts, row 3: 4 is out of range"
+
+
+def test_a_damaged_checkpoint_is_named_with_the_remedy():
+    log = "Failed to read log file file:/c/checkpoint of counts/offsets/0. [MALFORMED_LOG_FILE] Log file was malformed:"
+    told = sentence(f"{FAILED}{log} failed to read correct log version from garbage. SQLSTATE: KD002{PLAN}", JOB)
+    assert told.startswith(
+        f"Spark: {log} failed to read correct log version from garbage.: the checkpoint 'checkpoint' "
+    )
+    assert told.endswith("begin anew with another checkpoint and another path")
+    assert "Streaming Query" not in told
+
+
+def test_a_damaged_identity_of_the_checkpoint_is_named_though_spark_names_no_file():
+    call = "An error occurred while calling o996.start.\n: com.fasterxml.jackson.core.JsonParseException: It is"
+    assert "the checkpoint 'checkpoint' is damaged or incomplete" in sentence(
+        f"{call} 'garbage': was expecting\n at [", JOB
+    )
+
+
+def test_a_damaged_file_of_the_source_is_named_with_the_remedy():
+    cause = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///c/source/02.parquet."
+    told = sentence(f"{FAILED}{cause} SQLSTATE: KD001{PLAN}", JOB)
+    assert told == f"Spark: {cause}: a file of the source is damaged; mend it or move it away, and run again"
+
+
+def test_other_exceptions_pass():
+    with pytest.raises(ZeroDivisionError), plain_errors(JOB):
+        raise ZeroDivisionError
+    with pytest.raises(EngineError, match="of ours"), plain_errors(JOB):
+        raise EngineError("of ours")

@@ -1,0 +1,57 @@
+"""A stream's checkpoint and its sink's log, as Spark leaves them: which go on, and which would lose answers."""
+
+import pytest
+from skyband.errors import ConfigError
+from skyband.job.stream_folders import check_belong
+
+
+def leave(home, offsets=(), commits=(), logged=(), parts=0):
+    """The folders of a stream: the micro-batches it began, those it committed, those its sink lists, its files."""
+    for folder, names in {"c/offsets": offsets, "c/commits": commits, "s/_spark_metadata": logged}.items():
+        (home / folder).mkdir(parents=True, exist_ok=True)
+        for name in names:
+            (home / folder / str(name)).touch()
+            (home / folder / f".{name}.crc").touch()
+    for number in range(parts):
+        (home / "s" / f"part-{number:05}-x.parquet").touch()
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [
+        {},
+        {"offsets": [0], "parts": 1},
+        {"offsets": [0], "logged": [0], "parts": 1},
+        {"offsets": [0, 1], "commits": [0, 1], "logged": [0, 1]},
+        {"offsets": [0, 1, 2], "commits": [0, 1], "logged": [0, 1]},
+        {"offsets": [0, 1, 2], "commits": [0, 1], "logged": [0, 1, 2]},
+        {"offsets": range(8, 11), "commits": range(8, 11), "logged": ["9.compact", *range(7, 11)]},
+        {"offsets": range(8, 10), "commits": range(8, 10), "logged": ["9.compact"]},
+    ],
+)
+def test_what_any_stop_or_crash_leaves_goes_on(tmp_path, folders):
+    check_belong(tmp_path / "c", tmp_path / "s")
+    leave(tmp_path, **folders)
+    check_belong(tmp_path / "c", tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("folders", "said"),
+    [
+        (
+            {"logged": [0, 1]},
+            "of another stream, up to micro-batch 1, and '{c}' is empty: choose another path, or bring",
+        ),
+        ({"logged": ["9.compact"]}, "up to micro-batch 9"),
+        ({"parts": 1}, "holds answers that no stream wrote"),
+        ({"offsets": [0, 1], "commits": [0, 1]}, "is gone, and the checkpoint '{c}' has written micro-batch 1: bring"),
+        ({"offsets": [0, 1], "commits": [0, 1], "logged": [0]}, "is known only up to 0"),
+        ({"offsets": [0], "commits": [0], "logged": [0, 1]}, "the checkpoint '{c}' is only at 0: Spark would drop"),
+    ],
+)
+def test_what_would_lose_answers_is_refused(tmp_path, folders, said):
+    leave(tmp_path, **folders)
+    with pytest.raises(ConfigError) as caught:
+        check_belong(tmp_path / "c", tmp_path / "s")
+    assert said.format(c=tmp_path / "c") in str(caught.value)
+    assert str(tmp_path / "s") in str(caught.value)

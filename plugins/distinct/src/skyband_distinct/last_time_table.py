@@ -1,0 +1,79 @@
+# mypy: disable-error-code="untyped-decorator"
+"""A hash table from key to last time, in compiled code: int64[slots, 2], a key's bits and its last time.
+
+Free slots have the time TIME_MIN. The number of slots is a power of two, at most five in eight are filled.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband.arrays import TIME_MIN, Int64
+
+from skyband_distinct.key_hashing import mix
+
+_FEWEST_SLOTS = 16
+_1 = np.uint64(1)
+
+
+def free_table(keys: int) -> Int64:
+    """A table with room for so many keys, and for as many again at most."""
+    slots = _FEWEST_SLOTS
+    while 5 * slots < 8 * keys:
+        slots *= 2
+    table = np.zeros((slots, 2), np.int64)
+    table[:, 1] = TIME_MIN
+    return table
+
+
+@njit(inline="always")
+def _slot_of(table: Any, key: Any) -> Any:
+    """Where a key is, or is to go."""
+    mask = np.uint64(len(table) - 1)
+    slot = mix(np.uint64(key)) & mask
+    while table[slot, 1] != TIME_MIN and table[slot, 0] != key:
+        slot = (slot + _1) & mask
+    return slot
+
+
+@njit(cache=True)
+def enter_last(
+    table: Any, count: int, log: Any, logged: int, times: Any, keys: Any, floor: int, start: int
+) -> tuple[int, int, int]:
+    """Raise the last times of the rows' keys, from row `start`, but for rows older than `floor`.
+
+    log: int64[most, 2], takes the last time before (TIME_MIN: a new key) and after of each row that changes one.
+    Returns the first row that has no room in the table, or the number of rows; the number of keys; and the length
+    the log has, or would have. O(1) expected a row.
+    """
+    for row in range(start, len(keys)):
+        time = times[row]
+        if time < floor:
+            continue
+        key = np.int64(keys[row])
+        slot = _slot_of(table, key)
+        before = table[slot, 1]
+        if before >= time:
+            continue
+        if before == TIME_MIN:
+            if 8 * (count + 1) > 5 * len(table):
+                return row, count, logged
+            count += 1
+            table[slot, 0] = key
+        table[slot, 1] = time
+        if logged < len(log):
+            log[logged, 0], log[logged, 1] = before, time
+        logged += 1
+    return len(keys), count, logged
+
+
+@njit(cache=True)
+def move(table: Any, into: Any, floor: int) -> int:
+    """Put the keys whose last time is >= `floor` into an empty table; returns how many."""
+    count = 0
+    for old in range(len(table)):
+        if table[old, 1] != TIME_MIN and table[old, 1] >= floor:
+            slot = _slot_of(into, table[old, 0])
+            into[slot, 0], into[slot, 1] = table[old, 0], table[old, 1]
+            count += 1
+    return count

@@ -1,0 +1,136 @@
+"""What eaa and approx share: reports go in, and answers come out, through the kernels."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Float64, Int32, Int64
+
+from skyband_incomplete import kernels
+from skyband_incomplete.early_aggregation_state import Holding
+from skyband_incomplete.instance_arrays import HIGHEST, INSTANCES, LOWEST, Rows
+
+ALWAYS, NEVER = -1.0, 2.0
+"""Values of `_thrift`."""
+
+_PIECE = 4096
+"""The least rows that are taken in at once."""
+
+_ANSWERS = 2**20
+"""The most objects that answers have room for at once."""
+
+
+@define(eq=False)
+class InstanceRanker(Holding):
+    """Early aggregation without a policy of its own: a subclass says when to let go of doomed instances."""
+
+    _at: int | None = field(default=None, init=False, repr=False)
+    """The `now` of the last row taken in, which a batch reaches before `_now` does."""
+
+    @property
+    @abstractmethod
+    def _thrift(self) -> float:
+        """The part of the reports that must be doomed before an answer lets go of them."""
+
+    def _update(self, times: Int64, streams: Int32, objects: Int64, values: Float64) -> None:
+        none = np.empty(0, np.int64)
+        self._replay(Rows(times, streams, objects, values), none, none)
+
+    def top(self) -> tuple[Int64, Float64]:
+        """The answer at `now`, by one sweep: O(retained · (streams + log k))."""
+        if self._now is None:
+            return np.empty(0, np.int64), np.empty(0)
+        rows = Rows(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0))
+        first = np.array([self._first(self._now)])
+        return self._replay(rows, np.zeros(1, np.int64), first)[1:]
+
+    def _answers(
+        self, times: Int64, streams: Int32, objects: Int64, values: Float64, moments: Int64
+    ) -> tuple[Int64, Int64, Float64]:
+        stops = np.searchsorted(times, moments, side="left" if self.by == "rows" else "right").astype(np.int64)
+        firsts = self._firsts(moments)
+        answers = self._replay(Rows(times, streams, objects, values), stops, firsts)
+        reached = [self._reached(times)] if len(times) else []
+        self._now = max([*reached, *moments[-1:].tolist()], default=self._now)
+        return answers
+
+    def _firsts(self, moments: Int64) -> Int64:
+        """int64[q]: the oldest valid time at each moment."""
+        if self.window > HIGHEST:
+            return np.array([self._first(moment) for moment in moments.tolist()], np.int64)
+        return np.where(moments < LOWEST + self.window, LOWEST, moments - self.window)
+
+    def _replay(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
+        """Take in rows piece by piece, so that memory follows what is retained; answer as `kernels.replay` does."""
+        start, done = 0, 0
+        now = max((moment for moment in (self._at, self._now) if moment is not None), default=None)
+        sizes, ids, scores = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+        at_once = max(1, _ANSWERS // min(self.k, _ANSWERS))
+        while start < len(rows.time) or done < len(firsts):
+            stop = min(len(rows.time), start + max(_PIECE, 2 * self._counted))
+            until = int(np.searchsorted(stops, stop, side="right"))
+            if until > done + at_once:
+                until = done + at_once
+                stop = int(stops[until - 1])
+            self._make_room(stop - start, now)
+            piece = rows.part(start, stop)
+            offsets, found, points = self._run(piece, stops[done:until] - start, firsts[done:until])
+            sizes.append(np.diff(offsets))
+            ids.append(found)
+            scores.append(points)
+            if stop > start:
+                now = self._reached(piece.time)
+            start, done = stop, until
+        self._at = now
+        return np.cumsum(np.concatenate(sizes)), np.concatenate(ids), np.concatenate(scores)
+
+    @property
+    def _counted(self) -> int:
+        """About how many instances there are: as of the last answer."""
+        return int(self._cursor[INSTANCES]) if self._live is None else self._live.live
+
+    def _run(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
+        """One piece, for which there is room."""
+        width = min(self.k, len(self._slots.place) if self._live is None else self._live.objects)
+        offsets = np.zeros(len(firsts) + 1, np.int64)
+        ids, scores = np.empty(len(firsts) * width, np.int64), np.empty(len(firsts) * width)
+        if self._live is not None:
+            self._live.replay(rows, stops, firsts, offsets, ids, scores)
+        elif callable(self.aggregate):
+            self._run_called(rows, stops, firsts, offsets, ids, scores)
+        else:
+            parts = (self._rule, self._cursor, self._reports, self._slots, self._log, self._heap)
+            kernels.replay(rows, stops, firsts, self._thrift, *parts, offsets, ids, scores)
+        return offsets, ids[: offsets[-1]], scores[: offsets[-1]]
+
+    def _run_called(self, rows: Rows, stops: Int64, firsts: Int64, offsets: Int64, ids: Int64, scores: Float64) -> None:
+        start = 0
+        parts = (self._rule, self._cursor, self._reports, self._slots)
+        for turn, (stop, first) in enumerate(zip(stops.tolist(), firsts.tolist(), strict=True)):
+            kernels.insert(rows, start, stop, *parts, self._log)
+            self._sweep(first, self._thrift)
+            begin = offsets[turn]
+            offsets[turn + 1] = begin + kernels.drain(self._heap, self._slots, ids[begin:], scores[begin:])
+            start = stop
+        kernels.insert(rows, start, len(rows.time), *parts, self._log)
+
+    def _sweep(self, first: int, thrift: float) -> None:
+        """Find what lives on at the window that begins at `first`, and let go of the rest as `thrift` says."""
+        parts = (self._rule, self._cursor, self._reports, self._slots)
+        if not callable(self.aggregate):
+            kernels.sweep(first, thrift, *parts, self._heap)
+            return
+        kernels.expire(first, self._cursor, self._reports, self._slots)
+        self._call(self.aggregate)
+        doomed = kernels.rank(*parts, self._heap)
+        if doomed >= thrift * self._valid_reports:
+            kernels.compact(*parts[1:])
+
+    def _call(self, score: Callable[[Float64], float]) -> None:
+        shape = (self._valid_reports, self.streams)
+        which, known, reachable = np.empty(shape[0], np.int64), np.empty(shape), np.empty(shape)
+        parts = (self._rule, self._cursor, self._reports, self._slots)
+        found = kernels.vectors(*parts, which, known, reachable)
+        self._reports.current[which[:found]] = [score(row) for row in known[:found]]
+        self._reports.best[which[:found]] = [score(row) for row in reachable[:found]]

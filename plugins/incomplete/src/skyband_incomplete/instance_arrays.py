@@ -1,0 +1,187 @@
+"""The arrays of early aggregation: what each holds, and how they are made and grow.
+
+A report is one row of the input. Slots number the remembered objects.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from skyband.arrays import Array, Float64, Int32, Int64
+from skyband.roles import ObjectRanker
+
+SUM, MIN, MAX = range(3)
+"""Kinds of score: a weighted sum, divided; the least; the greatest."""
+
+LATEST, LARGEST, SMALLEST, MEAN = range(4)
+"""What stands for an object's reports in a stream, in the order of `REDUCTIONS`."""
+
+HEAD, TAIL, USED, LOG_HEAD, LOG_TAIL, REPEATED, CHANGED, INSTANCES, LIVE = range(9)
+CURSOR = 9
+"""Places in the cursor: int64[CURSOR], how far the arrays are filled, and counts."""
+
+OBJECT, LAST, NEWEST, IS_CHANGED = range(4)
+FACTS = 4
+"""Columns of `Slots.facts`."""
+
+LEAST = 64
+"""The least room an array is made with: an operator may have one ranker for each of many groups."""
+
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+_OLDEST = 2**64 - 1
+
+
+class Rows(NamedTuple):
+    """A batch: times, streams, objects and values of its reports."""
+
+    time: Int64
+    stream: Int32
+    object: Int64
+    value: Float64
+
+    def part(self, start: int, stop: int) -> "Rows":
+        """Rows start..stop, copied where they are read-only: the kernels are compiled for one kind of array."""
+        return Rows(
+            _writable(self.time[start:stop]),
+            _writable(self.stream[start:stop]),
+            _writable(self.object[start:stop]),
+            _writable(self.value[start:stop]),
+        )
+
+
+def _writable(column: Array) -> Array:
+    return column if column.flags.writeable else column.copy()
+
+
+class Reports(NamedTuple):
+    """The reports an answer may still need, oldest first, at cursor[HEAD]:cursor[TAIL].
+
+    `previous`: where the object's report before this one is, -1 or below cursor[HEAD] if it is no longer there.
+    """
+
+    time: Int64
+    stream: Int32
+    slot: Int32
+    value: Float64
+    previous: Int32
+    current: Float64
+    best: Float64
+    alive: Array
+
+
+class Slots(NamedTuple):
+    """The remembered objects.
+
+    `facts[slot]`: id, time of its last report, where in the reports its newest is (-1: let go), and whether it
+    changed since its intervals were found; `changed` lists those, cursor[CHANGED] of them.
+    `counts[slot, stream]`: its reports, under "never" since it is remembered, otherwise the valid ones.
+    """
+
+    facts: Array
+    counts: Array
+    table: Int32
+    changed: Int32
+    place: Int32
+
+
+class Log(NamedTuple):
+    """Every valid report, oldest first, where they must be counted (not under "never")."""
+
+    time: Int64
+    stream: Int32
+    slot: Int32
+
+
+class Rule(NamedTuple):
+    """What the parameters come to. `reach`: the age, in the times' unit, at which a report is last valid on arrival.
+
+    `chances[seen, stream]`: how likely an object seen in this set of streams appears in that one; a single row: for
+    all sets alike; empty: it may.
+    """
+
+    k: int
+    reach: np.uint64
+    once: bool
+    most: int
+    upper: float
+    slack: float
+    kind: int
+    weights: Float64
+    divisor: float
+    chances: Float64
+
+
+class Heap(NamedTuple):
+    """The best k objects of a sweep, the worst at the root; `size[0]` of them."""
+
+    slot: Int32
+    score: Float64
+    size: Int64
+
+
+def rule_of(ranker: ObjectRanker) -> Rule:
+    """What a ranker's parameters come to."""
+    aggregate, most = ranker.aggregate, ranker.occurrences
+    kind, divisor, weights = SUM, 1.0, np.ones(ranker.streams)
+    if aggregate == "mean":
+        divisor = float(ranker.streams)
+    elif aggregate in ("min", "max"):
+        kind = MIN if aggregate == "min" else MAX
+    elif isinstance(aggregate, Sequence) and not isinstance(aggregate, str):
+        weights = np.array(aggregate, np.float64)
+    return Rule(
+        k=min(ranker.k, HIGHEST),
+        reach=np.uint64(min(ranker.window - (ranker.by == "rows"), _OLDEST)),
+        once=ranker.repeats == "never",
+        most=most,
+        upper=ranker.upper,
+        slack=1.0 if most == 1 else 1.0 + 4 * most * float(np.finfo(np.float64).eps),
+        kind=kind,
+        weights=weights,
+        divisor=divisor,
+        chances=np.empty((0, 0)),
+    )
+
+
+def new_reports(room: int) -> Reports:
+    """Room for so many reports."""
+    kinds: tuple[Any, ...] = (
+        np.int64,
+        np.int32,
+        np.int32,
+        np.float64,
+        np.int32,
+        np.float64,
+        np.float64,
+        np.bool_,
+    )
+    return Reports(*(np.zeros(room, kind) for kind in kinds))
+
+
+def new_slots(room: int, streams: int) -> Slots:
+    """Room for so many objects, at most half of the table."""
+    return Slots(
+        facts=np.zeros((room, FACTS), np.int64),
+        counts=np.zeros((room, streams), np.int32),
+        table=np.full(1 << (2 * room - 1).bit_length(), -1, np.int32),
+        changed=np.zeros(room, np.int32),
+        place=np.zeros(room, np.int32),
+    )
+
+
+def new_log(room: int) -> Log:
+    """Room for so many reports."""
+    return Log(np.zeros(room, np.int64), np.zeros(room, np.int32), np.zeros(room, np.int32))
+
+
+def new_heap(k: int, objects: int) -> Heap:
+    """Room for the best k of so many objects."""
+    room = min(k, objects)
+    return Heap(np.zeros(room, np.int32), np.zeros(room), np.zeros(1, np.int64))
+
+
+def longer(column: Array, length: int) -> Array:
+    """A copy with room at its end."""
+    grown = np.zeros(length, column.dtype)
+    grown[: len(column)] = column
+    return grown

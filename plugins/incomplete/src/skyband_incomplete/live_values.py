@@ -1,0 +1,178 @@
+"""What early aggregation keeps where an object may report as often as it likes: the values that can still count."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Float64, Int32, Int64
+from skyband.roles import ObjectRanker
+from skyband.roles.object_ranker import REDUCTIONS
+
+from skyband_incomplete.instance_arrays import (
+    CURSOR,
+    LEAST,
+    LIVE,
+    OBJECT,
+    TAIL,
+    USED,
+    Heap,
+    Rows,
+    Rule,
+    Slots,
+    longer,
+    new_heap,
+    new_slots,
+    rule_of,
+)
+from skyband_incomplete.kernels import live_values as kernels
+
+
+class Entries(NamedTuple):
+    """Values in order of arrival, at cursor[HEAD]:cursor[TAIL]; `alive` where they can still count.
+
+    `older`, `newer`: where the neighbours in the same cell (the same object and stream) are, or -1.
+    """
+
+    time: Int64
+    stream: Int32
+    slot: Int32
+    value: Float64
+    older: Int32
+    newer: Int32
+    alive: Array
+
+
+class Cells(NamedTuple):
+    """For each object and stream where its oldest and newest entries are, or -1; for each object its live entries and
+    its score as of the last answer.
+    """
+
+    oldest: Int32
+    newest: Int32
+    entries: Int32
+    score: Float64
+
+
+def _new_entries(room: int) -> Entries:
+    kinds: tuple[Any, ...] = (np.int64, np.int32, np.int32, np.float64, np.int32, np.int32, np.bool_)
+    return Entries(*(np.zeros(room, kind) for kind in kinds))
+
+
+def _new_cells(room: int, streams: int) -> Cells:
+    nowhere = np.full((room, streams), -1, np.int32)
+    return Cells(nowhere, nowhere.copy(), np.zeros(room, np.int32), np.zeros(room))
+
+
+@define(eq=False)
+class LiveValues:
+    """One live value an object and stream for "latest"; for "largest" and "smallest" those that no later one of the
+    same object and stream reaches, as each becomes the largest (smallest) once those before it have expired; for
+    "mean" all.
+
+    Nothing else can go: what an object comes to may fall whenever it reports again, so no score is a bound for good
+    and no object dominates another.
+    """
+
+    _ranker: ObjectRanker
+    _rule: Rule = field(init=False)
+    _reduction: int = field(init=False)
+    _cursor: Int64 = field(init=False)
+    _entries: Entries = field(init=False)
+    _slots: Slots = field(init=False)
+    _cells: Cells = field(init=False)
+    _heap: Heap = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._rule = rule_of(self._ranker)
+        self._reduction = REDUCTIONS.index(str(self._ranker.repeats))
+        self._cursor = np.zeros(CURSOR, np.int64)
+        self._entries = _new_entries(LEAST)
+        self._make_slots(LEAST)
+
+    def _make_slots(self, room: int) -> None:
+        self._slots, self._cells = new_slots(room, 0), _new_cells(room, self._ranker.streams)
+        self._heap = new_heap(self._ranker.k, room)
+
+    @property
+    def _parts(self) -> tuple[Int64, Entries, Slots, Cells]:
+        return self._cursor, self._entries, self._slots, self._cells
+
+    @property
+    def objects(self) -> int:
+        """How many objects there is room for."""
+        return len(self._slots.place)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays, spare room included."""
+        parts = (self._entries, self._slots, self._cells, self._heap, (self._cursor,))
+        return int(sum(array.nbytes for part in parts for array in part))
+
+    @property
+    def live(self) -> int:
+        """How many entries can count, some perhaps expired since the last answer."""
+        return int(self._cursor[LIVE])
+
+    def retained(self, first: int) -> int:
+        """The entries that can count since the time `first`."""
+        kernels.expire(first, *self._parts)
+        return self.live
+
+    def make_room(self, rows: int, first: int) -> None:
+        """Room for so many rows, all before `first` being expired; arrays grow to twice what is needed."""
+        if self._cursor[TAIL] + rows > len(self._entries.time):
+            kernels.expire(first, *self._parts)
+            kernels.compact(self._cursor, self._entries, self._cells)
+            needed = 2 * (int(self._cursor[TAIL]) + rows)
+            if needed > len(self._entries.time):
+                self._entries = Entries(*(longer(column, needed) for column in self._entries))
+        if self._cursor[USED] + rows > self.objects:
+            kernels.expire(first, *self._parts)
+            slots, cells = self._slots, self._cells
+            used = int((cells.entries[: self._cursor[USED]] > 0).sum())
+            self._make_slots(max(self.objects, 2 * (used + rows)))
+            kernels.gather_slots(self._cursor, self._entries, slots, cells, self._slots, self._cells)
+
+    def replay(self, rows: Rows, stops: Int64, firsts: Int64, offsets: Int64, objects: Int64, scores: Float64) -> None:
+        """Take in rows, with an answer after stops[i] of them over those since firsts[i], at offsets[i:]."""
+        rule = self._rule
+        if not callable(self._ranker.aggregate):
+            kernels.replay(
+                rows, stops, firsts, self._reduction, rule, *self._parts, self._heap, offsets, objects, scores
+            )
+            return
+        start = 0
+        for turn, (stop, first) in enumerate(zip(stops.tolist(), firsts.tolist(), strict=True)):
+            kernels.add(rows, start, stop, self._reduction, *self._parts)
+            kernels.expire(first, *self._parts)
+            self._score_called()
+            begin = offsets[turn]
+            part = (self._slots, self._cells, self._heap, objects[begin:], scores[begin:])
+            offsets[turn + 1] = begin + kernels.rank(rule.k, self._cursor, *part)
+            start = stop
+        kernels.add(rows, start, len(rows.time), self._reduction, *self._parts)
+
+    def _score_called(self) -> None:
+        """Score the objects that changed by the user's function."""
+        score: Any = self._ranker.aggregate
+        slots, values = kernels.changed_values(self._reduction, *self._parts)
+        self._cells.score[slots] = [score(row) for row in values]
+
+    def state(self, first: int) -> Mapping[str, Array]:
+        """The entries since `first`, in order of arrival."""
+        kernels.expire(first, *self._parts)
+        kernels.compact(self._cursor, self._entries, self._cells)
+        tail, entries = int(self._cursor[TAIL]), self._entries
+        return {
+            "times": entries.time[:tail],
+            "streams": entries.stream[:tail],
+            "objects": self._slots.facts[entries.slot[:tail], OBJECT],
+            "values": entries.value[:tail],
+        }
+
+    def load(self, rows: Rows, first: int) -> None:
+        """Take in the entries of a state: those of a cell are such that none makes another superfluous."""
+        rows = rows.part(0, len(rows.time))
+        self.make_room(len(rows.time), first)
+        kernels.add(rows, 0, len(rows.time), self._reduction, *self._parts)

@@ -1,0 +1,41 @@
+"""Reads the state of an object ranker: what all of them write alike, checked before a kernel sees it."""
+
+import numpy as np
+from skyband.arrays import Array, Int64
+from skyband.roles import ObjectRanker
+from skyband.state_reader import StateReader
+
+from skyband_incomplete.instance_arrays import LOWEST, Rows
+
+MOST_ROWS = 2**62
+"""No stream has more."""
+
+
+def read_clock(state: StateReader) -> tuple[int | None, int]:
+    """`now`, and how many reports broke the promise `repeats`."""
+    clock = state.column("clock", np.int64).tolist()
+    fine = 1 <= len(clock) <= 2 and 0 <= clock[0] <= MOST_ROWS
+    state.require(fine, "clock", f"must be a count and perhaps a time (got {clock})")
+    return (clock[1] if len(clock) > 1 else None), clock[0]
+
+
+def latest_time(ranker: ObjectRanker) -> int:
+    """The latest time that a report can have at the ranker's `now`."""
+    return LOWEST - 1 if ranker.now is None else ranker.now - (ranker.by == "rows")
+
+
+def read_reports(state: StateReader, ranker: ObjectRanker) -> Rows:
+    """The reports retained, oldest first."""
+    times = state.ascending("times", at_most=latest_time(ranker))
+    streams = state.column("streams", np.int32, len(times), at_least=0, at_most=ranker.streams - 1)
+    objects = state.column("objects", np.int64, len(times))
+    values = state.column("values", np.float64, len(times), at_least=0, at_most=ranker.upper)
+    return Rows(times, streams, objects, values)
+
+
+def places_among(state: StateReader, name: str, objects: Int64, seen: Int64) -> Array:
+    """int64[n]: where in `seen`, ascending, each object is."""
+    state.require(len(seen) > 0 or not len(objects), name, "must be among the objects seen, which are none")
+    places = np.minimum(np.searchsorted(seen, objects), max(len(seen) - 1, 0))
+    state.require(bool((seen[places] == objects).all()), name, "must be among the objects seen")
+    return places

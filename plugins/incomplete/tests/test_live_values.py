@@ -1,0 +1,89 @@
+"""What is kept where an object may report as often as it likes: what can still count, and nothing else."""
+
+import numpy as np
+import pytest
+import skyband
+from skyband.roles.object_ranker import REDUCTIONS
+from skyband_specs.oracles.object_ranker import ObjectOracle
+from skyband_specs.streams.object_ranker import bursts, paper
+
+
+def feed(ranker, stream, start, stop):
+    part = slice(start, stop)
+    ranker.update(stream.times[part], stream.streams[part], stream.objects[part], stream.values[part])
+
+
+def necessary(oracle, repeats):
+    """How many valid reports can still become a stream's value, by the definition."""
+    cells = {}
+    for report in oracle.valid(oracle.now):
+        cells.setdefault((report.object, report.stream), []).append(report.value)
+    keeps = {
+        "latest": lambda _, later: not later,
+        "largest": lambda value, later: all(value > other for other in later),
+        "smallest": lambda value, later: all(value < other for other in later),
+        "mean": lambda *_: True,
+    }
+    return sum(
+        keeps[repeats](value, values[place + 1 :]) for values in cells.values() for place, value in enumerate(values)
+    )
+
+
+@pytest.mark.parametrize("repeats", REDUCTIONS)
+@pytest.mark.parametrize("step", [1, 7, 100])
+def test_eaa_keeps_exactly_what_can_still_count(repeats, step):
+    parameters = {"k": 2, "window": 40, "streams": 2, "repeats": repeats}
+    stream = bursts(3, 2, 1.0)
+    eaa, oracle = skyband.create("object-ranker", "eaa", **parameters), ObjectOracle(parameters)
+    for start in range(0, len(stream), step):
+        stop = min(start + step, len(stream))
+        feed(eaa, stream, start, stop)
+        oracle.feed(stream, start, stop)
+        assert len(eaa) == necessary(oracle, repeats)
+
+
+def test_one_value_an_object_and_stream_is_kept_of_the_latest():
+    eaa = skyband.create("object-ranker", "eaa", k=3, window=10**6, streams=2, repeats="latest")
+    rows = 200_000
+    eaa.update(np.arange(rows), np.arange(rows) % 2, np.arange(rows) // 2 % 50, np.arange(rows) / rows)
+    assert len(eaa) == 100
+    assert eaa.nbytes < 2_000_000
+
+
+@pytest.mark.parametrize("repeats", REDUCTIONS)
+@pytest.mark.parametrize("by", ["time", "rows"])
+def test_sla_agrees_over_a_long_stream(repeats, by):
+    """Long enough for every array to be moved, grown and renumbered many times."""
+    rng = np.random.default_rng(4)
+    rows, parameters = 12_000, {"k": 5, "window": 300, "streams": 3, "aggregate": (1.0, 0.3, 2.0), "repeats": repeats}
+    times = np.arange(rows) if by == "rows" else np.cumsum(rng.choice([0, 1, 2, 400], rows, p=[0.4, 0.4, 0.198, 0.002]))
+    streams, values = rng.integers(0, 3, rows).astype(np.int32), rng.random(rows)
+    objects = np.arange(rows) // 8 + rng.integers(0, 40, rows)
+    rankers = [skyband.create("object-ranker", name, **parameters, by=by) for name in ("eaa", "sla")]
+    cuts = np.sort(rng.integers(0, rows, 60))
+    for start, stop in zip([0, *cuts], [*cuts, rows], strict=True):
+        answers = []
+        for ranker in rankers:
+            ranker.update(times[start:stop], streams[start:stop], objects[start:stop], values[start:stop])
+            answers.append([column.tolist() for column in ranker.top()])
+        assert answers[0] == answers[1]
+
+
+def test_a_function_is_scored_as_the_aggregate_it_computes():
+    stream = paper(1, 600, 3)
+    parameters = {"k": 5, "window": 80, "streams": 3, "repeats": "mean"}
+    own = skyband.create("object-ranker", "eaa", **parameters, aggregate=lambda v: (v[0] + v[1]) + v[2])
+    named = skyband.create("object-ranker", "eaa", **parameters)
+    for start in range(0, 600, 50):
+        feed(own, stream, start, start + 50)
+        feed(named, stream, start, start + 50)
+        assert [part.tolist() for part in own.top()] == [part.tolist() for part in named.top()]
+
+
+def test_a_score_falls_with_the_latest_report():
+    ranker = skyband.create("object-ranker", "eaa", k=1, window=100, streams=1)
+    ranker.update([0, 1], [0, 0], [7, 8], [0.5, 0.75])
+    assert ranker.top()[0].tolist() == [8]
+    ranker.update([2], [0], [8], [0.25])
+    assert ranker.top()[0].tolist() == [7]
+    assert ranker.repeated == 0

@@ -1,0 +1,3 @@
+"""What only set matchers do."""
+
+MODULES = ("definition", "edges", "keeping", "sharing", "recall")

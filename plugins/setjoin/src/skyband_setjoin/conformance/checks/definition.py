@@ -1,0 +1,126 @@
+"""Every arrival is told the matches that comparing it with the whole window finds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from skyband_specs.batching import random_cuts, seeded
+from skyband_specs.check import Make, check, expect_equal
+from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
+from skyband_specs.oracles.pair_ranker import SIMILARITIES
+
+from skyband_setjoin.conformance import oracle
+from skyband_setjoin.conformance.driver import plain, rows, sets_of
+from skyband_setjoin.conformance.streams import (
+    PairStream,
+    bursts,
+    drifting,
+    growing,
+    reweighted,
+    stream_of,
+    zipf,
+)
+
+COUNT = 6
+THRESHOLDS = {"overlap": (1.0, 4.0), "hamming": (-7.0, -2.0)}
+SHARES = (0.5, 0.75)
+
+
+def expected(parameters: Mapping[str, Any], stream: PairStream, parts: Any = None) -> list[list[oracle.Match]]:
+    """What each set of the stream matches, by the definition."""
+    times = range(len(stream)) if parameters.get("by") == "rows" else stream.times.tolist()
+    return oracle.matches(parameters, times, sets_of(stream), stream.sides.tolist(), parts)
+
+
+def matched(backend: Any, stream: PairStream, cuts: list[int], parts: Any = None) -> list[list[oracle.Match]]:
+    """What each set is told when the stream is cut after these rows."""
+    answers: list[list[oracle.Match]] = []
+    ends = [*cuts, len(stream)]
+    for start, stop in zip([0, *ends[:-1]], ends, strict=True):
+        some = () if parts is None else (parts[start:stop],)
+        answers += plain(backend.update(*rows(backend, stream, start, stop), *some))
+    return answers
+
+
+def expect_matches(make: Make, stream: PairStream, what: str, **parameters: Any) -> None:
+    """Fail unless a backend with these parameters tells the matches of the definition, whatever the batches."""
+    got = matched(make(**parameters), stream, random_cuts(len(stream), len(stream)))
+    expect_equal(got, expected(parameters, stream), f"matches of each set, {what}, {parameters}")
+
+
+@check("oracle", guarantees=("exact",))
+def check_every_arrival_is_told_its_matches(make: Make, case: Case) -> None:
+    """What updates return is what the definition says of each arrival, empty sets with no match among them."""
+
+    def law(stream: PairStream) -> None:
+        right = expected(case.parameters, stream)
+        for seed in range(3):
+            cuts = random_cuts(len(stream), seed)
+            expect_equal(matched(make(), stream, cuts), right, f"matches of each set, cut after {cuts}")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("oracle", guarantees=("exact",), once=True)
+def check_words_match_as_defined(make: Make, case: Case) -> None:
+    """Sets of words as they are in text, near-duplicates among them, with room for some hundred: every similarity."""
+    for similarity in SIMILARITIES:
+        stream = zipf(len(similarity), 400, universe=400, back=150)
+        for threshold in THRESHOLDS.get(similarity, SHARES):
+            chosen: dict[str, Any] = {"threshold": threshold, "similarity": similarity}
+            expect_matches(make, stream, "Zipf's words", **chosen, window=100, matches="all", keep="all", sides=1)
+            expect_matches(make, stream, "Zipf's words", **chosen, window=140, matches=2, keep="all", sides=2)
+
+
+@check("oracle", guarantees=("exact",), once=True)
+def check_drift_loses_no_match(make: Make, case: Case) -> None:
+    """Words that are all new, and rare ones that turn frequent, match as any others."""
+    streams = {"renamed": drifting(1, 1200, 300), "turned round": reweighted(2, 1200)}
+    for what, stream in streams.items():
+        for keep in ("all", "first"):
+            chosen = {"threshold": 0.6, "window": 110, "similarity": "jaccard", "matches": "all", "keep": keep}
+            expect_matches(make, stream, f"words {what}", **chosen, sides=1)
+
+
+@check("oracle", guarantees=("exact",), once=True)
+def check_sets_of_all_sizes_match(make: Make, case: Case) -> None:
+    """Short sets after long ones and long after short: sets do not come in the order of their sizes."""
+    for similarity, threshold in (("jaccard", 0.5), ("cosine", 0.7), ("containment", 0.9)):
+        chosen = {"threshold": threshold, "similarity": similarity, "matches": "all", "keep": "all", "sides": 1}
+        expect_matches(make, growing(1, 500), "sets that grow and shrink", **chosen, window=60)
+
+
+@check("oracle", guarantees=("exact",), once=True)
+def check_what_equals_the_threshold_matches(make: Make, case: Case) -> None:
+    """A similarity that is exactly the threshold, as a float, is enough: n sets of o, n and m tokens in every way."""
+    for similarity in SIMILARITIES:
+        for n, m, common in (
+            (100, 100, 71),
+            (7, 9, 6),
+            (11, 20, 11),
+            (25, 20, 15),
+            (100, 55, 55),
+            (3, 3, 2),
+            (1, 1, 1),
+        ):
+            threshold = SIMILARITIES[similarity](common, n, m)
+            sets = [
+                [*range(common), *range(1000 * i, 1000 * i + size - common)] for i, size in ((1, n), (2, m), (3, n))
+            ]
+            chosen = {"threshold": threshold, "similarity": similarity, "matches": "all", "keep": "all", "sides": 1}
+            expect_matches(make, stream_of(sets), "at the threshold", **chosen, window=10)
+
+
+@check("oracle", guarantees=("exact",), once=True)
+def check_an_own_function_matches(make: Make, case: Case) -> None:
+    """A function of (overlap, size, size) is taken for a similarity, with any that is well-behaved."""
+
+    def squared(overlap: int, n: int, m: int) -> float:
+        return overlap * overlap / (n * m)
+
+    def negated(overlap: int, n: int, m: int) -> float:
+        return -2.0 * (n + m - 2 * overlap)
+
+    for function, threshold in ((squared, 0.4), (negated, -6.0)):
+        chosen = {"threshold": threshold, "window": 30, "similarity": function, "keep": "all", "sides": 1}
+        expect_matches(make, bursts(1), f"by {function.__name__}", **chosen, matches="all")

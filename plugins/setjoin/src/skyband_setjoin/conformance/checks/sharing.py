@@ -1,0 +1,54 @@
+"""Matchers that share the matches of a stream."""
+
+import numpy as np
+from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
+from skyband_specs.batching import seeded
+from skyband_specs.check import Make, check, expect_equal
+from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
+
+from skyband_setjoin.conformance.checks.definition import expected, matched
+from skyband_setjoin.conformance.driver import plain, rows
+from skyband_setjoin.conformance.streams import PairStream
+
+COUNT = 2
+
+
+@check("oracle", guarantees=("exact",))
+def check_sets_are_compared_by_their_parts(make: Make, case: Case) -> None:
+    """Two sets match iff the earlier is kept and the later meets, after a restore too; all of them are counted."""
+    if case.parameters.get("keep") == "first":
+        return
+
+    def law(stream: PairStream) -> None:
+        parts = np.random.default_rng(len(stream)).choice([0, MEETS, KEPT, BOTH], len(stream)).astype(np.int8)
+        backend, got = make(), []
+        for start in range(0, len(stream), 20):
+            stop = min(start + 20, len(stream))
+            got += plain(backend.update(*rows(backend, stream, start, stop), parts[start:stop]))
+            if case.has("snapshot"):
+                backend = case.restore(backend.snapshot())
+        expect_equal(got, expected(case.parameters, stream, parts), f"matches with parts {parts.tolist()}")
+        expect_equal(backend.seen, len(stream), "sets seen, of whatever part")
+
+    holds_for(case, seeded(case, (1, 2)), law)
+
+
+@check("oracle", guarantees=("exact",))
+def check_the_cells_of_a_matrix_find_every_match_once(make: Make, case: Case) -> None:
+    """Sets kept in the cells of a line and meeting in those of a column: together the cells tell all matches."""
+    if case.parameters.get("keep") == "first":
+        return
+
+    def law(stream: PairStream) -> None:
+        rng = np.random.default_rng(len(stream))
+        line, column = rng.integers(0, 2, len(stream)), rng.integers(0, 3, len(stream))
+        together: list[list[tuple[int, float]]] = [[] for _ in range(len(stream))]
+        for cell in range(6):
+            parts = (KEPT * (line == cell // 3) + MEETS * (column == cell % 3)).astype(np.int8)
+            for row, told in enumerate(matched(make(matches="all"), stream, [], parts)):
+                together[row] += told
+        whole = matched(make(matches="all"), stream, [])
+        expect_equal([sorted(told) for told in together], whole, "matches that six cells tell")
+
+    holds_for(case, seeded(case, (1, 2)), law)

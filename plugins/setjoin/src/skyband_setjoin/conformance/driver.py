@@ -1,0 +1,146 @@
+"""How the common checks drive a set matcher."""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from skyband import BackendInfo
+from skyband_specs.driver import Case, Driver
+
+from skyband_setjoin.conformance import oracle
+from skyband_setjoin.conformance.oracle import Match
+from skyband_setjoin.conformance.streams import PairStream, bursts, steady, tiny
+
+STEADY_ROWS = 8000
+PROBES = 5
+
+
+class SetMatcherDriver(Driver):
+    """Feeds (times, offsets, tokens, sides), and asks by feeding some sets more to a copy."""
+
+    role: ClassVar[str] = "set-matcher"
+
+    def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
+        """Every similarity, one stream and two, both clocks, both ways to keep; windows from one set to many.
+
+        What is bounded need not know other similarities than Jaccard's.
+        """
+        plain: list[Mapping[str, Any]] = [
+            {"threshold": 0.6, "window": 40},
+            {"threshold": 0.5, "window": 60, "matches": 2, "sides": 2},
+            {"threshold": 0.5, "window": 30, "matches": 1, "keep": "first", "by": "rows"},
+        ]
+        if info.guarantee != "exact":
+            return plain
+        return [
+            *plain,
+            {"threshold": 1.0, "window": 4, "matches": 3},
+            {"threshold": 0.75, "window": 25, "similarity": "cosine", "sides": 2, "by": "rows"},
+            {"threshold": 0.6, "window": 12, "similarity": "dice", "keep": "first"},
+            {"threshold": 3, "window": 60, "similarity": "overlap", "matches": 2},
+            {"threshold": -3, "window": 40, "similarity": "hamming", "by": "rows"},
+            {"threshold": 0.8, "window": 30, "similarity": "containment", "matches": 1},
+            {"threshold": 0.1, "window": 10**6, "matches": 5000},
+            {"threshold": 0.3, "window": 1, "by": "rows"},
+        ]
+
+    def tiny(self, case: Case) -> Iterator[PairStream]:
+        """All streams of two tiny sets, and some of those of three."""
+        sides = case.parameters.get("sides", 1)
+        return (stream for place, stream in enumerate(tiny(sides)) if len(stream) < 3 or place % (5 * sides) == 0)
+
+    def seeded(self, case: Case, seed: int) -> PairStream:
+        """Ties everywhere, sets that come again, bursts, silences."""
+        return bursts(seed)
+
+    def steady(self, case: Case) -> PairStream:
+        """Tokens that are never seen again beside some that always are."""
+        return steady(STEADY_ROWS, case.parameters["window"])
+
+    def feed(self, backend: Any, stream: PairStream, start: int, stop: int) -> None:
+        """One update; what it returns is looked at by the role's own checks."""
+        backend.update(*rows(backend, stream, start, stop))
+
+    def answers(self, backend: Any, stream: PairStream, stop: int) -> list[Any]:
+        """`now`, the sets seen, and what some of the stream's sets would match if they came next, one by one."""
+        backend = getattr(backend, "_backend", backend)
+        asked = copy.deepcopy(backend)
+        reached = 0 if backend.now is None else backend.now
+        chosen = probes(stream)
+        moments = np.full(len(chosen), reached) + np.arange(len(chosen)) * (backend.by == "rows")
+        sides = chosen.sides if backend.sides == 2 else None
+        return [backend.now, backend.seen, plain(asked.update(moments, *chosen.flat(0, len(chosen)), sides))]
+
+    def expected(self, case: Case, stream: PairStream, stop: int) -> list[Any]:
+        """The same by comparing all sets."""
+        by_rows = case.parameters.get("by") == "rows"
+        now = None if not stop else stop if by_rows else int(stream.times[stop - 1])
+        chosen = probes(stream)
+        moments = [*stream.times[:stop].tolist(), *[now or 0] * len(chosen)]
+        times = range(stop + len(chosen)) if by_rows else moments
+        sets = sets_of(stream)[:stop] + sets_of(chosen)
+        sides = [*stream.sides[:stop].tolist(), *chosen.sides.tolist()]
+        return [now, stop, oracle.matches(case.parameters, times, sets, sides)[stop:]]
+
+    def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
+        """Offsets, sides and times that do not fit, lengths and dtypes that are wrong."""
+        step = int(backend.by == "rows")
+        times = backend.now + step * np.arange(3)
+        good: dict[str, Any] = {"times": times, "offsets": [0, 2, 2, 4], "tokens": np.arange(4)}
+        good["sides"] = np.arange(3) % backend.sides
+
+        def update(**wrong: Any) -> Callable[[], Any]:
+            return lambda: backend.update(**{**good, **wrong})
+
+        calls = [
+            ("offsets as many as times", update(offsets=[0, 2, 4])),
+            ("offsets that do not begin with 0", update(offsets=[1, 2, 2, 4])),
+            ("offsets that end before the tokens", update(offsets=[0, 2, 2, 3])),
+            ("offsets that fall", update(offsets=[0, 3, 2, 4])),
+            ("tokens that are text", update(tokens=np.array(["a", "b", "c", "d"]))),
+            ("a token that is not whole", update(tokens=[1, 2.5, 3, 4])),
+            ("fewer sides than times", update(sides=good["sides"][:2])),
+            ("a side that does not exist", update(sides=[0, 0, backend.sides])),
+            ("a negative side", update(sides=[0, -1, 0])),
+            ("fewer parts than times", update(parts=[3, 3])),
+            ("a part that does not exist", update(parts=[3, 4, 0])),
+            ("a time before now", update(times=times - 1)),
+            ("a time that goes back within the batch", update(times=times + np.array([0, 2, 1]))),
+            ("times in two dimensions", update(times=times.reshape(3, 1))),
+            ("an advance to before now", lambda: backend.advance(backend.now - 1)),
+            ("an advance past 64 bits", lambda: backend.advance(2**63)),
+            ("an advance by a fraction", lambda: backend.advance(backend.now + 0.5)),
+        ]
+        if backend.sides == 2:
+            calls.append(("no sides for two streams", update(sides=None)))
+        if backend.keep == "first":
+            calls.append(("parts where the first is kept", update(parts=[3, 3, 3])))
+        return calls
+
+
+DRIVER = SetMatcherDriver()
+
+
+def rows(backend: Any, stream: PairStream, start: int, stop: int) -> tuple[Any, ...]:
+    """What to feed: (times, offsets, tokens, sides)."""
+    times = np.arange(start, stop) if backend.by == "rows" else stream.times[start:stop]
+    return times, *stream.flat(start, stop), stream.sides[start:stop] if backend.sides == 2 else None
+
+
+def plain(answer: tuple[Any, Any, Any]) -> list[list[Match]]:
+    """What `update` returned as plain data: for each arrival its matches."""
+    cuts, earlier, similarity = (column.tolist() for column in answer)
+    together = list(zip(earlier, similarity, strict=True))
+    return [together[start:stop] for start, stop in pairwise(cuts)]
+
+
+def sets_of(stream: PairStream) -> list[frozenset[int]]:
+    """The stream's sets as Python's."""
+    return [frozenset(tokens.tolist()) for tokens in stream.sets]
+
+
+def probes(stream: PairStream) -> PairStream:
+    """Some of a stream's sets, spread over it."""
+    return stream.take(np.unique(np.linspace(0, max(0, len(stream) - 1), min(PROBES, len(stream))).astype(np.int64)))

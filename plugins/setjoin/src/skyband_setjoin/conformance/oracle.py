@@ -1,0 +1,55 @@
+"""The matches of each arriving set, by comparing it with all before it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
+from skyband_specs.oracles.pair_ranker import SIMILARITIES
+
+Match = tuple[int, float]
+"""The number of the earlier set, and the similarity."""
+
+Similarity = Callable[[int, int, int], float]
+
+
+def similarity_of(parameters: Mapping[str, Any]) -> Similarity:
+    """The function that compares two sets."""
+    similarity = parameters.get("similarity", "jaccard")
+    return SIMILARITIES[similarity] if isinstance(similarity, str) else similarity
+
+
+def matches(
+    parameters: Mapping[str, Any],
+    times: Sequence[int],
+    sets: Sequence[frozenset[int]],
+    sides: Sequence[int] | None = None,
+    parts: Sequence[int] | None = None,
+) -> list[list[Match]]:
+    """What each set matches: by number, or the k most similar, the earlier first among equals.
+
+    times: their own, or the row numbers 0, 1, 2, … where windows are counted in rows.
+    """
+    score, threshold, window = similarity_of(parameters), parameters["threshold"], parameters["window"]
+    wanted, first = parameters.get("matches", "all"), parameters.get("keep", "all") == "first"
+    two, by_rows = parameters.get("sides", 1) == 2, parameters.get("by", "time") == "rows"
+    answers: list[list[Match]] = []
+    kept: list[int] = []
+    for new, tokens in enumerate(sets):
+        kept = [old for old in kept if times[old] >= times[new] + by_rows - window]
+        found = []
+        for old in kept if _does(parts, new, MEETS) else []:
+            common = len(tokens & sets[old])
+            if common and not (two and sides is not None and sides[old] == sides[new]):
+                similarity = score(common, len(tokens), len(sets[old]))
+                if similarity >= threshold:
+                    found.append((old, similarity))
+        if _does(parts, new, KEPT) and not (first and found):
+            kept.append(new)
+        if wanted != "all":
+            found = sorted(found, key=lambda match: (-match[1], match[0]))[:wanted]
+        answers.append(found)
+    return answers
+
+
+def _does(parts: Sequence[int] | None, row: int, what: int) -> bool:
+    return bool((BOTH if parts is None else parts[row]) & what)

@@ -1,0 +1,36 @@
+"""Examples of near-duplicates: the job on its page, and the rows its conformance checks run on."""
+
+from skyband.queries.example import QueryExample
+from skyband.reference.example_jobs import JobExample
+from skyband.reference.query_examples import rows
+
+_KEYS = {"time": "ts", "id": "number", "tokens": "words", "threshold": 0.6, "window": "1 minute", "delay": "20 seconds"}
+
+EXAMPLES = (QueryExample(_KEYS, rows(1), nullable=("words",)),)
+
+JOB = JobExample(
+    "Which report is like an earlier one of the last hour, and which is the first of its kind:",
+    "reports.json",
+    """\
+{"ts": "2026-06-20 09:00:00", "report": 1, "words": ["disk", "full", "on", "node", "a"]}
+{"ts": "2026-06-20 09:10:00", "report": 2, "words": ["disk", "full", "on", "node", "b"]}
+{"ts": "2026-06-20 09:20:00", "report": 3, "words": ["login", "refused"]}
+{"ts": "2026-06-20 10:15:00", "report": 4, "words": ["disk", "full", "on", "node", "a"]}
+""",
+    """
+[source]
+format = "json"
+path = "reports.json"
+schema = "ts TIMESTAMP, report BIGINT, words ARRAY<STRING>"
+
+[query]
+kind = "near-duplicates"
+time = "ts"
+id = "report"
+tokens = "words"
+threshold = 0.6
+window = "1 hour"
+matches = 1
+output = "rows"
+""",
+)

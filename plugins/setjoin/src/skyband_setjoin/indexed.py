@@ -1,0 +1,77 @@
+# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+"""The window's sets and the lists of their tokens together: expire and insert in both, and find one's way about."""
+
+import numpy as np
+from numba import njit
+from skyband.arrays import TIME_MIN
+
+from skyband_setjoin import index as lists
+from skyband_setjoin.sets import FIRST, NEXT
+
+SHORTEST, FIRST_SEEN = range(2)
+
+
+@njit(cache=True)
+def horizon_of(now, length):
+    """The time from which on sets are valid at `now`."""
+    return now - length if now >= TIME_MIN + length else TIME_MIN
+
+
+@njit(cache=True)
+def expire(sets, index, horizon):
+    """Forget the sets older than `horizon`."""
+    counts, records, ring = sets.marks, sets.records, sets.tokens
+    marks, table, pool = index.marks, index.table, index.pool
+    mask = len(ring) - 1
+    while counts[FIRST] < counts[NEXT]:
+        record = records[counts[FIRST] & (len(records) - 1)]
+        if record.time >= horizon:
+            break
+        for i in range(record.start, record.start + record.size):
+            lists.drop_oldest(marks, table, pool, lists.find(table, ring[i & mask], record.side))
+        counts[FIRST] += 1
+
+
+@njit(cache=True)
+def find_all(table, side, tokens, size, places):
+    """The place of each token's list, NONE where it has none."""
+    for i in range(size):
+        places[i] = lists.find(table, tokens[i], side)
+
+
+@njit(cache=True)
+def walk_order(table, places, size, order, walk, weights):
+    """Which token's list is walked first, second, …; tokens without a list (NONE) come first.
+
+    SHORTEST: the shortest list first. FIRST_SEEN: the token that came into the window last first.
+    """
+    for i in range(size):
+        weight = np.int64(TIME_MIN)
+        if places[i] != lists.NONE:
+            row = table[places[i]]
+            weight = np.int64(row.count) if order == SHORTEST else -row.arrival
+        j = i
+        while j > 0 and weights[j - 1] > weight:
+            weights[j], walk[j] = weights[j - 1], walk[j - 1]
+            j -= 1
+        weights[j], walk[j] = weight, i
+
+
+@njit(cache=True)
+def insert_all(index, side, number, tokens, size, signature, places):
+    """Add a set to the lists of its tokens, room being reserved."""
+    marks, table, pool = index.marks, index.table, index.pool
+    for i in range(size):
+        place = places[i]
+        if place == lists.NONE:
+            place = lists.insert(marks, table, pool, tokens[i], side)
+        lists.push(marks, table, pool, place, number, size, signature)
+
+
+@njit(cache=True)
+def ones(x):
+    """How many bits of a uint64 are set; LLVM knows this pattern as one instruction."""
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))

@@ -1,0 +1,79 @@
+# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+"""The matches of one set, collected in any order, and those of a batch one after the other, in compiled code."""
+
+import numpy as np
+from numba import njit
+
+MATCH = np.dtype([("earlier", np.int64), ("similarity", np.float64)])
+"""The number of an earlier set, and how similar it is."""
+
+_FEW = 48
+
+
+@njit(cache=True)
+def with_room(matches, count):
+    """The array, or one twice as large with what it holds, with room for one match more than `count`."""
+    if count < len(matches):
+        return matches
+    larger = np.empty(2 * len(matches), matches.dtype)
+    for i in range(count):
+        larger[i] = matches[i]
+    return larger
+
+
+@njit(cache=True)
+def arrange(matches, count, wanted):
+    """Put the first `count` matches in the contract's order; returns how many are told.
+
+    wanted: 0 for all, by number; else how many, the most similar first and of equally similar ones the earlier.
+    """
+    if count > _FEW:
+        for start in range(count // 2 - 1, -1, -1):
+            _sink(matches, start, count, wanted)
+        for stop in range(count - 1, 0, -1):
+            _swap(matches, 0, stop)
+            _sink(matches, 0, stop, wanted)
+    else:
+        for i in range(1, count):
+            j = i
+            while j > 0 and _precedes(matches[j], matches[j - 1], wanted):
+                _swap(matches, j, j - 1)
+                j -= 1
+    return min(count, wanted) if wanted else count
+
+
+@njit(cache=True)
+def told(answers, used, matches, count):
+    """The answers of a batch, `used` so far, with those of one set more."""
+    while used + count > len(answers):
+        answers = with_room(answers, len(answers))
+    for i in range(count):
+        answers[used + i] = matches[i]
+    return answers
+
+
+@njit(cache=True, inline="always")
+def _precedes(left, right, wanted):
+    if wanted and left.similarity != right.similarity:
+        return left.similarity > right.similarity
+    return left.earlier < right.earlier
+
+
+@njit(cache=True)
+def _sink(matches, place, stop, wanted):
+    """Move a match down the heap of `matches[:stop]`, the last in order at its top, to where it belongs."""
+    while 2 * place + 1 < stop:
+        child = 2 * place + 1
+        if child + 1 < stop and _precedes(matches[child], matches[child + 1], wanted):
+            child += 1
+        if not _precedes(matches[place], matches[child], wanted):
+            return
+        _swap(matches, place, child)
+        place = child
+
+
+@njit(cache=True, inline="always")
+def _swap(matches, i, j):
+    earlier, score = matches[i].earlier, matches[i].similarity
+    matches[i].earlier, matches[i].similarity = matches[j].earlier, matches[j].similarity
+    matches[j].earlier, matches[j].similarity = earlier, score

@@ -1,0 +1,80 @@
+# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+"""The tokens of one set, asked again and again whether they hold another, in compiled code: a small hash table.
+
+Slots of an earlier set are told by their stamp, so nothing is ever cleared.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from skyband_setjoin.sets import mixed
+
+
+class Bag(NamedTuple):
+    """Room for sets of so many tokens; of it each set uses as much as it needs.
+
+    tokens: int64[power of two], open addressing, at most half of it used
+    stamps: int64[…]: the number of the set that a slot was last used for
+    """
+
+    tokens: Any
+    stamps: Any
+
+
+@njit(cache=True)
+def bag_for(longest):
+    """A bag for sets of at most so many tokens, repeats counted."""
+    room = 16
+    while room < 2 * longest:
+        room *= 2
+    return Bag(np.empty(room, np.int64), np.full(room, -1, np.int64))
+
+
+@njit(cache=True, inline="always")
+def mask_for(length):
+    """The mask of the slots that a set of so many tokens, repeats counted, uses."""
+    room = 16
+    while room < 2 * length:
+        room *= 2
+    return room - 1
+
+
+@njit(cache=True)
+def fill(bag, mask, stamp, tokens, start, stop, words):
+    """Put tokens[start:stop] into the bag and the distinct ones into `words`; returns their number and signature.
+
+    The signature is that of `sets.normalise`.
+    """
+    slots, stamps = bag.tokens, bag.stamps
+    size = 0
+    signature = np.uint64(0)
+    for i in range(start, stop):
+        token = tokens[i]
+        mix = mixed(token)
+        place = np.int64(mix >> np.uint64(20)) & mask
+        while stamps[place] == stamp and slots[place] != token:
+            place = (place + 1) & mask
+        if stamps[place] != stamp:
+            stamps[place], slots[place] = stamp, token
+            words[size] = token
+            size += 1
+            signature ^= np.uint64(1) << (mix >> np.uint64(58))
+    return size, signature
+
+
+@njit(cache=True, inline="always")
+def in_common(slots, stamps, mask, stamp, ring, start, size, misses):
+    """How many of the `size` tokens from `start` of a ring the bag holds; −1 where more than `misses` are not in it."""
+    common = 0
+    for i in range(size):
+        token = ring[(start + i) & (len(ring) - 1)]
+        place = np.int64(mixed(token) >> np.uint64(20)) & mask
+        while stamps[place] == stamp and slots[place] != token:
+            place = (place + 1) & mask
+        if stamps[place] == stamp:
+            common += 1
+        elif i - common == misses:
+            return -1
+    return common

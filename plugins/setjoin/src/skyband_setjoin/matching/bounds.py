@@ -1,0 +1,95 @@
+# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+"""The least overlap with which two sets match, in compiled code: found by asking `similarity` itself.
+
+A formula such as ⌈t·n⌉ would differ from the similarity by a rounding (.55 · 100 is 55.00000000000001), so it is only
+ever compared, as a float, with the threshold; it does not fall as the overlap grows, so a binary search finds it.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from skyband_setjoin.similarity import resolve, similarity
+
+SIZES = 512
+"""Up to this size what is allowed is looked up."""
+
+NEVER = -1
+
+
+class Rule(NamedTuple):
+    """A similarity and a threshold, and what follows from them. Equal ones share their tables.
+
+    kind, own: the similarity, as for `similarity`
+    least: int32[SIZES], by the size of a set: the least overlap with which any set matches it
+    slack: int16[SIZES, SIZES], by both sizes: the most tokens that are in one of two matching sets only, or NEVER
+    """
+
+    kind: int
+    own: Any
+    threshold: float
+    least: Any
+    slack: Any
+
+    def __deepcopy__(self, memo: Any) -> "Rule":
+        return self
+
+
+@lru_cache(maxsize=64)
+def rule_of(name: Any, threshold: float) -> Rule:
+    """The rule of a similarity, by name or a function. Raises ConfigError where numba cannot compile it."""
+    kind, own = resolve(name)
+    return Rule(kind, own, threshold, *_tables(kind, own, threshold))
+
+
+@njit(cache=True)
+def _tables(kind, own, threshold):
+    least = np.empty(SIZES, np.int32)
+    slack = np.full((SIZES, SIZES), NEVER, np.int16)
+    least[0] = 1
+    for n in range(1, SIZES):
+        least[n] = _least(kind, own, threshold, n)
+        for m in range(least[n], n + 1):
+            slack[n, m] = _slack(kind, own, threshold, n, m)
+            slack[m, n] = slack[n, m]
+    return least, slack
+
+
+@njit(cache=True)
+def _least(kind, own, threshold, n):
+    low, high = 1, n + 1
+    while low < high:
+        middle = (low + high) >> 1
+        if similarity(kind, own, middle, n, middle) >= threshold:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(cache=True)
+def _slack(kind, own, threshold, n, m):
+    low, high = 1, min(n, m) + 1
+    while low < high:
+        middle = (low + high) >> 1
+        if similarity(kind, own, middle, n, m) >= threshold:
+            high = middle
+        else:
+            low = middle + 1
+    return n + m - 2 * low if low <= min(n, m) else NEVER
+
+
+@njit(cache=True, inline="always")
+def least_of(rule, n):
+    """The least overlap with which any set matches one of n tokens; n + 1 where none does."""
+    return np.int64(rule.least[n]) if n < SIZES else _least(rule.kind, rule.own, rule.threshold, n)
+
+
+@njit(cache=True, inline="always")
+def slack_of(rule, n, m):
+    """The most tokens that are in one of two matching sets of n and m only; NEVER where such sets do not match."""
+    if n < SIZES and m < SIZES:
+        return np.int64(rule.slack[n, m])
+    return np.int64(_slack(rule.kind, rule.own, rule.threshold, n, m))

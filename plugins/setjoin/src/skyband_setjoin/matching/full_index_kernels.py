@@ -1,0 +1,142 @@
+# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+"""Matching by an index of every token, in compiled code: by counting, or by the shortest lists of a set.
+
+COUNTED: the overlap with a set is the number of lists of s in which it stands (ScanCount of Li, Lu and Lu, ICDE 2008).
+
+SHORTEST: a set that matches s shares o >= least(s) tokens with it, so only |s| − o tokens of s are not in common, and
+any |s| − least(s) + 1 of them hold one that is. So the shortest lists will do, whatever order tokens have. What is
+first met in the i-th of them (from 0) shares at most |s| − i tokens.
+"""
+
+import numpy as np
+from numba import njit
+from skyband.roles.pair_ranker import KEPT, MEETS
+
+from skyband_setjoin import index as lists
+from skyband_setjoin import sets as window
+from skyband_setjoin.index import LISTS
+from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones
+from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
+from skyband_setjoin.matching.bounds import least_of, slack_of
+from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
+from skyband_setjoin.sets import FIRST, NEXT, sort
+from skyband_setjoin.similarity import HAMMING, OVERLAP, similarity
+
+_PLACE_BITS = 31
+
+
+@njit(cache=True)
+def take(sets, index, rule, asked, counted, numbers, times, offsets, tokens, sides, parts):
+    """Take in a batch; returns (sets, index) to go on with, cuts int64[n + 1] and MATCH[…], the matches of each set.
+
+    asked: int64[4], see window_matcher; counted: bool, which of the two ways.
+    """
+    two, length, rows = asked[SIDES] == 2, abs(asked[LENGTH]), asked[LENGTH] < 0
+    longest = 1
+    for row in range(len(times)):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    words, places, order = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    cuts = np.zeros(len(times) + 1, np.int64)
+    matches, answers = np.empty(16, MATCH), np.empty(16, MATCH)
+    for row in range(len(times)):
+        expire(sets, index, horizon_of(times[row] + rows, length))
+        size, signature = window.normalise(tokens, offsets[row], offsets[row + 1], words)
+        side, count, least = np.int64(sides[row]), np.int64(0), least_of(rule, size)
+        if 2 * (index.marks[LISTS] + size) > len(index.table) or row & 4095 == 4095:
+            index = lists.roomy(lists.trim(index), size)
+        if parts[row] & MEETS and least <= size:
+            find_all(index.table, 1 - side if two else side, words, size, places)
+            if counted:
+                matches, count = _count(sets, index, rule, size, places, numbers[row], matches)
+            else:
+                _by_length(index.table, places, size, order)
+                few = (sets, index, rule, signature, words, size, places, order, size - least + 1)
+                matches, count = _probe(few, numbers[row], asked[WANTED], matches)
+            count = arrange(matches, count, asked[WANTED])
+            answers = told(answers, cuts[row], matches, count)
+        cuts[row + 1] = cuts[row] + count
+        if parts[row] & KEPT and least <= size and not (asked[KEEP_FIRST] and count):
+            if two or not parts[row] & MEETS:
+                find_all(index.table, side, words, size, places)
+            if not lists.is_reserved(index.marks, index.table, index.pool, places, size):
+                index = lists.reserved(index, places, size)
+            insert_all(index, side, sets.marks[NEXT], words, size, signature, places)
+            if not window.has_room(sets, size):
+                sets = window.enlarged(sets, size)
+            window.append(sets, numbers[row], times[row], side, words, size)
+    return (window.trim(sets), lists.trim(index)), cuts, answers
+
+
+@njit(cache=True)
+def _by_length(table, places, size, order):
+    """The places of tokens, those whose list is shortest first, each in the low bits of an entry of `order`."""
+    for i in range(size):
+        length = np.int64(0) if places[i] == lists.NONE else np.int64(table[places[i]].count)
+        order[i] = (length << _PLACE_BITS) | i
+    sort(order, size)
+
+
+@njit(cache=True)
+def _probe(asked, number, wanted, matches):
+    """Put what matches into `matches`: those in the shortest lists of a set; returns it and how many."""
+    sets, index, rule, signature, words, size, places, order, walked = asked
+    records, first = sets.records, sets.marks[FIRST]
+    table, pool = index.table, index.pool
+    ends_early = wanted > 0 and 0 <= rule.kind <= HAMMING and rule.kind != OVERLAP
+    count = equal = 0
+    for i in range(walked):
+        place = places[order[i] & ((1 << _PLACE_BITS) - 1)]
+        if place == lists.NONE:
+            continue
+        row = table[place]
+        offset, head, mask = np.int64(row.offset), np.int64(row.head), (1 << row.bits) - 1
+        for j in range(head, head + np.int64(row.count)):
+            entry = pool[offset + (j & mask)]
+            theirs = np.int64(entry.size)
+            slack = slack_of(rule, size, theirs)
+            if ones(signature ^ entry.signature) > slack or 2 * (size - i) < size + theirs - slack:
+                continue
+            record = records[(first + ((np.int64(entry.number) - first) & 0xFFFFFFFF)) & (len(records) - 1)]
+            if record.stamp == number:
+                continue
+            record.stamp = number
+            common = window.overlap(sets, record, words, size)
+            score = similarity(rule.kind, rule.own, common, size, theirs)
+            if score >= rule.threshold:
+                matches = with_room(matches, count)
+                matches[count].earlier, matches[count].similarity = record.number, score
+                count += 1
+                # Nothing is as similar as an equal set, and of these the earlier come first in every list.
+                equal += common == size and common == theirs
+                if ends_early and equal == wanted:
+                    return matches, count
+    return matches, count
+
+
+@njit(cache=True)
+def _count(sets, index, rule, size, places, number, matches):
+    """Put what matches into `matches`, the overlap counted in all lists of a set; returns it and how many."""
+    records, first = sets.records, sets.marks[FIRST]
+    met = 0
+    for i in range(size):
+        if places[i] == lists.NONE:
+            continue
+        row = index.table[places[i]]
+        offset, head, mask = np.int64(row.offset), np.int64(row.head), (1 << row.bits) - 1
+        for j in range(head, head + np.int64(row.count)):
+            slot = first + ((np.int64(index.pool[offset + (j & mask)].number) - first) & 0xFFFFFFFF)
+            record = records[slot & (len(records) - 1)]
+            if record.stamp != number:
+                record.stamp, record.perfect = number, 0
+                matches = with_room(matches, met)
+                matches[met].earlier = slot
+                met += 1
+            record.perfect += 1
+    count = 0
+    for i in range(met):
+        record = records[matches[i].earlier & (len(records) - 1)]
+        score = similarity(rule.kind, rule.own, record.perfect, size, np.int64(record.size))
+        if score >= rule.threshold:
+            matches[count].earlier, matches[count].similarity = record.number, score
+            count += 1
+    return matches, count

@@ -1,0 +1,160 @@
+# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+"""Matching by minhashes in bands, in compiled code.
+
+The least of a set's hashes by one function is that of another set with probability t, their Jaccard similarity; so all
+r of a band agree with probability t^r, and at least one band of b with 1 − (1 − t^r)^b. Sets that agree in a band are
+compared token by token. In each band the sets of one bucket hang together, the newest first, by links that say how far
+back the next one is: they go in the order of arrival, so what is too old ends a walk, and nothing is ever deleted.
+
+Source: Broder, On the Resemblance and Containment of Documents, 1997; bands as in Indyk and Motwani, STOC 1998.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from skyband.roles.pair_ranker import KEPT, MEETS
+
+from skyband_setjoin import sets as window
+from skyband_setjoin.indexed import horizon_of
+from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
+from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
+from skyband_setjoin.matching.bounds import NEVER, slack_of
+from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
+from skyband_setjoin.sets import FIRST, NEXT, mixed
+from skyband_setjoin.similarity import similarity
+
+LINK = np.dtype([("tag", np.uint32), ("back", np.uint32)])
+"""A set in a band: what its minhashes come to, and how many sets before it the next of its bucket is; 0: none."""
+
+
+class Bands(NamedTuple):
+    """The buckets of every band.
+
+    heads: int64[b, power of two], the newest set of a bucket, by the low bits of its tag; NEVER where there was none
+    links: LINK[as many as the window's ring has records, b]
+    """
+
+    heads: Any
+    links: Any
+
+
+class Hashes(NamedTuple):
+    """The functions x → factors[k] · x + terms[k] modulo 2^32: uint32[b · r] each, those of a band side by side."""
+
+    factors: Any
+    terms: Any
+
+
+@njit(cache=True)
+def take(sets, bands, hashes, rule, asked, numbers, times, offsets, tokens, sides, parts):
+    """Take in a batch; returns (sets, bands) to go on with, cuts int64[n + 1] and MATCH[…], the matches of each set."""
+    two, length, rows = asked[SIDES] == 2, abs(asked[LENGTH]), asked[LENGTH] < 0
+    longest = 1
+    for row in range(len(times)):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    words, bag = np.empty(longest, np.int64), bag_for(longest)
+    least, tags = np.empty(len(hashes.factors), np.uint32), np.empty(len(bands.heads), np.uint32)
+    cuts = np.zeros(len(times) + 1, np.int64)
+    matches, answers = np.empty(16, MATCH), np.empty(16, MATCH)
+    for row in range(len(times)):
+        window.expire(sets, horizon_of(times[row] + rows, length))
+        mask = mask_for(offsets[row + 1] - offsets[row])
+        size, _ = fill(bag, mask, numbers[row], tokens, offsets[row], offsets[row + 1], words)
+        side, count = np.int64(sides[row]), np.int64(0)
+        if size:
+            _tag(hashes, words, size, least, tags)
+        if parts[row] & MEETS and size:
+            other = 1 - side if two else np.int64(-1)
+            matches, count = _probe(sets, bands, rule, bag, mask, tags, size, other, numbers[row], matches)
+            count = arrange(matches, count, asked[WANTED])
+            answers = told(answers, cuts[row], matches, count)
+        cuts[row + 1] = cuts[row] + count
+        if parts[row] & KEPT and size and not (asked[KEEP_FIRST] and count):
+            if not window.has_room(sets, size):
+                sets = window.enlarged(sets, size)
+                bands = fitted(bands, sets)
+            window.append(sets, numbers[row], times[row], side, words, size)
+            _link(bands, sets.marks[NEXT] - 1, tags)
+    sets = window.trim(sets)
+    return (sets, fitted(bands, sets)), cuts, answers
+
+
+@njit(cache=True)
+def _tag(hashes, words, size, least, tags):
+    """The minhashes of a set into `least`, and what those of each band come to into `tags`."""
+    factors, terms = hashes.factors, hashes.terms
+    for k in range(len(least)):
+        least[k] = np.uint32(0xFFFFFFFF)
+    for i in range(size):
+        token = np.uint32(mixed(words[i]) >> np.uint64(32))
+        for k in range(len(least)):
+            least[k] = min(least[k], np.uint32(factors[k] * token + terms[k]))
+    rows = len(least) // len(tags)
+    for band in range(len(tags)):
+        value = np.uint64(band)
+        for k in range(band * rows, band * rows + rows):
+            value = (value ^ np.uint64(least[k])) * np.uint64(0x9E3779B97F4A7C15)
+            value ^= value >> np.uint64(32)
+        tags[band] = np.uint32(value & np.uint64(0xFFFFFFFF))
+
+
+@njit(cache=True)
+def _probe(sets, bands, rule, bag, mask, tags, size, other, number, matches):
+    """Put what matches a set, of side `other` where that is not −1, into `matches`; returns it and how many."""
+    records, ring, first = sets.records, sets.tokens, sets.marks[FIRST]
+    heads, links = bands.heads, bands.links
+    slots, stamps = bag.tokens, bag.stamps
+    count = 0
+    for band in range(len(tags)):
+        slot = heads[band, np.int64(tags[band]) & (heads.shape[1] - 1)]
+        while slot >= first:
+            place = slot & (len(records) - 1)
+            link, record = links[place, band], records[place]
+            slot = slot - np.int64(link.back) if link.back else np.int64(NEVER)
+            if link.tag != tags[band] or record.stamp == number or record.side == 1 - other:
+                continue
+            record.stamp = number
+            theirs = np.int64(record.size)
+            slack = slack_of(rule, size, theirs)
+            if slack == NEVER:
+                continue
+            need = (size + theirs - slack) >> 1
+            common = in_common(slots, stamps, mask, number, ring, record.start, theirs, theirs - need)
+            if common <= 0:
+                continue
+            score = similarity(rule.kind, rule.own, common, size, theirs)
+            if score >= rule.threshold:
+                matches = with_room(matches, count)
+                matches[count].earlier, matches[count].similarity = record.number, score
+                count += 1
+    return matches, count
+
+
+@njit(cache=True)
+def _link(bands, slot, tags):
+    """Put the set in this slot at the head of its bucket in each band."""
+    heads, links = bands.heads, bands.links
+    for band in range(len(tags)):
+        bucket = np.int64(tags[band]) & (heads.shape[1] - 1)
+        behind = slot - heads[band, bucket]
+        link = links[slot & (len(links) - 1), band]
+        link.tag = tags[band]
+        link.back = np.uint32(behind if heads[band, bucket] != NEVER and behind < 1 << 32 else 0)
+        heads[band, bucket] = slot
+
+
+@njit(cache=True)
+def fitted(bands, sets):
+    """The bands with as many buckets and links as the window's ring has records."""
+    room, old = len(sets.records), bands.links
+    if room == len(old):
+        return bands
+    count = old.shape[1]
+    grown = Bands(np.full((count, room), NEVER, np.int64), np.zeros((room, count), LINK))
+    tags = np.empty(count, np.uint32)
+    for slot in range(sets.marks[FIRST], sets.marks[NEXT]):
+        for band in range(count):
+            tags[band] = old[slot & (len(old) - 1), band].tag
+        _link(grown, slot, tags)
+    return grown

@@ -1,0 +1,100 @@
+"""What the matchers share: the sets of the window, the rule they match by, and snapshots."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64
+from skyband.roles.pair_ranker import KEPT
+from skyband.state_reader import StateReader
+
+from skyband_setjoin import sets as window
+from skyband_setjoin.matching.bounds import Rule, rule_of
+from skyband_setjoin.reading import read_sets
+from skyband_setjoin.set_matcher import ALL, FIRST, Matches, SetMatcher
+from skyband_setjoin.sets import FIRST as OLDEST
+from skyband_setjoin.sets import NEXT, Sets
+
+SIDES, LENGTH, WANTED, KEEP_FIRST = range(4)
+"""Where kernels find what they are asked: `sides`; the window's length, negative in rows; matches, 0 for all; keep."""
+
+
+@define(eq=False)
+class WindowMatcher(SetMatcher):
+    """Holds the sets that a later one may match: valid, of enough tokens to match any, and kept."""
+
+    _sets: Sets = field(init=False)
+    _rule: Rule = field(init=False)
+    _asked: Int64 = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._rule = rule_of(self.similarity, self.threshold)
+        self._sets = window.new()
+        length = self.window if self.by == "time" else -self.window
+        wanted = 0 if self.matches == ALL else int(self.matches)
+        self._asked = np.array([self.sides, length, wanted, self.keep == FIRST], np.int64)
+        self._clear()
+
+    @abstractmethod
+    def _clear(self) -> None:
+        """Begin with an empty window."""
+
+    @abstractmethod
+    def _take(
+        self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
+    ) -> tuple[Int64, Array]:
+        """Take in sets of these numbers; returns cuts int64[n + 1] and MATCH[at least cuts[-1]]."""
+
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> Matches:
+        numbers = np.arange(self._seen, self._seen + len(times))
+        cuts, answers = self._take(numbers, times, offsets, tokens, sides, parts)
+        earlier: Int64 = answers["earlier"][: cuts[-1]].copy()
+        similarity: Float64 = answers["similarity"][: cuts[-1]].copy()
+        return cuts, earlier, similarity
+
+    def _horizon(self, now: int) -> int:
+        """The time from which on sets are valid at `now`."""
+        return max(now - self.window, TIME_MIN)
+
+    def __len__(self) -> int:
+        """Sets held: those that can still be matched."""
+        return int(self._sets.marks[NEXT] - self._sets.marks[OLDEST])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the window's sets, slack included; tables that equal rules share do not count."""
+        return sum(array.nbytes for array in self._sets)
+
+    def _state(self) -> dict[str, Array]:
+        """The sets held, oldest first, their tokens ascending: all else follows from them."""
+        first, last = int(self._sets.marks[OLDEST]), int(self._sets.marks[NEXT])
+        records = self._sets.records[np.arange(first, last) & (len(self._sets.records) - 1)]
+        sizes = records["size"].astype(np.int64)
+        begin = int(records["start"][0]) if len(records) else 0
+        places = np.arange(begin, begin + int(sizes.sum()))
+        tokens = self._sets.tokens[places & (len(self._sets.tokens) - 1)]
+        return {
+            "now": np.array([] if self._now is None else [self._now], np.int64),
+            "seen": np.array([self._seen], np.int64),
+            "numbers": records["number"],
+            "times": records["time"],
+            "sizes": sizes,
+            "sides": records["side"].astype(np.int8),
+            "tokens": tokens[np.lexsort((tokens, np.repeat(np.arange(len(sizes)), sizes)))],
+        }
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        read = StateReader(state)
+        self._now = read.optional("now")
+        self._seen = read.number("seen", at_least=0, at_most=2**62)
+        held = read_sets(read, self)
+        count = len(held.times)
+        numbers = read.ascending("numbers", count, strictly=True, at_least=0, at_most=self._seen - 1)
+        read.require(bool((np.diff(held.offsets) > 0).all()), "sizes", "must be at least 1: an empty set is not held")
+        if count and self._now is not None:
+            oldest = self._horizon(self._now)
+            read.require(int(held.times[0]) >= oldest, "times", f"must be valid, which is from {oldest} on")
+        self._take(numbers, held.times, held.offsets, held.tokens, held.sides, np.full(count, KEPT, np.int8))
+        read.require(len(self) == count, "sizes", "must be of sets that a later one can match")

@@ -1,0 +1,202 @@
+"""near-duplicates: which earlier sets in the window each row is like, and which rows are the first of their kind."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define
+from skyband.columns.frames import TIME, plain_type
+from skyband.columns.hashing import hash_columns
+from skyband.columns.ids import PLAIN, is_plain, to_ids
+from skyband.columns.sides import WHAT as A_SIDE
+from skyband.columns.sides import is_side, sides_of
+from skyband.columns.tokens import WHAT as TOKENS
+from skyband.columns.tokens import encode_tokens, is_tokens
+from skyband.config.durations import Duration, duration
+from skyband.config.parameters import checked, choice, number
+from skyband.errors import ConfigError, Problem
+from skyband.queries.encoding import closed_length, too_short
+from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows
+from skyband.queries.per_row_processor import time_field
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.query import Input, Query, column_name, is_name
+from skyband.registry import Binding
+from skyband.roles.pair_ranker import similarity_parameter
+
+from skyband_setjoin.near_duplicates_processor import (
+    KEPT,
+    MATCH_PLACE,
+    PAIRS,
+    PLACE,
+    ROWS,
+    NearDuplicatesProcessor,
+    carried,
+)
+from skyband_setjoin.set_matcher import ALL, FIRST, keep_parameter, matches_parameter, threshold_fault
+
+_ANSWERS = {PAIRS: ("time", "id", "match", "match_time", "similarity"), KEPT: ("time", "id")}
+"""The names of the answers' columns, by output; that of rows has those of pairs."""
+
+
+def _as_names(value: Any) -> Any:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _check_carry(value: Any) -> str | None:
+    if not isinstance(value, tuple) or any(is_name(name) for name in value):
+        return f"must be a column name or a list of them (got {value!r})"
+    return "names a column twice" if len(set(value)) < len(value) else None
+
+
+@define(eq=True)
+class NearDuplicates(Query):
+    """Matches each row's set with those of the rows in the window before it that are at least `threshold` similar.
+
+    Result columns: time and id of the row; match and match_time, those of the earlier row; similarity; then the columns
+    to `carry`. With `output = "pairs"` there is a row for each match, with `"rows"` one at least for each row of the
+    source, its match null where it has none, and with `"kept"` one for each without a match: time, id and what is
+    carried. An answer belongs to the later row: it is given when the watermark passes that, and never changes.
+
+    Two rows meet while they are less than the window apart. Rows of one time come in the order of their ids (integers
+    ascending, others by hash), then of a hash of their tokens, so that all engines agree which is earlier.
+
+    With `keep = "first"` a row with a match is dropped, and later rows are compared with kept ones only: no two kept
+    rows less than a window apart match, and each dropped one has a kept match less than a window before it. With
+    `matches = 1` its match, where it has one, else its own id, names its cluster for good.
+
+    Matches share at least one token. Repeated tokens count once, a null in a list is no token, and a row whose list is
+    empty or null matches nothing. Rows without id or side are left out and counted; they do not count as rows of a
+    window. Rows later than `delay` are dropped and counted: they are neither kept nor told as duplicates.
+
+    On several shards each row goes to some of them, so that every two rows meet in one.
+    """
+
+    kind: ClassVar[str] = "near-duplicates"
+    roles: ClassVar[tuple[str, ...]] = ("set-matcher",)
+    compared_by: ClassVar[tuple[str, ...]] = ("id", "match")
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null side")
+
+    id: str = column_name(help="the column that names a row in the answers")
+    tokens: str = column_name(help="the column of sets: lists of words or of whole numbers")
+    threshold: float = number(help="how similar two sets have to be")
+    window: Duration = duration(help="how far apart two rows may be: less than this")
+    similarity: str | Callable[[int, int, int], float] = similarity_parameter()
+    matches: str | int = matches_parameter()
+    keep: str = keep_parameter()
+    output: str = choice(
+        PAIRS, ROWS, KEPT, default=PAIRS,
+        help='"pairs": a row for each match; "rows": all rows, with or without a match; "kept": those without one',
+    )  # fmt: skip
+    carry: tuple[str, ...] = checked(
+        (), type="columns", check=_check_carry, converter=_as_names,
+        help="further columns of the row to give with its answer",
+    )  # fmt: skip
+    side: str | None = checked(
+        None,
+        type="column",
+        check=lambda given: None if given is None else is_name(given),
+        help='join two streams: the column that says "left" or "right", 0 or 1, false or true',
+    )
+
+    def __attrs_post_init__(self) -> None:
+        problems = []
+        fault = threshold_fault(self.similarity, self.threshold)
+        if fault:
+            problems.append(Problem("threshold", fault))
+        problems += too_short(self.window)
+        if self.keep == FIRST and self.side is not None:
+            said = f'"first" is for one stream: drop it, or side = {self.side!r}'
+            problems.append(Problem("keep", said))
+        taken = {*_ANSWERS[KEPT if self.output == KEPT else PAIRS], PLACE, MATCH_PLACE, *self.by}
+        problems += [
+            Problem("carry", f"{name!r} is what another column of the answers is called: rename it in the source")
+            for name in self.carry
+            if name in taken
+        ]
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def rows(self) -> bool:
+        return self.window.rows
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return ("code", "tie") if self.side is None else ("code", "side", "tie")
+
+    def inputs(self) -> tuple[Input, ...]:
+        joined = () if self.side is None else (Input("side", self.side, A_SIDE, is_side),)
+        return (
+            Input("id", self.id, PLAIN, is_plain),
+            Input("tokens", self.tokens, TOKENS, is_tokens),
+            *joined,
+            *(Input("carry", name, "of any type", lambda _: True) for name in self.carry),
+        )
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        ids = batch.column(self.id)
+        codes, names = to_ids(ids)
+        columns, _ = encode_tokens(batch.column(self.tokens))
+        columns["code"] = pa.array(codes)
+        masks = {"null id": ids.is_null().to_numpy(zero_copy_only=False)}
+        if names is not None:
+            columns["name"] = names
+        if self.side is not None:
+            sides = batch.column(self.side)
+            columns["side"] = pa.array(sides_of(sides))
+            masks["null side"] = sides.is_null().to_numpy(zero_copy_only=False)
+        return columns | {carried(place): batch.column(name) for place, name in enumerate(self.carry)}, masks
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        kind, time = plain_type(schema.field(self.id).type), time_field(self, schema)
+        fields = [time, pa.field("id", kind)]
+        if self.output != KEPT:
+            match = [pa.field("match", kind), pa.field("match_time", time.type), pa.field("similarity", pa.float64())]
+            fields += match
+        return fields + [pa.field(name, plain_type(schema.field(name).type)) for name in self.carry]
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        return {
+            "threshold": self.threshold,
+            "window": closed_length(self.window),
+            "similarity": self.similarity,
+            "matches": 1 if self.output == KEPT else self.matches,
+            "keep": self.keep,
+            "sides": 1 if self.side is None else 2,
+            "by": "rows" if self.rows else "time",
+        }
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return NearDuplicatesProcessor(self, bindings["set-matcher"], answers)
+
+    @property
+    def one_shard(self) -> str | None:
+        if self.rows:
+            return super().one_shard
+        return 'keep = "first" decides of each row by all rows before it' if self.keep == FIRST else None
+
+    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
+        """Rows with nothing to tell them apart go to the same shards."""
+        lines = matrix_rows(shards)
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.order)]), lines, shards // lines)
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in (PLACE, MATCH_PLACE))]
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no match; a row has none iff it has none in every shard where it meets others."""
+        best = [] if self.matches == ALL or self.output == KEPT else [("similarity", "descending")]
+        answers = answers.sort_by([(PLACE, "ascending"), *best, (MATCH_PLACE, "ascending")])  # nulls come last
+        place, matched = answers[PLACE].combine_chunks(), answers[MATCH_PLACE].is_valid().to_numpy()
+        new = np.append(True, pc.not_equal(place[1:], place[:-1]).to_numpy(zero_copy_only=False))[: len(place)]
+        rank = np.arange(len(place)) - np.maximum.accumulate(np.where(new, np.arange(len(place)), 0))
+        if self.output == KEPT:
+            told = new & ~matched
+        else:
+            told = (matched | new) if self.output == ROWS else matched
+            told &= rank < (len(place) if self.matches == ALL else int(self.matches))
+        return answers.filter(pa.array(told)).drop_columns([PLACE, MATCH_PLACE])

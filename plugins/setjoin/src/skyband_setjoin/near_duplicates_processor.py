@@ -1,0 +1,160 @@
+"""One group's stream of near-duplicates: each row is answered when it comes, with the matches it finds before it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.columns.frames import PART
+from skyband.columns.ids import ValuesByArrival, id_values
+from skyband.columns.rows import Rows
+from skyband.columns.tokens import sets_of
+from skyband.queries import state_arrays
+from skyband.queries.encoding import moments
+from skyband.queries.partitioning import PLACES, places_of
+from skyband.queries.per_row_processor import PerRowProcessor
+from skyband.registry import Binding
+from skyband.roles.pair_ranker import MEETS
+
+from skyband_setjoin.set_matcher import Matches, SetMatcher
+
+if TYPE_CHECKING:
+    from skyband_setjoin.near_duplicates import NearDuplicates
+
+PAIRS, ROWS, KEPT = "pairs", "rows", "kept"
+PLACE, MATCH_PLACE = "row place", "match place"
+"""Columns of a shard's answers: where a row, and what it matches, stand in the order of all rows, as bytes."""
+
+
+def carried(number: int) -> str:
+    """The frame column that brings the column to carry of this number."""
+    return f"carry.{number}"
+
+
+class NearDuplicatesProcessor(PerRowProcessor):
+    """Feeds a set matcher and gives its answers the names, times and columns of their rows."""
+
+    def __init__(self, query: "NearDuplicates", matcher: Binding, answers: pa.Schema) -> None:
+        self._query = query
+        self._binding = matcher
+        self._schema = answers
+        self._kind = answers.field("id").type
+        self._shared = PLACE in answers.names
+        self._begin()
+
+    def _begin(self) -> None:
+        self._matcher = cast(SetMatcher, self._binding.create(**self._query.backend_parameters("set-matcher")))
+        self._ids = ValuesByArrival(self._kind)
+        self._times = ValuesByArrival(pa.int64())
+        self._places = ValuesByArrival(PLACES)
+        self._last: int | None = None
+
+    @property
+    def next_at(self) -> int:
+        """When the window is empty, so that the group can be forgotten."""
+        return TIME_MAX if self._last is None or self._query.rows else self._last + self._query.window.length
+
+    @property
+    def empty(self) -> bool:
+        return self._last is None
+
+    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
+        answers = super().advance(rows, until)
+        if self.next_at <= until and self.next_at != TIME_MAX:
+            self._begin()
+        return answers
+
+    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:  # noqa: ARG002 - no moment is waited for
+        return self.arrive(rows) if len(rows) else None
+
+    def arrive(self, rows: Rows) -> pa.RecordBatch | None:
+        if self.next_at <= rows.times[0]:
+            self._begin()
+        begins = self._begins(rows.times)
+        answers = self._answers(rows, *self._take(rows))
+        if begins:
+            # What came before is too old for what comes next: go on as if it had never been, however it was cut.
+            self._begin()
+            self._take(rows.slice(begins, len(rows)))
+        seen, window = self._matcher.seen, self._matcher.window
+        gone = seen + 1 - window if self._query.rows else int(rows.times[-1]) - window
+        for arrivals in (self._ids, self._times, self._places):
+            arrivals.forget(gone)
+        self._last = int(rows.times[-1])
+        return answers
+
+    def _begins(self, times: Int64) -> int:
+        """The last row that finds the window empty, in time, after it has held some; 0 for none, or the first."""
+        if self._query.rows:
+            return 0
+        apart = np.flatnonzero(times[1:] - times[:-1] >= self._query.window.length)
+        return int(apart[-1]) + 1 if len(apart) else 0
+
+    def _take(self, rows: Rows) -> Matches:
+        """Feed rows to the matcher."""
+        seen = self._matcher.seen
+        when = np.arange(seen, seen + len(rows)) if self._query.rows else rows.times
+        sides = rows["side"] if self._matcher.sides == 2 else None
+        self._ids.update(when, id_values(rows, self._kind))
+        self._times.update(when, pa.array(rows.times))
+        if self._shared:
+            self._places.update(when, places_of(rows.times, rows["code"], rows["tie"]))
+        parts = rows[PART] if self._shared else None
+        return self._matcher.update(when, *sets_of(rows["tokens"]), sides, parts)
+
+    def _answers(self, rows: Rows, cuts: Int64, earlier: Int64, similarity: Array) -> pa.RecordBatch | None:
+        counts = np.diff(cuts)
+        least = np.zeros(len(rows), np.int64)
+        if self._query.output != PAIRS:
+            least = (rows[PART] & MEETS).astype(bool).astype(np.int64) if self._shared else least + 1
+        sizes = np.maximum(counts, least)
+        arrivals = np.repeat(np.arange(len(rows)), sizes)
+        places = np.full(len(arrivals), -1)
+        places[np.repeat(counts > 0, sizes)] = np.arange(len(earlier))
+        if self._query.output == KEPT and not self._shared:
+            arrivals, places = arrivals[places < 0], places[places < 0]
+        return self._table(rows, arrivals, earlier, similarity, pa.array(places, mask=places < 0))
+
+    def _table(
+        self, rows: Rows, arrivals: Int64, earlier: Int64, similarity: Array, places: pa.Array
+    ) -> pa.RecordBatch | None:
+        """The answers: of rows `arrivals`, each with the match at one of `places`, or with none where that is null."""
+        if not len(arrivals):
+            return None
+        chosen, time = pa.array(arrivals), self._schema.field("time").type
+        columns = {
+            "time": moments(rows.times[arrivals], time),
+            "id": id_values(rows, self._kind).take(chosen),
+            "match": self._ids.of(earlier).take(places),
+            "match_time": self._times.of(earlier).take(places).cast(time),
+            "similarity": pa.array(similarity).take(places),
+        }
+        if self._shared:
+            own = places_of(rows.times, rows["code"], rows["tie"])
+            columns[PLACE] = own.take(chosen).cast(pa.binary())
+            columns[MATCH_PLACE] = self._places.of(earlier).take(places).cast(pa.binary())
+        for number, name in enumerate(self._query.carry):
+            values = rows[carried(number)]
+            values = pa.array(values) if isinstance(values, np.ndarray) else values
+            columns[name] = values.take(chosen).cast(self._schema.field(name).type)
+        return pa.RecordBatch.from_arrays([columns[name] for name in self._schema.names], schema=self._schema)
+
+    @property
+    def retained(self) -> int:
+        return len(self._matcher)
+
+    def _named(self) -> dict[str, ValuesByArrival]:
+        return {"ids": self._ids, "times": self._times, "places": self._places}
+
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        arrays = state_arrays.with_prefix("matcher", self._matcher.dump_state())
+        for name, arrivals in self._named().items():
+            arrays |= state_arrays.frame_to_array(name, arrivals.frame())
+        return {"last": self._last}, arrays
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self._last = header["last"]
+        self._matcher.load_state(state_arrays.without_prefix("matcher", arrays))
+        for name, arrivals in self._named().items():
+            arrivals.load_state(state_arrays.frame_from_array(name, arrays, arrivals.frame()), self._matcher.seen)

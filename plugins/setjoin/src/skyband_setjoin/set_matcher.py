@@ -1,0 +1,157 @@
+"""SetMatcher: for each arriving set, the earlier ones in the window that are like it."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+from skyband.arrays import Float64, Int8, Int64, among, column, offsets_of
+from skyband.config.parameters import checked, choice, integer, number
+from skyband.errors import ConfigError, InputError, Problem
+from skyband.roles.clock import Clocked
+from skyband.roles.pair_ranker import BOTH, similarity_parameter
+from skyband.roles.similarity import misbehaviour
+
+ALL, FIRST = "all", "first"
+
+Matches = tuple[Int64, Int64, Float64]
+"""(cuts int64[n + 1], earlier int64[r], similarity float64[r]): arrival i's are earlier[cuts[i]:cuts[i + 1]]."""
+
+
+def _check_matches(value: Any) -> str | None:
+    if value == ALL or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return None
+    return f'must be "all" or a whole number of at least 1 (got {value!r})'
+
+
+def matches_parameter() -> Any:
+    """The field `matches`, for matchers and for queries that pass it on."""
+    return checked(
+        ALL,
+        type="str | int",
+        check=_check_matches,
+        bounds='"all" or a whole number of at least 1',
+        help="how many matches of a set to tell: the most similar ones, of those equally similar the earlier",
+    )
+
+
+def keep_parameter() -> Any:
+    """The field `keep`, for matchers and for queries that pass it on."""
+    return choice(
+        ALL, FIRST, default=ALL,
+        help='"first": a set that matches a kept one is dropped, and later ones are compared with kept ones only',
+    )  # fmt: skip
+
+
+def threshold_fault(similarity: str | Callable[[int, int, int], float], threshold: float) -> str | None:
+    """What is wrong with this threshold for this similarity; None if nothing is."""
+    if callable(similarity):
+        return None if math.isfinite(threshold) else f"must be a finite number (got {threshold!r})"
+    if similarity == "overlap":
+        fine, bounds = threshold >= 1 and threshold == int(threshold), "a whole number of at least 1: tokens in common"
+    elif similarity == "hamming":
+        fine, bounds = threshold <= 0, "at most 0: a distance, which is reported negated"
+    else:
+        fine, bounds = 0 < threshold <= 1, "above 0 and at most 1"
+    return None if fine else f"must be {bounds}, for similarity = {similarity!r} (got {threshold!r})"
+
+
+@define(eq=False)
+class SetMatcher(Clocked):
+    """Tells for each arriving set which earlier ones in the window are at least `threshold` similar to it.
+
+    Sets are numbered from 0 in order of arrival. A match shares at least one token; an empty set matches nothing; a
+    set's repeated tokens count once. Hamming is a distance: its similarity is negative.
+
+    With `keep="first"` a set that matches is dropped: later ones are compared with the kept ones only. So no two kept
+    sets within a window match, and every dropped one has matched a kept one.
+
+    Matchers may share the matches of a stream: two sets are compared here iff the earlier one is KEPT and the later
+    one MEETS (`parts`). So where each set is kept by some matchers and meets in others, and the two always have one
+    matcher in common, every match is told once. A set of either part, or of none, has its number all the same.
+    """
+
+    role: ClassVar[str] = "set-matcher"
+
+    threshold: float = number(help="how similar two sets have to be")
+    window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
+    similarity: str | Callable[[int, int, int], float] = similarity_parameter()
+    matches: str | int = matches_parameter()
+    keep: str = keep_parameter()
+    sides: int = integer(1, at_least=1, at_most=2, help="1: matches within one stream; 2: across two only")
+
+    _seen: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        fault = misbehaviour(self.similarity) if callable(self.similarity) else None
+        if fault:
+            raise ConfigError(Problem("similarity", fault))
+        fault = threshold_fault(self.similarity, self.threshold)
+        if fault:
+            raise ConfigError(Problem("threshold", fault))
+        if self.keep == FIRST and self.sides == 2:
+            raise ConfigError(Problem("keep", '"first" is for one stream: what it would keep of two is not defined'))
+
+    @property
+    def seen(self) -> int:
+        """Sets seen so far, which is the number the next one gets."""
+        return self._seen
+
+    def update(
+        self,
+        times: npt.ArrayLike,
+        offsets: npt.ArrayLike,
+        tokens: npt.ArrayLike,
+        sides: npt.ArrayLike | None = None,
+        parts: npt.ArrayLike | None = None,
+    ) -> Matches:
+        """Take in n sets at times (int64[n]): set i is tokens[offsets[i]:offsets[i+1]] (int64[m], int64[n+1]).
+
+        Returns (cuts int64[n + 1], earlier int64[r], similarity float64[r]): what the i-th of them matches is
+        earlier[cuts[i]:cuts[i + 1]], numbers of sets, and similarity there. With `matches="all"` they come by number;
+        with a number k the k most similar come, similarity descending, then number ascending.
+
+        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: 1 MEETS,
+        2 KEPT, 3 BOTH, 0 neither) what each does, BOTH unless given. Moves `now` to the last time. Raises InputError,
+        the matcher unchanged, on unequal lengths, offsets that do not fit, times that go back, a side or part that
+        does not exist, or parts where `keep="first"`, which has to see every set.
+        """
+        rows = self._checked(times, offsets, tokens, sides, parts)
+        if not len(rows[0]):
+            return np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0)
+        answer = self._update(*rows)
+        self._seen += len(rows[0])
+        self._now = self._reached(rows[0])
+        return answer
+
+    def _checked(
+        self,
+        times: npt.ArrayLike,
+        offsets: npt.ArrayLike,
+        tokens: npt.ArrayLike,
+        sides: npt.ArrayLike | None,
+        parts: npt.ArrayLike | None,
+    ) -> tuple[Int64, Int64, Int64, Int8, Int8]:
+        moments: Int64 = column("times", times, np.int64)
+        words: Int64 = column("tokens", tokens, np.int64)
+        cuts: Int64 = column("offsets", offsets, np.int64, len(moments) + 1)
+        offsets_of("offsets", cuts, len(words))
+        if sides is None and self.sides == 2 and len(moments):
+            raise InputError("sides", "is needed: this matcher joins two streams")
+        if parts is not None and self.keep == FIRST:
+            raise InputError("parts", 'cannot be given with keep = "first": what is kept depends on every set before')
+        origin = _or_all("sides", sides, 0, self.sides - 1, len(moments))
+        does = _or_all("parts", parts, BOTH, BOTH, len(moments))
+        self._check_times(moments)
+        return moments, cuts, words, origin, does
+
+    @abstractmethod
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> Matches:
+        """`update` of at least one set."""
+
+
+def _or_all(name: str, values: npt.ArrayLike | None, default: int, most: int, length: int) -> Int8:
+    return np.full(length, default, np.int8) if values is None else among(name, values, most, length)

@@ -1,0 +1,228 @@
+"""near-duplicates on the local engine, against comparing all rows by hand."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.columns.ids import to_ids
+from skyband.engines import local
+from skyband.errors import ConfigError
+from skyband.queries import make_query
+
+SECOND = 1_000_000
+ALIKE = {
+    "jaccard": lambda a, b: len(a & b) / len(a | b),
+    "cosine": lambda a, b: len(a & b) / math.sqrt(len(a) * len(b)),
+    "containment": lambda a, b: len(a & b) / min(len(a), len(b)),
+    "overlap": lambda a, b: float(len(a & b)),
+    "hamming": lambda a, b: -float(len(a ^ b)),
+}
+
+
+def stream(seed, rows=250, text=True):
+    """Short sets of few tokens, empty and null ones among them, many of one moment, with a long silence."""
+    rng = np.random.default_rng(seed)
+    seconds = np.sort(rng.integers(0, rows // 3, rows))
+    seconds = np.where(seconds > rows // 6, seconds + 500, seconds) - 20
+    drawn = [rng.integers(0, 9, size).tolist() for size in rng.integers(0, 5, rows)]
+    tokens = [[f"word {token}" for token in row] + [None] for row in drawn] if text else drawn
+    tokens = [None if place % 40 == 7 else row for place, row in enumerate(tokens)]
+    numbers = rng.permutation(rows)
+    return pa.table(
+        {
+            "ts": pa.array(seconds * SECOND, pa.timestamp("us", "UTC")),
+            "who": pa.array([f"set {i}" for i in numbers] if text else numbers.astype(np.int32)),
+            "words": pa.array(tokens, pa.list_(pa.string() if text else pa.int32())),
+            "origin": pa.array([["left", "right"][i] for i in rng.integers(0, 2, rows)]),
+            "place": pa.array([f"group {i}" for i in rng.integers(0, 2, rows)]),
+            "note": pa.array([None if i % 5 == 0 else i / 2 for i in range(rows)]),
+            "count": pa.array(np.arange(rows)),
+        }
+    )
+
+
+def query(**changes):
+    keys = {"time": "ts", "id": "who", "tokens": "words", "threshold": 0.6, "window": "10 seconds"}
+    return make_query({"kind": "near-duplicates", **keys, **changes})
+
+
+def by_hand(table, by=(), side=None, similarity="jaccard", threshold=0.6, window=10 * SECOND, rows=False, **keys):
+    """(row, [(earlier row, similarity)]) of each row, in the order in which they come."""
+    matches, keep = keys.get("matches", "all"), keys.get("keep", "all")
+    times = np.asarray(table["ts"].cast(pa.int64())).tolist()
+    codes = to_ids(table["who"].combine_chunks())[0].tolist()
+    sides = table[side].to_pylist() if side else None
+    groups = list(zip(*(table[name].to_pylist() for name in by), strict=True)) if by else [()] * len(table)
+    sets = [{word for word in words or () if word is not None} for words in table["words"].to_pylist()]
+    kept, place, answers = {}, {}, []
+    for _, _, row in sorted(zip(times, codes, range(len(table)), strict=True)):
+        group = groups[row]
+        place[row] = sum(groups[other] == group for other in place)
+        apart = [place[row] - place[old] if rows else times[row] - times[old] for old in kept.setdefault(group, [])]
+        near = [old for old, gap in zip(kept[group], apart, strict=True) if gap < window]
+        near = [old for old in near if sets[old] & sets[row] and (sides is None or sides[old] != sides[row])]
+        found = [(old, ALIKE[similarity](sets[old], sets[row])) for old in near]
+        found = [match for match in found if match[1] >= threshold]
+        if not (keep == "first" and found):
+            kept[group].append(row)
+        if matches != "all":
+            found = sorted(found, key=lambda match: -match[1])[:matches]
+        answers.append((row, found))
+    return answers
+
+
+def as_output(answers, output):
+    """The (row, match, similarity) that a query gives."""
+    if output == "kept":
+        return [(row, None, None) for row, found in answers if not found]
+    told = [(row, [*found, *([(None, None)] if output == "rows" and not found else [])]) for row, found in answers]
+    return [(row, *match) for row, found in told for match in found]
+
+
+def rows_of(result, table):
+    number = {name: row for row, name in enumerate(table["who"].to_pylist())} | {None: None}
+    ids = [number[name] for name in result["id"].to_pylist()]
+    if "match" not in result.column_names:
+        return [(row, None, None) for row in ids]
+    matches = [number[name] for name in result["match"].to_pylist()]
+    return list(zip(ids, matches, result["similarity"].to_pylist(), strict=True))
+
+
+def ranked(answers):
+    return sorted(answers, key=lambda answer: (answer[0], -1 if answer[1] is None else answer[1]))
+
+
+@pytest.mark.parametrize("by", [[], ["place"]])
+@pytest.mark.parametrize("text", [True, False])
+@pytest.mark.parametrize(("side", "keep"), [(None, "all"), (None, "first"), ("origin", "all")])
+@pytest.mark.parametrize("output", ["pairs", "rows", "kept"])
+def test_every_row_is_told_what_comparing_by_hand_finds(output, side, keep, text, by):
+    table = stream(1, text=text)
+    result = local.apply(table, query(by=by, side=side, keep=keep, output=output))
+    told = [*by, "time", "id", *(["match", "match_time", "similarity"] if output != "kept" else [])]
+    assert result.column_names == told
+    assert ranked(rows_of(result, table)) == ranked(as_output(by_hand(table, by, side, keep=keep), output))
+    assert {result.schema.field(name).type for name in told if name in ("id", "match")} == {table["who"].type}
+
+
+@pytest.mark.parametrize("similarity", ALIKE)
+@pytest.mark.parametrize("matches", [1, 3])
+def test_the_most_similar_come_first_and_of_these_the_earliest(similarity, matches):
+    table = stream(2)
+    threshold = {"overlap": 2, "hamming": -2}.get(similarity, 0.5)
+    result = local.apply(table, query(similarity=similarity, threshold=threshold, matches=matches))
+    wanted = by_hand(table, similarity=similarity, threshold=threshold, matches=matches)
+    assert rows_of(result, table) == as_output(wanted, "pairs")
+
+
+@pytest.mark.parametrize("keep", ["all", "first"])
+def test_windows_of_rows(keep):
+    table = stream(3)
+    result = local.apply(table, query(window="20 rows", keep=keep, by="place"))
+    wanted = by_hand(table, ["place"], window=20, rows=True, keep=keep)
+    assert ranked(rows_of(result, table)) == ranked(as_output(wanted, "pairs"))
+
+
+def test_no_row_is_lost_and_what_is_carried_comes_with_it():
+    table = stream(4)
+    carried = ["note", "words", "count", "place"]
+    result = local.apply(table, query(output="rows", matches=1, keep="first", carry=carried)).sort_by("count")
+    assert result["count"].to_pylist() == list(range(len(table)))
+    for name in ("note", "words", "place"):
+        assert result[name].combine_chunks().equals(table[name].combine_chunks())
+    kept = local.apply(table, query(output="kept", keep="first", carry="count"))
+    unmatched = result.filter(result["match"].is_null())
+    assert sorted(kept["count"].to_pylist()) == unmatched["count"].to_pylist()
+
+
+def test_match_time_is_that_of_the_match():
+    table = stream(5)
+    times = dict(zip(table["who"].to_pylist(), table["ts"].to_pylist(), strict=True))
+    for row in local.apply(table, query(window="20 rows")).to_pylist():
+        assert (row["time"], row["match_time"]) == (times[row["id"]], times[row["match"]])
+
+
+@pytest.mark.parametrize("window", ["10 seconds", "30 rows"])
+@pytest.mark.parametrize("keep", ["all", "first"])
+def test_batches_and_restarts_cannot_be_seen(keep, window):
+    """Rows in small batches out of order within the delay, the state saved and taken up between them."""
+    table = stream(6)
+    asked = query(delay="4 seconds", keep=keep, window=window, output="rows", carry=["note"], by=["place"])
+    arrival = np.argsort(
+        np.asarray(table["ts"].cast(pa.int64())) + np.random.default_rng(1).uniform(0, 3e6, len(table))
+    )
+    late_first = table.take(pa.array(arrival))
+    whole, states = local.apply(table, asked), set()
+    for size in (7, 40):
+        run, answers = local.LocalRun.start(asked, table.schema), []
+        for batch in late_first.combine_chunks().to_batches(max_chunksize=size):
+            answers.append(run.push(batch))
+            blob = run.operator.snapshot()
+            run = local.LocalRun.start(asked, table.schema)
+            run.operator.restore(blob)
+        states.add(blob)
+        answers.append(run.operator.finish(int(table["ts"].cast(pa.int64()).to_numpy().max())))
+        together = pa.Table.from_batches(answers)
+        order = [("time", "ascending"), ("id", "ascending"), ("match", "ascending")]
+        assert together.sort_by(order).equals(whole.sort_by(order))
+    assert len(states) == 1
+
+
+def test_a_group_is_forgotten_when_its_window_is_empty():
+    table = stream(7)
+    asked = query(by=["place"])
+    run = local.LocalRun.start(asked, table.schema)
+    for batch in table.to_batches():
+        run.push(batch)
+    run.operator.advance(int(table["ts"].cast(pa.int64()).to_numpy().max()) + 10 * SECOND - 1)
+    assert run.operator.take_metrics().groups == 2
+    run.operator.advance(int(table["ts"].cast(pa.int64()).to_numpy().max()) + 10 * SECOND)
+    metrics = run.operator.take_metrics()
+    assert (metrics.groups, metrics.retained) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("keys", "field", "said"),
+    [
+        ({"threshold": 0}, "threshold", "above 0 and at most 1"),
+        ({"threshold": 1.5, "similarity": "overlap"}, "threshold", "a whole number of at least 1"),
+        ({"threshold": 1, "similarity": "hamming"}, "threshold", "at most 0"),
+        ({"matches": 0}, "matches", 'must be "all" or a whole number of at least 1 (got 0)'),
+        ({"keep": "first", "side": "origin"}, "keep", "is for one stream"),
+        ({"carry": ["who", "who"]}, "carry", "names a column twice"),
+        ({"carry": "match"}, "carry", "'match' is what another column of the answers is called"),
+        ({"carry": "place", "by": "place"}, "carry", "'place' is what another column"),
+        ({"window": "1 microsecond"}, "window", "at least 2 microseconds"),
+        ({"output": "best"}, "output", "must be one of pairs, rows, kept"),
+    ],
+)
+def test_what_cannot_be_asked_is_named(keys, field, said):
+    with pytest.raises(ConfigError) as caught:
+        query(**keys)
+    assert [problem.field for problem in caught.value.problems] == [field]
+    assert said in str(caught.value)
+
+
+def test_a_column_to_carry_that_is_not_there_is_named_with_the_closest():
+    with pytest.raises(ConfigError, match=r"^query.carry: the source has no column 'nota'; did you mean 'note'\?"):
+        local.apply(stream(1), query(carry=["nota"]))
+
+
+def test_a_backend_that_cannot_is_named():
+    with pytest.raises(ConfigError, match="must be 'jaccard'"):
+        local.apply(stream(1), query(similarity="cosine"), {"set-matcher": "minhash-lsh"})
+
+
+@pytest.mark.parametrize("name", ["inverted", "scan-count", "minhash-lsh"])
+def test_every_backend_answers(name):
+    table = stream(8)
+    found = local.apply(table, query(threshold=1.0), {"set-matcher": name})
+    assert found.equals(local.apply(table, query(threshold=1.0)))
+    assert len(found) > 20
+
+
+def test_rows_of_more_tokens_than_16_bits_count():
+    words = [list(range(70_000)), list(range(10, 70_000)), list(range(66_000, 70_000))]
+    table = pa.table({"ts": pa.array([0, 1, 2], pa.timestamp("s")), "who": [1, 2, 3], "words": words})
+    assert rows_of(local.apply(table, query(threshold=0.9)), table) == [(1, 0, 69_990 / 70_000)]

@@ -1,0 +1,365 @@
+"""What only total-rankers do."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from skyband import ConfigError, InputError
+from skyband.config.parameters import build
+from skyband_specs.batching import fed, seeded, visible
+from skyband_specs.binomial import allowed_failures
+from skyband_specs.check import Make, check, expect, expect_equal
+from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
+
+from skyband_totals.conformance.driver import beginnings, columns, plain, rows_of
+from skyband_totals.conformance.oracle import TotalOracle
+from skyband_totals.conformance.streams import TotalStream, fallen, stream, ties, zipf
+from skyband_totals.top import Top
+
+COUNT = 14
+FLAKE = 1e-8
+TRIALS = 60
+ZIPF_ROWS = 9000
+ROUNDING = 1e-9
+"""Relative."""
+
+
+@check("oracle", guarantees=("exact",))
+def check_all_candidates_may_fall_at_once(make: Make, case: Case) -> None:
+    """Objects that were far ahead expire together: those behind them are the answer, and of ties the smaller ones."""
+    window = max(make().windows)
+    for k in (1, 10, 40):
+        _follow(make, case, fallen(window), window, k)
+    _follow(make, case, ties(window), window, 10)
+
+
+def _follow(make: Make, case: Case, rows: TotalStream, window: int, k: int) -> None:
+    """Compare every top while the stream runs and expires, all rows of a time given at once."""
+    backend = make(k=k, share=None)
+    if backend.by == "rows":
+        return
+    oracle = TotalOracle({**case.parameters, "k": k, "share": None})
+    units = TotalStream(rows.times, rows.objects, rows.weights * backend.unit, rows.values)
+    for time in np.unique(rows.times).tolist():
+        some = units.take(np.flatnonzero(units.times == time))
+        times, objects, weights, values = columns(backend, some, 0, len(some))
+        backend.update(times, objects, weights=weights, values=values)
+        oracle.rows.extend(rows_of(backend, some, len(some)))
+        for asked in (time + 1, time + window // 2 + 1, time + window, time + window + 1):
+            moment = -(-asked // backend.grain) * backend.grain
+            later = rows.times[rows.times > time]
+            if moment < backend.now or (len(later) and moment > later[0]):
+                continue
+            backend.advance(moment)
+            for place, length in enumerate(backend.windows):
+                _expect_exact(backend.top(place), oracle.answer(moment - length, moment), f"top at {moment}")
+
+
+def _expect_exact(top: Top, answer: Any, what: str) -> None:
+    expect_equal((top.objects.tolist(), top.totals.tolist()), (answer.objects, answer.totals), what)
+
+
+@check("oracle")
+def check_answers_are_sound(make: Make, case: Case) -> None:
+    """Whatever the guarantee: no object twice, in order, at most `limit`, low <= total <= high, finite."""
+
+    def law(rows: TotalStream) -> None:
+        backend = fed(make, case, rows)
+        for begin in beginnings(backend, backend.grain):
+            top = backend.since(begin)
+            expect_equal(len(top.objects), len(set(top.objects.tolist())), "different objects in the answer")
+            expect(len(top.objects) <= backend.limit, f"{len(top.objects)} objects, at most {backend.limit} may be")
+            order = list(zip((-top.totals).tolist(), top.objects.tolist(), strict=True))
+            expect_equal(order, sorted(order), "(-total, object) in order")
+            expect(
+                bool((top.totals > 0).all()), f"an object with a total of {top.totals.min(initial=1)} is in the answer"
+            )
+            within = (top.low <= top.totals) & (top.totals <= top.high) & np.isfinite(top.high)
+            expect(bool(within.all()), f"low <= total <= high does not hold: {plain(top)}")
+            expect(top.grand_low <= top.grand <= top.grand_high, f"the grand total's bounds leave it out: {plain(top)}")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("oracle", guarantees=("exact", "bounded"))
+def check_bounds_hold_the_truth(make: Make, case: Case) -> None:
+    """Every low <= truth <= high, and nothing that is not in the answer is above `rest`.
+
+    Always, or in all but a share `delta` of the answers where the backend has such a parameter.
+    """
+    delta = float(getattr(make(), "delta", 0.0))
+    misses = [_misses(*one) for one in _trials(make, case)]
+    allowed = allowed_failures(len(misses), delta, FLAKE)
+    said = [miss for miss in misses if miss]
+    expect(
+        len(said) <= allowed, f"{len(said)} of {len(misses)} answers are wrong, at most {allowed} may be: {said[:1]}"
+    )
+
+
+def _trials(make: Make, case: Case) -> Iterator[tuple[Top, Counter[int], float]]:
+    """Answers since some moment of Zipf streams, with each object's true total in units, and the unit."""
+    for seed in range(TRIALS):
+        backend = make(windows=[ZIPF_ROWS * make().grain], k=50)
+        if backend.by == "rows":
+            return
+        rows = zipf(seed, ZIPF_ROWS, (5, 50, 1000)[seed % 3], (0.8, 1.0, 1.3)[seed % 3])
+        weights = rows.weights * 10.0 ** (rows.values % np.uint64(seed % 7 + 1))
+        scaled = TotalStream(rows.times * backend.grain, rows.objects, weights * backend.unit, rows.values)
+        case.driver.feed(backend, scaled, 0, len(scaled))
+        begin = int(rows.times[-1] * (1 - (1.0, 0.7, 0.3, 0.03)[seed % 4])) * backend.grain
+        recent = scaled.times >= begin
+        truth: Counter[int] = Counter()
+        amounts = weights if backend.total == "sum" else np.ones(len(scaled))  # every value is a new one
+        for key, amount in zip(scaled.objects[recent].tolist(), amounts[recent].tolist(), strict=True):
+            truth[key] += int(amount)
+        yield backend.since(begin), truth, backend.unit if backend.total == "sum" else 1.0
+
+
+def _misses(top: Top, truth: Counter[int], unit: float) -> str:
+    """What an answer says that is not so; nothing where it holds."""
+    for key, low, high in zip(top.objects.tolist(), top.low.tolist(), top.high.tolist(), strict=True):
+        if not low - ROUNDING <= truth[key] * unit <= high + ROUNDING:
+            return f"object {key} has {truth[key] * unit}, its bounds are {low} to {high}"
+    answered = set(top.objects.tolist())
+    largest = max((total * unit for key, total in truth.items() if key not in answered), default=0.0)
+    if largest > top.rest + ROUNDING:
+        return f"an object that is not in the answer has {largest}, rest is {top.rest}"
+    grand = sum(truth.values()) * unit
+    if not top.grand_low - ROUNDING <= grand <= top.grand_high + ROUNDING:
+        return f"the grand total is {grand}, its bounds are {top.grand_low} to {top.grand_high}"
+    return ""
+
+
+@check("oracle", guarantees=("bounded",))
+def check_totals_are_within_epsilon(make: Make, case: Case) -> None:
+    """No total in an answer is off by more than epsilon times the grand total, but for a share `delta` of answers."""
+    epsilon, delta = make().epsilon, float(getattr(make(), "delta", 0.0))
+    misses = []
+    for top, truth, _ in _trials(make, case):
+        true = [truth[key] / sum(truth.values()) for key in top.objects.tolist()]
+        misses.append(bool((np.abs(top.shares - np.array(true)) > epsilon + ROUNDING).any()))
+    allowed = allowed_failures(len(misses), delta, FLAKE)
+    expect(sum(misses) <= allowed, f"{sum(misses)} of {len(misses)} answers are off by more, at most {allowed} may be")
+
+
+@check("oracle", guarantees=("exact", "bounded"))
+def check_few_rows_are_exact(make: Make, case: Case) -> None:
+    """Over fewer rows than a bound of epsilon tells apart, every backend is exact."""
+
+    def law(rows: TotalStream) -> None:
+        few = rows.take(np.arange(min(len(rows), 5)))
+        backend = fed(make, case, few)
+        oracle = TotalOracle(case.parameters, rows_of(backend, few, len(few)))
+        for begin in beginnings(backend, backend.grain):
+            answer, top = oracle.answer(begin, 2**63), backend.since(begin)
+            _expect_exact(top, answer, f"since {begin}")
+            expect_equal(top.grand, answer.grand, f"grand total since {begin}")
+
+    if case.parameters.get("total") != "sum":  # a weight may be far more than its part of the rows
+        holds_for(case, seeded(case, range(1, 9)), law)
+
+
+@check("edges", needs=("any-since",))
+def check_since_any_moment(make: Make, case: Case) -> None:
+    """Moments that are no multiple of a pane are taken, and a row counts since its own time and not since the next."""
+    for time in (0, 7, -7, 10**15 + 1):
+        backend = make()
+        if backend.by == "rows":
+            return
+        row = stream([time], [3], [backend.unit], [5])
+        case.driver.feed(backend, row, 0, 1)
+        for begin, count in ((time - 1, 1), (time, 1), (time + 1, 0)):
+            top = backend.since(begin)
+            expect_equal(len(top.objects), count, f"objects since {begin}, a row at {time}")
+
+
+@check("edges")
+def check_an_empty_window_has_no_answer(make: Make, case: Case) -> None:
+    """Before the first row and after all have expired there is nothing, and that is not an error."""
+    backend = make()
+    tops = [backend.top(0), backend.since(0)]
+    rows = case.driver.seeded(case, 1)
+    case.driver.feed(backend, rows, 0, len(rows))
+    end = -(-(backend.now + backend.longest + backend.grain) // backend.grain) * backend.grain
+    backend.advance(end)
+    tops += [backend.top(0), backend.since(end)]
+    for top in tops:
+        expect_equal(plain(top), ([], [], [], [], 0.0, 0.0, 0.0, 0.0), "an empty window")
+    expect_equal(len(backend), 0, "items retained when all has expired")
+
+
+@check("edges")
+def check_advance_is_idempotent(make: Make, case: Case) -> None:
+    """To advance twice is to advance once; going back is refused."""
+    rows = case.driver.seeded(case, 1)
+    backend = fed(make, case, rows)
+    backend.advance(backend.now + 1)
+    before = visible(case, backend, rows, len(rows))
+    backend.advance(backend.now)
+    expect_equal(visible(case, backend, rows, len(rows)), before, "after advancing to where it was")
+    try:
+        backend.advance(backend.now - 1)
+    except InputError:
+        expect_equal(visible(case, backend, rows, len(rows)), before, "after an advance that was refused")
+        return
+    raise AssertionError("time was let go back")
+
+
+@check("batch-split")
+def check_answers_are_update_and_top(make: Make, case: Case) -> None:
+    """Answers on the way through a batch are those of stopping at each moment."""
+
+    def law(rows: TotalStream) -> None:
+        backend, plain_one = make(), make()
+        times, objects, weights, values = columns(backend, rows, 0, len(rows))
+        grain = backend.grain
+        ends = [int(times[0]) // grain, (int(times[-1]) + 2 * backend.longest) // grain + 1] if len(rows) else [0, 1]
+        steps = np.unique(np.linspace(ends[0], ends[1], 40).astype(np.int64))
+        marks = steps * grain
+        marks = marks[marks >= (0 if backend.by == "rows" else marks[0])]
+        tops = list(backend.answers(times, objects, weights, values, moments=marks))
+        expect_equal(len(tops), len(marks) * len(backend.windows), "answers")
+        start = 0
+        for turn, moment in enumerate(marks.tolist()):
+            stop = int(np.searchsorted(times, moment))
+            case.driver.feed(plain_one, rows, start, stop)
+            start = stop
+            plain_one.advance(moment)
+            for place in range(len(backend.windows)):
+                got = plain(tops[turn * len(backend.windows) + place])
+                expect_equal(got, plain(plain_one.top(place)), f"window {place} at {moment}")
+        case.driver.feed(plain_one, rows, start, len(rows))
+        got = visible(case, backend, rows, len(rows))
+        expect_equal(got, visible(case, plain_one, rows, len(rows)), "at the end")
+
+    holds_for(case, seeded(case, (1, 2)), law)
+
+
+@check("merge", needs=("merge",))
+def check_merged_is_the_ranker_of_both_streams(make: Make, case: Case) -> None:
+    """Rows and weights of both add, values unite; bounded backends keep their bounds. The other one is left alone."""
+
+    def law(rows: TotalStream) -> None:
+        if make().by == "rows":
+            return
+        parts = _parts(rows)
+        left, right = (fed(make, case, part) for part in parts)
+        before = visible(case, right, rows, 0)
+        left.merge(right)
+        expect_equal(visible(case, right, rows, 0), before, "the other one, after the merge")
+        oracle = TotalOracle(case.parameters, [row for part in parts for row in rows_of(left, part, len(part))])
+        expect_equal(left.now, max((row[0] for row in oracle.rows), default=None), "now, merged")
+        for begin in beginnings(left, left.grain):
+            top, truth = left.since(begin), oracle.totals(begin, 2**63)
+            if case.info.guarantee == "exact":
+                _expect_exact(top, oracle.answer(begin, 2**63), f"merged, since {begin}")
+            elif not getattr(left, "delta", 0.0):
+                expect_equal(_misses(top, truth, oracle.unit), "", f"merged, since {begin}")
+
+    holds_for(case, seeded(case), law)
+
+
+def _parts(rows: TotalStream) -> tuple[TotalStream, TotalStream]:
+    """The rows dealt to two streams; every fifth goes to both."""
+    lots = (rows.times * 31 + rows.objects * 7 + rows.values.view(np.int64)) % 5
+    return rows.take(np.flatnonzero(lots != 0)), rows.take(np.flatnonzero(lots <= 1))
+
+
+@check("merge", needs=("merge",), guarantees=("exact",))
+def check_merge_has_no_order(make: Make, case: Case) -> None:
+    """A with B is B with A, (A with B) with C is A with (B with C), and one without rows changes nothing."""
+
+    def law(rows: TotalStream) -> None:
+        if make().by == "rows":
+            return
+        deal = np.arange(len(rows)) % 3
+        parts = [rows.take(np.flatnonzero(deal == part)) for part in range(3)]
+        orders = ((0, 1, 2), (1, 0, 2), (2, 1, 0))
+        seen = []
+        for order in orders:
+            first, *others = (fed(make, case, parts[part]) for part in order)
+            for other in (*others, make()):
+                first.merge(other)
+            seen.append(visible(case, first, rows, 0))
+        grouped, tail = fed(make, case, parts[0]), fed(make, case, parts[1])
+        tail.merge(fed(make, case, parts[2]))
+        grouped.merge(tail)
+        for got in (*seen[1:], visible(case, grouped, rows, 0)):
+            expect_equal(got, seen[0], "merged in another order")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("merge", needs=("merge",))
+def check_merge_refuses_other_rankers(make: Make, case: Case) -> None:
+    """Another class, or other parameters, raise InputError and change nothing; so do windows in rows."""
+    rows = case.driver.seeded(case, 1)
+    backend = fed(make, case, rows)
+    before = visible(case, backend, rows, len(rows))
+    strangers = [("longer windows", make(windows=[2 * length for length in backend.windows])), ("a number", 7)]
+    strangers += [("a larger k", make(k=(backend.k or 1) + 1))]
+    strangers += [("windows in rows", fed(make, case, rows))] if backend.by == "rows" else []
+    for label, other in strangers:
+        try:
+            backend.merge(other)
+        except InputError:
+            expect_equal(visible(case, backend, rows, len(rows)), before, f"after {label}, which was refused")
+            continue
+        raise AssertionError(f"{label} was merged; it must raise InputError")
+
+
+@check("bad-input", guarantees=("exact",))
+def check_a_total_beyond_64_bits_is_refused(make: Make, case: Case) -> None:
+    """Weights whose sum over the longest window would leave 64 bits are refused; those that expired make room."""
+    if case.parameters.get("total") != "sum":
+        return
+    heavy, step = 2.0**53, make().longest
+    for cut in (1, 700, 2100):
+        backend = make()
+        weights = np.full(1023, heavy * backend.unit)
+        for round_ in range(3):  # 2^63 − 2^53 fit, and again when the first have expired
+            for start in range(0, 1023, cut):
+                some = weights[start : start + cut]
+                backend.update(np.full(len(some), 2 * round_ * step), np.arange(len(some)), weights=some)
+        before = backend.snapshot() if case.has("snapshot") else b""
+        try:
+            backend.update([4 * step], [1], weights=[heavy * backend.unit])
+        except InputError as error:
+            expect("64 bits" in str(error), f"the error does not say why: {error}")
+            expect_equal(backend.snapshot() if case.has("snapshot") else b"", before, "after what was refused")
+            continue
+        raise AssertionError("a total beyond 64 bits was taken")
+
+
+@check("bad-input")
+def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
+    """Parameters that cannot be are refused, by name."""
+    good = dict(make().parameters())
+    wrong: list[tuple[str, Any]] = [
+        ("k", 0),
+        ("every", 0),
+        ("share", 0.0),
+        ("share", 1.5),
+        ("share", float("nan")),
+        ("unit", 0.0),
+        ("unit", float("inf")),
+        ("total", "mean"),
+        ("windows", []),
+        ("windows", "10"),
+    ]
+    for name, value in wrong:
+        try:
+            build(case.factory, {**good, name: value})
+        except ConfigError as error:
+            expect_equal([problem.field for problem in error.problems], [name], f"fields named for {name} = {value!r}")
+            continue
+        raise AssertionError(f"{name} = {value!r} was taken")
+    for changed, field in (({"k": None, "share": None}, "k"), ({"windows": [5, 0]}, "windows[1]")):
+        try:
+            build(case.factory, {**good, **changed})
+        except ConfigError as error:
+            expect_equal([problem.field for problem in error.problems], [field], f"fields named for {changed}")
+            continue
+        raise AssertionError(f"{changed} was taken")

@@ -1,0 +1,183 @@
+"""How the common checks drive a total-ranker."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+from skyband import BackendInfo
+from skyband_specs.driver import Case, Driver
+
+from skyband_totals.conformance.oracle import Answer, TotalOracle
+from skyband_totals.conformance.streams import TotalStream, bursts, steady, tiny
+from skyband_totals.top import Top
+
+STEADY_ROWS = 24_000
+MOMENTS = 6
+
+
+class TotalRankerDriver(Driver):
+    """Feeds (times, objects, weights or values), asks for tops at moments to come and since some that passed."""
+
+    role: ClassVar[str] = "total-ranker"
+
+    def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
+        """Every kind of total the backend knows, both forms of answer, both clocks; panes of 1 and more, k above n.
+
+        `epsilon` and `delta` are coarse, so that bounds that hold too seldom show.
+        """
+        sets: list[Mapping[str, Any]] = [
+            {"windows": (2, 4), "every": 2, "k": 2, "total": "sum", "unit": 0.25, "epsilon": 0.25},
+            {"windows": (3,), "every": 1, "k": 1, "total": "rows", "epsilon": 0.1, "delta": 0.1},
+            {"windows": (40, 10, 20), "every": 5, "k": 3, "total": "distinct", "epsilon": 0.1},
+            {"windows": (30,), "every": 10, "share": 0.25, "total": "rows", "epsilon": 0.2},
+            {"windows": (12, 60), "every": 6, "share": 0.05, "k": 5, "total": "sum", "epsilon": 0.1, "delta": 0.2},
+            {"windows": (50, 20), "every": 10, "k": 100, "total": "rows", "by": "rows"},
+            {"windows": (16,), "every": 4, "share": 0.5, "total": "distinct", "by": "rows"},
+        ]
+        module, _, name = info.factory.partition(":")
+        known = getattr(import_module(module), name).totals
+        return [chosen for chosen in sets if chosen["total"] in known]
+
+    def tiny(self, case: Case) -> Iterator[TotalStream]:
+        """All streams of a few rows of two objects."""
+        return tiny(case.parameters.get("unit", 1.0))
+
+    def seeded(self, case: Case, seed: int) -> TotalStream:
+        """Ties, drift, bursts, silences, weights of all sizes."""
+        return bursts(seed, case.parameters.get("unit", 1.0))
+
+    def steady(self, case: Case) -> TotalStream:
+        """New objects for ever, each gone soon."""
+        return steady(case.parameters.get("unit", 1.0), STEADY_ROWS)
+
+    def feed(self, backend: Any, stream: TotalStream, start: int, stop: int) -> None:
+        """One update."""
+        times, *_ = rows = columns(backend, stream, start, stop)
+        weights, values = rows[2:]
+        backend.update(times, rows[1], weights=weights, values=values)
+
+    def answers(self, backend: Any, stream: TotalStream, stop: int) -> list[Any]:
+        """`now`, the tops of every window at some moments from now on, and since some before."""
+        found: list[Any] = [backend.now]
+        later = deepcopy(backend)
+        for asked in moments(backend, backend.grain):
+            later.advance(asked)
+            found += [(asked, place, *plain(later.top(place))) for place in range(len(backend.windows))]
+        found += [(begin, *plain(backend.since(begin))) for begin in beginnings(backend, backend.grain)]
+        return found
+
+    def expected(self, case: Case, stream: TotalStream, stop: int) -> list[Any]:
+        """The same by definition."""
+        model = case.make()
+        oracle = TotalOracle(case.parameters, rows_of(model, stream, stop))
+        last = oracle.rows[-1][0] if oracle.rows else None
+        model._now = None if last is None else last + (model.by == "rows")
+        model._last = last
+        found: list[Any] = [model.now]
+        for asked in moments(model, model.grain):
+            found += [
+                (asked, place, *exactly(oracle.answer(asked - window, asked)))
+                for place, window in enumerate(model.windows)
+            ]
+        found += [(begin, *exactly(oracle.answer(begin, 2**63))) for begin in beginnings(model, model.grain)]
+        return found
+
+    def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
+        """Weights, values, times and moments that cannot be, lengths and dtypes that do not fit."""
+        times = backend.now + int(backend.by == "rows") * np.arange(3)
+        good: dict[str, Any] = {"times": times, "objects": np.arange(3)}
+        if backend.total == "sum":
+            good["weights"] = np.full(3, backend.unit)
+        if backend.total == "distinct":
+            good["values"] = np.arange(3, dtype=np.uint64)
+
+        def update(**wrong: Any) -> Callable[[], Any]:
+            return lambda: backend.update(**{**good, **wrong})
+
+        moment = (backend.now // backend.grain + 2) * backend.grain
+        calls = [
+            ("fewer objects than times", update(objects=np.arange(2))),
+            ("an object that is not whole", update(objects=[1, 2.5, 3])),
+            ("objects that are text", update(objects=np.array(["a", "b", "c"]))),
+            ("a time before now", update(times=times - 1)),
+            ("a time that goes back within the batch", update(times=times + np.array([0, 2, 1]))),
+            ("times in two dimensions", update(times=times.reshape(3, 1))),
+            ("weights that are not added up", update(weights=np.ones(3), values=good.get("values", np.ones(3)))),
+            ("an advance to before now", lambda: backend.advance(backend.now - 1)),
+            ("an advance past 64 bits", lambda: backend.advance(2**63)),
+            ("an advance by a fraction", lambda: backend.advance(backend.now + 0.5)),
+            ("a window that there is not", lambda: backend.top(len(backend.windows))),
+            ("a negative window", lambda: backend.top(-1)),
+            ("since a fraction", lambda: backend.since(backend.now + 0.5)),
+            ("since what is forgotten", lambda: backend.since(moment - 3 * backend.grain - 3 * backend.longest)),
+            ("a moment before now", lambda: backend.answers(**good, moments=[backend.now - 1])),
+            ("moments that go back", lambda: backend.answers(**good, moments=[moment + backend.grain, moment])),
+        ]
+        if backend.by == "time":
+            calls.append(("a time beyond 2^62", update(times=[times[0], times[1], 2**62 + 1])))
+            calls.append(("a top before the last row", lambda: backend.top(0)))
+        if backend.grain > 1:
+            calls.append(("since a moment inside a pane", lambda: backend.since(moment - 2 * backend.grain + 1)))
+            calls.append(("a moment inside a pane", lambda: backend.answers(**good, moments=[moment + 1])))
+        for total, key in (("sum", "weights"), ("distinct", "values")):
+            if backend.total == total:
+                calls.append((f"no {key}", update(**{key: None})))
+                calls.append((f"fewer {key} than times", update(**{key: good[key][:2]})))
+        if backend.total == "sum":
+            wrong = {"negative": -1.0, "NaN": np.nan, "infinite": np.inf, "beyond 2^53": 2.0**54, "no multiple": 0.5}
+            calls += [
+                (f"a weight that is {what}", update(weights=good["weights"] * value)) for what, value in wrong.items()
+            ]
+        return calls
+
+
+def columns(backend: Any, stream: TotalStream, start: int, stop: int) -> tuple[Any, Any, Any, Any]:
+    """Rows start..stop as this ranker takes them: times, objects, weights or None, values or None."""
+    part = slice(start, stop)
+    times = np.arange(start, stop) if backend.by == "rows" else stream.times[part]
+    weights = stream.weights[part] if backend.total == "sum" else None
+    return times, stream.objects[part], weights, stream.values[part] if backend.total == "distinct" else None
+
+
+def rows_of(backend: Any, stream: TotalStream, stop: int) -> list[tuple[int, int, int]]:
+    """The first rows as the oracle takes them."""
+    times, objects, weights, values = columns(backend, stream, 0, stop)
+    amounts = np.ones(stop) if weights is None else np.rint(weights / backend.unit)
+    amounts = amounts if values is None else values
+    return [(int(time), int(key), int(amount)) for time, key, amount in zip(times, objects, amounts, strict=True)]
+
+
+def moments(backend: Any, grain: int) -> list[int]:
+    """Moments at which all that was given can be answered, until everything has expired."""
+    if backend._last is None:
+        return []
+    first = max(backend.now, backend._last + 1)
+    ends = {first, *(backend._last + step + window for window in backend.windows for step in (-1, 0, 1))}
+    chosen = sorted({max(-(-end // grain), -(-first // grain)) * grain for end in ends})
+    return chosen[:: max(1, len(chosen) // MOMENTS)]
+
+
+def beginnings(backend: Any, grain: int) -> list[int]:
+    """Moments since which all is remembered."""
+    if backend.now is None:
+        return []
+    oldest = -(-(backend.now - backend.longest) // grain) * grain
+    steps = (backend.now - oldest) // grain + 2
+    return [oldest + grain * step for step in sorted({0, 1, steps // 3, steps // 2, steps - 2, steps - 1})]
+
+
+def plain(top: Top) -> tuple[Any, ...]:
+    """An answer as plain data."""
+    columns = (column.tolist() for column in (top.objects, top.totals, top.low, top.high))
+    return (*columns, top.grand, top.grand_low, top.grand_high, top.rest)
+
+
+def exactly(answer: Answer) -> tuple[Any, ...]:
+    """The same where nothing is uncertain."""
+    return (answer.objects, *[answer.totals] * 3, *[answer.grand] * 3, answer.rest)
+
+
+DRIVER = TotalRankerDriver()
+"""What `skyband_specs` drives the role by."""

@@ -1,0 +1,76 @@
+"""What a total-ranker answers, by definition: all rows of a window, added up anew for each answer."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+Row = tuple[int, int, int]
+"""(time, object, amount): units of weight, or a value where those are counted; 1 by rows."""
+
+
+@frozen
+class Answer:
+    """One answer, exact."""
+
+    objects: list[int]
+    totals: list[float]
+    grand: float
+    rest: float
+
+
+@frozen
+class TotalOracle:
+    """The definition, for one set of a ranker's parameters. `rows` are all rows so far."""
+
+    parameters: Mapping[str, Any]
+    rows: list[Row] = field(factory=list)
+
+    @property
+    def total(self) -> str:
+        """What is counted: rows, sum or distinct."""
+        return str(self.parameters.get("total", "rows"))
+
+    @property
+    def unit(self) -> float:
+        """What a whole unit of a total is worth."""
+        return float(self.parameters.get("unit", 1.0)) if self.total == "sum" else 1.0
+
+    @property
+    def limit(self) -> int:
+        """Objects in an answer, at most."""
+        k, share = self.parameters.get("k"), self.parameters.get("share")
+        return min([*([k] if k is not None else []), *([int(1 / share)] if share is not None else [])])
+
+    def totals(self, start: int, end: int) -> Counter[int]:
+        """Each object's total over rows with start <= time < end, in units; those of 0 left out."""
+        inside = [(key, amount) for time, key, amount in self.rows if start <= time < end]
+        if self.total == "distinct":
+            return Counter(key for key, _ in set(inside))
+        found: Counter[int] = Counter()
+        for key, amount in inside:
+            found[key] += amount
+        return +found
+
+    def answer(self, start: int, end: int) -> Answer:
+        """The answer over rows with start <= time < end."""
+        totals = self.totals(start, end)
+        grand, limit, share = sum(totals.values()), self.limit, self.parameters.get("share")
+        ranked = sorted(totals.items(), key=lambda entry: (-entry[1], entry[0]))
+        best = ranked[:limit]
+        if share is not None:
+            best = [entry for entry in best if float(entry[1]) >= share * float(grand)]
+        return Answer(
+            [key for key, _ in best],
+            [total * self.unit for _, total in best],
+            grand * self.unit,
+            _rest(ranked, len(best), limit) * self.unit,
+        )
+
+
+def _rest(ranked: Sequence[tuple[int, int]], answered: int, limit: int) -> int:
+    """The largest total that is in no answer as far as the best `limit` tell: the last of them, where all are."""
+    if answered < min(limit, len(ranked)):
+        return ranked[answered][1]
+    return ranked[answered - 1][1] if answered == limit else 0

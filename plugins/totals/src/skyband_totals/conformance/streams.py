@@ -1,0 +1,99 @@
+"""Streams of rows for total-rankers: few objects and many ties to be right on, drifting ones to be small on."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from skyband.arrays import Float64, Int64, UInt64
+from skyband_specs.stream import Stream
+
+ROWS = 300
+TINY_ROWS = 3
+TINY_STEPS = (0, 1, 3)
+ENDS = (-(2**63), 2**63 - 1, 0, -1)
+
+
+@frozen(eq=False)
+class TotalStream(Stream):
+    """times int64[n], objects int64[n], weights float64[n] (whole units), values uint64[n].
+
+    A ranker takes the weights or the values or neither; one that counts rows is fed with row numbers as times.
+    """
+
+    times: Int64
+    objects: Int64
+    weights: Float64
+    values: UInt64
+
+
+def tiny(unit: float) -> Iterator[TotalStream]:
+    """Every stream of at most TINY_ROWS rows: two objects, weights of 0 and 1 (two values), at tiny times."""
+    rows = [(7, 0), (7, 1), (3, 0), (3, 1)]
+    for length in range(TINY_ROWS + 1):
+        for chosen in product(rows, repeat=length):
+            for steps in product(TINY_STEPS, repeat=max(0, length - 1)):
+                objects, amounts = [key for key, _ in chosen], [amount for _, amount in chosen]
+                yield stream(np.cumsum([0, *steps])[:length], objects, unit * np.array(amounts), amounts)
+
+
+def bursts(seed: int, unit: float, rows: int = ROWS) -> TotalStream:
+    """Ties at every rank, objects that drift away for ever, bursts at one moment, silences in which all expires.
+
+    Weights of 0 and weights a million times the others, both ends of the object range, a pair of zeros.
+    """
+    rng = np.random.default_rng([11, seed])
+    times = np.cumsum(rng.choice([0, 1, 2, 9, 70], rows, p=[0.45, 0.3, 0.15, 0.08, 0.02])) - 30
+    burst = int(rng.integers(0, rows - rows // 8))
+    times[burst : burst + rows // 8] = times[burst]
+    times = np.maximum.accumulate(times)
+    moving = np.arange(rows) // 20 + rng.integers(0, 5, rows)
+    objects = np.where(rng.random(rows) < 0.85, moving, rng.choice(ENDS, rows))
+    units = rng.choice([0, 1, 2, 5, 1_000_000], rows, p=[0.2, 0.4, 0.2, 0.15, 0.05])
+    return stream(times, objects, unit * units, rng.integers(0, 6, rows))
+
+
+def steady(unit: float, rows: int) -> TotalStream:
+    """Objects that come a few times and never again, one row at each time."""
+    rng = np.random.default_rng(12)
+    objects = np.arange(rows) // 3 + rng.integers(0, 10, rows)
+    return stream(np.arange(rows), objects, unit * rng.integers(1, 9, rows), rng.integers(0, 4, rows))
+
+
+def fallen(window: int, k: int = 10) -> TotalStream:
+    """Objects of which 3k are heavy, one pane long; then a silence in which all of them fall at once; light ones."""
+    heavy = np.repeat(np.arange(3 * k), np.arange(3 * k) + 2)
+    light = np.arange(1000, 1000 + 2 * k)
+    times = np.concatenate([np.zeros(len(heavy), np.int64), np.full(len(light), window)])
+    objects = np.concatenate([heavy, light])
+    return stream(times, objects, np.ones(len(objects)), np.arange(len(objects)))
+
+
+def ties(window: int, count: int = 10_000) -> TotalStream:
+    """So many objects with one total: twice a row each, and one that has three."""
+    objects = np.concatenate([np.arange(count), np.arange(count), [5]])
+    times = np.repeat(np.array([0, window // 2]), [count, count + 1])
+    return stream(times, objects, np.ones(len(objects)), np.arange(len(objects)))
+
+
+def zipf(seed: int, rows: int, keys: int, exponent: float, per_time: int = 10) -> TotalStream:
+    """Objects by Zipf's law, in an order that tells nothing, each row with a new value."""
+    rng = np.random.default_rng([13, seed])
+    ranks = np.searchsorted(np.cumsum(1 / np.arange(1, keys + 1) ** exponent), rng.random(rows) * _mass(keys, exponent))
+    names = rng.permutation(keys)
+    return stream(np.arange(rows) // per_time, names[ranks], np.ones(rows), np.arange(rows) * 7 + seed)
+
+
+def _mass(keys: int, exponent: float) -> float:
+    return float((1 / np.arange(1, keys + 1) ** exponent).sum())
+
+
+def stream(times: Any, objects: Any, weights: Any, values: Any) -> TotalStream:
+    """A stream of these columns."""
+    return TotalStream(
+        np.array(times, np.int64),
+        np.array(objects, np.int64),
+        np.array(weights, np.float64),
+        np.array(values, np.uint64),
+    )

@@ -1,0 +1,171 @@
+"""total-ranker/exact: every pane's totals, and a bar that finds the largest without a look at the others."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Int64
+from skyband.errors import SnapshotError
+
+from skyband_totals.ledger import RawAnswers
+from skyband_totals.pair_ledger import PairLedger
+from skyband_totals.role import Amounts, TotalRanker
+from skyband_totals.sum_ledger import SumLedger
+from skyband_totals.top import Top, Tops
+
+_NOTHING = np.empty(0, np.int64)
+_NO_VALUES = np.empty(0, np.uint64)
+
+
+@define(eq=False)
+class Exact(TotalRanker):
+    """The exact totals: a log of what each pane added to each object, and the running total of every object and window.
+
+    No exact method keeps less than the totals by pane: any two that differ give different answers for some future. A
+    pane is the common divisor of `every` and the windows. By `total = "distinct"` the log holds (object, value) pairs,
+    told by 64 bits: two of n pairs share them with a probability of n² / 2^65.
+
+    **The bar.** Ranking all objects at every moment would cost more than all else. Each window has a bar, and keeps as
+    candidates all objects whose total is at least the bar. While k of them are, the best k are among them; an object
+    enters when its total rises to the bar, which is one comparison for each entry of the log. The bar rises when
+    candidates become many, and is found anew, by a scan, when fewer than k are left at it.
+
+    Parameters: those of every total-ranker.
+
+    Complexity: a row one access to a hash table; a moment O(entries that joined or left a window, and candidates);
+    `since` O(entries). Memory 12 bytes an (object, pane) entry and 32 bytes, 64 with two to five windows, for each slot
+    of a table at most half full; for distinct values 4 bytes each time a pair comes in a pane, 24 bytes a slot of
+    pairs.
+
+    References: pane logs: Li, Maier, Tufte, Papadimos and Tucker 2005; a view of more than k rows: Yi et al., ICDE
+    2003.
+
+    >>> ranker = Exact(windows=[10], every=5, k=2)
+    >>> ranker.update(times=[0, 1, 6, 7, 8], objects=[4, 4, 9, 9, 9])
+    >>> ranker.advance(10)
+    >>> top = ranker.top(0)
+    >>> top.objects.tolist(), top.totals.tolist(), top.grand
+    ([9, 4], [3.0, 2.0], 5.0)
+    """
+
+    name: ClassVar[str] = "exact"
+
+    _ledger: SumLedger | PairLedger = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._ledger = self._new_ledger()
+
+    @property
+    def grain(self) -> int:
+        return self.pane
+
+    def _new_ledger(self) -> SumLedger | PairLedger:
+        panes = [window // self.pane for window in self.windows]
+        kind = PairLedger if self.total == "distinct" else SumLedger
+        return kind(panes, self.pane, self.limit, self.share or 0.0)
+
+    def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None:
+        self._ledger.run(times, objects, amounts, _NOTHING)
+
+    def _answers(self, times: Int64, objects: Int64, amounts: Amounts, moments: Int64) -> Tops:
+        return self._tops(self._ledger.run(times, objects, amounts, moments))
+
+    def _top(self, window: int) -> Top:
+        asked = np.array([self._now], np.int64)
+        none = _NO_VALUES if self.total == "distinct" else None
+        return self._tops(self._ledger.run(_NOTHING, _NOTHING, none, asked, window))[0]
+
+    def _since(self, begin: int) -> Top:
+        objects, totals, grand, rest = self._ledger.since(begin // self.pane)
+        return self._tops(
+            RawAnswers(np.array([0, len(objects)]), objects, totals, np.array([grand]), np.array([rest]))
+        )[0]
+
+    def _tops(self, answered: RawAnswers) -> Tops:
+        totals = np.multiply(answered.totals, self._unit, dtype=np.float64)
+        grand = np.multiply(answered.grand, self._unit, dtype=np.float64)
+        rest = np.multiply(answered.rest, self._unit, dtype=np.float64)
+        return Tops(answered.offsets, answered.objects, totals, totals, totals, grand, grand, grand, rest)
+
+    @property
+    def _unit(self) -> float:
+        return self.unit if self.total == "sum" else 1.0
+
+    def _alive(self, now: int) -> int:
+        if self.total != "sum":
+            return 0
+        assert isinstance(self._ledger, SumLedger)
+        return self._ledger.alive(now // self.pane)
+
+    def _settle(self) -> None:
+        """Forget what no answer at `now` or later needs, so that what is kept does not tell when it was last asked."""
+        if self._now is not None:
+            self._ledger.forget(-(-self._now // self.pane))
+
+    def __len__(self) -> int:
+        self._settle()
+        return self._ledger.entries
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the log, the table and the candidates."""
+        return self._ledger.nbytes
+
+    def _state(self) -> dict[str, Array]:
+        self._settle()
+        return {**self._clock(), **self._ledger.columns()}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._set_clock(state["clock"])
+        names = ("panes", "objects", "hashes" if self.total == "distinct" else "units")
+        columns = [np.array(state[name]) for name in names]
+        self._check_columns(*columns)
+        self._fill(*columns)
+
+    def _check_columns(self, panes: Int64, objects: Int64, amounts: Int64) -> None:
+        """Raise SnapshotError where the columns are none that `_state` gives."""
+        sizes = {len(panes), len(objects), len(amounts)}
+        if len(sizes) > 1 or any(column.dtype != np.int64 for column in (panes, objects, amounts)):
+            raise SnapshotError(f"of total-ranker/exact holds columns of lengths {sorted(sizes)}, not int64 of one")
+        if not len(panes):
+            return
+        first, last = int(panes[0]), int(panes[-1])
+        oldest = -(-(self._now or 0) // self.pane) - self.longest // self.pane
+        if self._last is None or (panes[1:] < panes[:-1]).any() or last > self._last // self.pane or first < oldest:
+            raise SnapshotError(f"of total-ranker/exact holds panes from {first} to {last} that `now` does not allow")
+        distinct = self.total == "distinct"
+        keys = (amounts,) if distinct else (objects, panes)
+        order = np.lexsort(keys)
+        same = np.logical_and.reduce([key[order][1:] == key[order][:-1] for key in keys])
+        if same.any() or (not distinct and ((amounts < 1).any() or float(amounts.astype(float).sum()) >= 2.0**63)):
+            raise SnapshotError("of total-ranker/exact holds an entry twice, or units that no rows weigh")
+
+    def _fill(self, panes: Int64, objects: Int64, amounts: Int64) -> None:
+        """Begin anew with these entries, by pane."""
+        self._ledger = self._new_ledger()
+        if isinstance(self._ledger, PairLedger):
+            self._ledger.load(panes, objects, amounts)
+        else:
+            self._ledger.run(panes * self.pane, objects, amounts if len(amounts) else None, _NOTHING)
+
+    def _merge(self, other: Self, now: int) -> None:
+        mine, theirs = self._ledger.columns(), other._ledger.columns()
+        columns = [np.concatenate([mine[name], theirs[name]]) for name in mine]
+        held = columns[0] >= -(-now // self.pane) - self.longest // self.pane
+        panes, objects, amounts = (column[held] for column in columns)
+        if self.total == "distinct":  # of a pair, its last pane
+            order = np.lexsort((panes, amounts))
+            last = np.append(amounts[order][1:] != amounts[order][:-1], True)[: len(order)]
+            kept = order[last]
+            kept = kept[np.argsort(panes[kept], kind="stable")]
+            self._fill(panes[kept], objects[kept], amounts[kept])
+            return
+        order = np.lexsort((objects, panes))
+        panes, objects, amounts = panes[order], objects[order], amounts[order]
+        starts = np.flatnonzero(
+            np.append(True, (panes[1:] != panes[:-1]) | (objects[1:] != objects[:-1]))[: len(panes)]
+        )
+        sums = np.add.reduceat(amounts, starts) if len(starts) else amounts
+        self._fill(panes[starts], objects[starts], sums)

@@ -1,0 +1,44 @@
+"""Examples of heavy-hitters: the job on its page, and the rows its conformance checks run on."""
+
+from skyband.queries.example import QueryExample
+from skyband.reference.example_jobs import JobExample
+from skyband.reference.query_examples import rows
+
+_KEYS = {"time": "ts", "object": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"}
+_DELAY = {"delay": "20 seconds"}
+
+EXAMPLES = (
+    QueryExample({**_KEYS, **_DELAY, "k": 4}, rows(1)),
+    QueryExample({**_KEYS, **_DELAY, "total": "distinct", "value": "origin", "share": 0.05}, rows(2)),
+)
+
+JOB = JobExample(
+    "Which two clients caused the most bytes of each half hour, and what share of all that is:",
+    "requests.csv",
+    """\
+ts,client,bytes
+2026-06-20 09:01:00,ann,500
+2026-06-20 09:04:00,bob,200
+2026-06-20 09:15:00,ann,300
+2026-06-20 09:22:00,cho,900
+2026-06-20 09:41:00,bob,100
+2026-06-20 09:50:00,dee,400
+""",
+    """
+[source]
+format = "csv"
+path = "requests.csv"
+schema = "ts TIMESTAMP, client STRING, bytes BIGINT"
+options = { header = true }
+
+[query]
+kind = "heavy-hitters"
+time = "ts"
+object = "client"
+total = "sum"
+weight = "bytes"
+windows = ["30 minutes"]
+every = "30 minutes"
+k = 2
+""",
+)

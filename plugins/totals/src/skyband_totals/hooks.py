@@ -1,0 +1,68 @@
+"""What this distribution brings; imported to list it, so it imports no backend."""
+
+from skyband import BackendInfo, QueryInfo, RoleInfo, hookimpl
+
+
+@hookimpl
+def skyband_backends() -> list[BackendInfo]:
+    """The total-rankers."""
+    return [
+        BackendInfo(
+            role="total-ranker",
+            name="exact",
+            factory="skyband_totals.exact:Exact",
+            summary="every pane's totals, and a bar that finds the largest without a look at the others",
+            guarantee="exact",
+            reference="panes: Li, Maier, Tufte, Papadimos and Tucker 2005; the bar: Yi et al. 2003",
+            lacks={
+                "any-since": "a pane is one total: what came in its first half cannot be told from the rest",
+                "out-of-order": "a pane that was closed is not opened again",
+            },
+        ),
+        BackendInfo(
+            role="total-ranker",
+            name="misra-gries",
+            factory="skyband_totals.misra_gries:MisraGries",
+            summary="Misra-Gries summaries that get coarser with age: bounds that are certain, since any moment",
+            guarantee="bounded",
+            reference="Misra and Gries 1982; Agarwal et al. 2012; Arasu and Manku 2004",
+            lacks={"out-of-order": "a summary is of consecutive rows"},
+        ),
+        BackendInfo(
+            role="total-ranker",
+            name="k-skb",
+            factory="skyband_totals.k_skb:KSkb",
+            summary="the k smallest random numbers since any moment, each with its object: a uniform sample",
+            guarantee="bounded",
+            reference="Zhang et al. 2010, section 4; Cohen and Kaplan 2007; Duffield, Lund and Thorup 2007",
+            lacks={"out-of-order": "rows wait in a buffer in the order of time"},
+        ),
+    ]
+
+
+@hookimpl
+def skyband_roles() -> list[RoleInfo]:
+    """The role that the query heavy-hitters is made of."""
+    return [
+        RoleInfo(
+            name="total-ranker",
+            interface="skyband_totals.role:TotalRanker",
+            default="exact",
+            distribution="skyband-totals",
+            summary="the objects with the most rows, the largest sum or the most distinct values",
+            conformance="skyband_totals.conformance",
+        )
+    ]
+
+
+@hookimpl
+def skyband_queries() -> list[QueryInfo]:
+    """The query that the total-rankers answer."""
+    return [
+        QueryInfo(
+            "heavy-hitters",
+            "skyband_totals.query:HeavyHitters",
+            "the objects with the most rows, the largest sum or the most distinct values of each window",
+            examples="skyband_totals.examples:EXAMPLES",
+        )
+    ]

@@ -1,0 +1,231 @@
+"""total-ranker/k-skb: estimates from a sample of pairs or rows, since any moment; merges exactly, with overlap too."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Float64, Int64, UInt64
+from skyband.config.parameters import integer, number
+from skyband.errors import SnapshotError
+
+from skyband_totals import sample_kernels as kernel
+from skyband_totals.ledger import writable
+from skyband_totals.poisson_bounds import bounds_of
+from skyband_totals.role import Amounts, TotalRanker
+from skyband_totals.top import NOTHING, Top
+
+_BUFFERED = 8
+_CHUNK = 1 << 20
+_ALL = 2**64 - 1
+_ANY = 2**62
+_NONE = np.empty(0, np.int64)
+_NO_SCORES = np.empty(0, np.uint64)
+_EMPTY = (_NONE, _NO_SCORES, _NONE, _NONE)
+
+
+@define(eq=False)
+class KSkb(TotalRanker):
+    """The k smallest random numbers since any moment, each with its object: a uniform sample, whatever the moment.
+
+    Distinct values: the random number of an (object, value) pair is its hash, so that a pair counts once. Rows: a
+    number drawn for each. Weights: a number drawn and divided by the weight, so that a heavy row is nearly always in
+    the sample. Shares of the sample are shares of all, for every object at once: off by at most `epsilon` but for a
+    share `delta` of the answers. low and high hold for all objects of an answer with the same probability. Exact below
+    k pairs or rows.
+
+    **By share.** Every object that may have the share is in the answer; `k` is a cap on them.
+
+    Parameters: those of every total-ranker; of `windows` only the longest matters.
+
+    Complexity: a row O(1) expected, amortised; an answer O(k). Memory 40 bytes an entry, of which there are
+    k (1 + ln(n / k)) for n pairs or rows in the longest window; k is 26,000 with epsilon 0.01 and delta 0.05.
+
+    References: Zhang et al. 2010, section 4; Cohen and Kaplan 2007; Duffield, Lund and Thorup 2007; Shi et al.,
+    SIGMOD 2021.
+
+    >>> ranker = KSkb(windows=[10], every=5, k=2, total="distinct", epsilon=0.1)
+    >>> ranker.update(times=[0, 1, 6, 7], objects=[4, 4, 9, 9], values=[1, 1, 1, 2])
+    >>> top = ranker.since(0)
+    >>> top.objects.tolist(), top.totals.tolist(), top.grand
+    ([9, 4], [2.0, 1.0], 3.0)
+    """
+
+    name: ClassVar[str] = "k-skb"
+    order_matters: ClassVar[bool] = True
+
+    epsilon: float = number(0.01, at_least=0.001, below=1, help="how far shares may be off, as part of the grand total")
+    delta: float = number(0.05, at_least=1e-9, below=1, help="share of the answers that may be off by more")
+    seed: int = integer(0, at_least=0, at_most=2**63 - 1, help="rankers merge only if their seeds agree")
+
+    _size: int = field(init=False)
+    _salt: Any = field(init=False)
+    _kept: tuple[Int64, UInt64, Int64, Int64] = field(default=_EMPTY, init=False)
+    _limits: UInt64 = field(default=_NO_SCORES, init=False)
+    _buffer: list[tuple[Int64, UInt64, Int64, Int64]] = field(factory=list, init=False)
+    _buffered: int = field(default=0, init=False)
+    _seen: int = field(default=0, init=False)
+    """Rows drawn for."""
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._size = sample_size(self.epsilon, self.delta)
+        self._salt = _salt(self.seed)
+
+    @property
+    def limit(self) -> int:
+        """Objects in an answer, at most: `k`, or any number by `share` alone, so that none is missed."""
+        return _ANY if self.k is None else self.k
+
+    def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None:
+        units = np.ones(len(times), np.int64)
+        if self.total == "distinct":
+            assert amounts is not None
+            scores = kernel.pair_scores(writable(objects), writable(amounts), self._salt)
+        else:
+            if amounts is not None:
+                weighed = amounts > 0
+                times, objects, units = times[weighed], objects[weighed], amounts[weighed].astype(np.int64)
+            drawn = units if self.total == "sum" else _NONE
+            scores = kernel.row_scores(writable(times), writable(objects), drawn, self._seen, self._salt)
+            self._seen += len(times)
+        self._buffer.append((times.copy(), scores, objects.copy(), units))
+        self._buffered += len(times)
+        if self._buffered >= _BUFFERED * self._size:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Take in what is buffered, and forget what is older than the longest window."""
+        if self._now is None and not self._buffered:
+            return
+        parts, self._buffer, self._buffered = self._buffer or [_EMPTY], [], 0
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        now = self._now if self._now is not None else int(columns[0][-1])
+        if len(columns[0]):
+            now = max(now, int(columns[0][-1]))
+        oldest = now - self.longest
+        if not len(columns[0]) and (not len(self._kept[0]) or self._kept[0][-1] >= oldest):
+            return
+        for start in range(0, max(1, len(columns[0])), _CHUNK):
+            self._sweep([column[start : start + _CHUNK] for column in columns], oldest)
+
+    def _sweep(self, columns: Any, oldest: int) -> None:
+        distinct = self.total == "distinct"
+        self._kept, self._limits = kernel.sweep(tuple(columns), self._kept, self._size, oldest, distinct)
+
+    def _top(self, window: int) -> Top:
+        assert self._now is not None
+        return self._since(self._now - self.windows[window])
+
+    def _since(self, begin: int) -> Top:
+        self._settle()
+        times, scores, objects, units = self._kept
+        count = len(times) - int(np.searchsorted(times[::-1], begin))
+        if not count:
+            return NOTHING
+        unit = self.unit if self.total == "sum" else 1.0
+        if count < self._size:
+            keys, _, sums = kernel.tally(objects, scores, units, count, np.uint64(_ALL), 0.0)
+            exact = sums.astype(np.float64)
+            return self._answer(keys, exact, exact, exact, (float(sums.sum()),) * 3, 0.0, unit)
+        limit = self._limits[count - 1]
+        scale = 2.0**64 / (float(limit) + 1)
+        heavy = scale if self.total == "sum" else math.inf
+        keys, lights, sums = kernel.tally(objects, scores, units, count, limit, heavy)
+        lows, highs, grand, none = self._bounds(lights, sums, scale)
+        return self._answer(keys, sums + lights * scale, lows, highs, grand, none, unit)
+
+    def _bounds(self, lights: Int64, sums: Int64, scale: float) -> Any:
+        """Bounds of each object, of the grand total, and the most that an object may have that is not in the sample."""
+        sample = float(lights.sum())
+        counts = np.concatenate([lights, [sample, 0.0]]).astype(np.float64)
+        distinct, places = np.unique(counts, return_inverse=True)
+        low, high = (column[places] for column in bounds_of(distinct, max(sample, 1.0), self.delta))
+        total = float(sums.sum())
+        grand = (total + sample * scale, total + low[-2] * scale, total + high[-2] * scale)
+        lows = sums + np.maximum(low[:-2] * scale, lights)
+        return lows, sums + high[:-2] * scale, grand, float(high[-1] * scale)
+
+    def _answer(
+        self, keys: Int64, totals: Float64, lows: Float64, highs: Float64, grand: Any, none: float, unit: float
+    ) -> Top:
+        likely = highs >= (self.share or 0.0) * grand[1]
+        order = np.lexsort((keys[likely], -totals[likely]))[: self.limit]
+        chosen = np.flatnonzero(likely)[order]
+        others = np.delete(highs, chosen)
+        rest = max(none, float(others.max(initial=0.0)))
+        numbers = (number * unit for number in (*grand, rest))
+        return Top(keys[chosen], totals[chosen] * unit, lows[chosen] * unit, highs[chosen] * unit, *numbers)
+
+    def _merge(self, other: Self, now: int) -> None:
+        self._settle()
+        other._settle()
+        self._sweep([column[::-1].copy() for column in other._kept], now - self.longest)
+        self._seen += other._seen
+
+    def __len__(self) -> int:
+        self._settle()
+        return len(self._limits)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the sample and of the buffer."""
+        return 40 * len(self._limits) + 32 * self._buffered
+
+    def _state(self) -> dict[str, Array]:
+        self._settle()
+        times, scores, objects, units = self._kept
+        order = np.lexsort((units, objects, scores, -times))
+        seen = np.array([self._seen], np.int64)
+        return {
+            **self._clock(),
+            "seen": seen,
+            "times": times[order],
+            "scores": scores[order],
+            "objects": objects[order],
+            "units": units[order],
+        }
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._set_clock(state["clock"])
+        times, scores, objects, units, seen = (
+            np.array(state[name]) for name in ("times", "scores", "objects", "units", "seen")
+        )
+        kinds = [column.dtype for column in (times, scores, objects, units, seen)]
+        wrong = (
+            kinds != [np.int64, np.uint64, np.int64, np.int64, np.int64]
+            or len({len(times), len(scores), len(objects), len(units)}) > 1
+            or len(seen) != 1
+            or int(seen[0]) < 0
+            or (times[1:] > times[:-1]).any()
+            or (units < 1).any()
+            or (len(times) > 0 and (self._last is None or int(times[0]) > self._last))
+        )
+        if wrong:
+            raise SnapshotError("of total-ranker/k-skb holds columns that are no sample of a stream")
+        self._seen = int(seen[0])
+        if len(times):
+            assert self._now is not None
+            self._sweep([column[::-1].copy() for column in (times, scores, objects, units)], self._now - self.longest)
+
+
+def sample_size(epsilon: float, delta: float) -> int:
+    """The least k with which no object's share is off by more than epsilon, but for a share delta of the answers.
+
+    Objects of one share p are at most 1 / p; by Bernstein's inequality each is off by more with a probability of at
+    most 2 exp(−(k − 1) epsilon² / (2 (p (1 − p) + epsilon / 3))). Those below epsilon fall into at most 2 / epsilon
+    groups.
+    """
+    needed = 0.0
+    for objects in range(2, math.ceil(2 / epsilon) + 1):
+        spread = (1 - 1 / objects) / objects + epsilon / 3
+        needed = max(needed, 2 * spread * math.log(4 * objects / delta) / epsilon**2)
+    return 2 + math.ceil(needed)
+
+
+def _salt(seed: int) -> np.uint64:
+    word = (seed * 0x9E3779B97F4A7C15 + 0x5EED) & _ALL
+    for multiplier, shift in ((0xBF58476D1CE4E5B9, 30), (0x94D049BB133111EB, 27)):
+        word = ((word ^ (word >> shift)) * multiplier) & _ALL
+    return np.uint64(word ^ (word >> 31))

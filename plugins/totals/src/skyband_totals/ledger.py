@@ -1,0 +1,48 @@
+"""What the two ledgers of the backend `exact` have in common."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from skyband.arrays import Array, Int64
+
+ALL = -1
+"""Every window."""
+
+
+class RawAnswers(NamedTuple):
+    """Answers by moment and window: int64[a + 1] offsets, int64[m] objects and totals, int64[a] grand and rest."""
+
+    offsets: Int64
+    objects: Int64
+    totals: Int64
+    grand: Int64
+    rest: Int64
+
+
+class Ledger(Protocol):
+    """Exact totals by pane."""
+
+    def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
+        """Take in rows and answer at moments on the way, for all windows or only one."""
+
+    def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
+        """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
+
+    def forget(self, pane: int) -> None:
+        """Let go of what no window holds at the start of this pane."""
+
+    @property
+    def entries(self) -> int:
+        """Items retained."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+
+    def columns(self) -> dict[str, Array]:
+        """What it holds in one order, however it came."""
+
+
+def writable(column: Array) -> Array:
+    """Arrow's read-only arrays are another type to numba: copying them saves compiling every kernel again."""
+    return np.require(column, requirements="W")

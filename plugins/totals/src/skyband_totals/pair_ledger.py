@@ -1,0 +1,52 @@
+"""Totals of distinct values as the backend `exact` keeps them: every (object, value) pair with its last pane."""
+
+from typing import Any
+
+import numpy as np
+from skyband.arrays import Array, Int64
+
+from skyband_totals import pair_kernels as kernel
+from skyband_totals.candidates import GRAND
+from skyband_totals.ledger import ALL, RawAnswers, writable
+
+
+class PairLedger:
+    """The distinct values of objects over windows in panes; a pane is `length` long."""
+
+    def __init__(self, windows: list[int], length: int, k: int, share: float) -> None:
+        self._ledger = kernel.new(windows, length, k)
+        self._share = share
+
+    def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
+        """Take in rows and answer at moments on the way, for all windows or only one."""
+        rows = writable(times), writable(objects), writable(amounts), writable(moments)
+        self._ledger, *found = kernel.run(self._ledger, *rows, only, self._share)
+        return RawAnswers(*found)
+
+    def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
+        """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
+        return kernel.since(self._ledger, pane, self._share)
+
+    def forget(self, pane: int) -> None:
+        """Let go of what no window holds at the start of this pane."""
+        self._ledger = kernel.forget(self._ledger, pane)
+
+    def load(self, panes: Int64, objects: Int64, hashes: Int64) -> None:
+        """Take in pairs by their last panes, ascending. Called on a new ledger."""
+        self._ledger = kernel.load(self._ledger, writable(panes), writable(objects), writable(hashes))
+
+    @property
+    def entries(self) -> int:
+        """Pairs in the longest window."""
+        return int(self._ledger.spans[self._ledger.counts[kernel.LONGEST], GRAND])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self._ledger)
+
+    def columns(self) -> dict[str, Array]:
+        """panes, objects, hashes: int64[n] each, by pane, then object, then hash."""
+        panes, objects, hashes = kernel.held(self._ledger)
+        order = np.lexsort((hashes, objects, panes))
+        return {"panes": panes[order], "objects": objects[order], "hashes": hashes[order]}

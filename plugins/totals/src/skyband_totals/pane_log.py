@@ -1,0 +1,72 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The log of closed panes: what each added to which slot, so that a pane can be taken out of a window again.
+
+One log serves all windows. Entries are numbered from 0 for ever and stand in a ring that grows by quarters; panes are a
+list that begins anew now and then. A pane without rows has no place in the log.
+
+ends: int64[4], indexed by
+    HEAD, TAIL    numbers of the oldest entry and of the next OLDEST, NEXT  places of the oldest pane and of the next in
+    the list
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+HEAD, TAIL, OLDEST, NEXT = range(4)
+ENDS = 4
+NUMBER, START = range(2)
+"""Columns of the list of panes: the pane's number (its time over the length of a pane), and its first entry."""
+ROOM = 16
+
+
+@njit(cache=True)
+def ring_with_room(slots: Any, sums: Any, ends: Any, more: int) -> Any:
+    """The ring (slots and sums) with room for `more` entries after those it holds."""
+    held = ends[TAIL] - ends[HEAD]
+    room = len(slots)
+    if held + more <= room:
+        return slots, sums
+    larger = max(held + more, room + room // 4, ROOM)
+    new_slots, new_sums = np.empty(larger, slots.dtype), np.empty(larger, sums.dtype)
+    source, target = ends[HEAD] % room, ends[HEAD] % larger
+    for _ in range(held):
+        new_slots[target] = slots[source]
+        new_sums[target] = sums[source]
+        source = source + 1 if source + 1 < room else 0
+        target = target + 1 if target + 1 < larger else 0
+    return new_slots, new_sums
+
+
+@njit(cache=True)
+def panes_with_room(panes: Any, ends: Any, spans: Any, first: int) -> Any:
+    """The list of panes with room for one more; `first` is the column of `spans` that holds places in it."""
+    if ends[NEXT] < len(panes):
+        return panes
+    held = ends[NEXT] - ends[OLDEST]
+    target = panes if 2 * held <= len(panes) else np.empty((2 * len(panes), 2), np.int64)
+    for number in range(held):
+        for column in range(2):
+            target[number, column] = panes[ends[OLDEST] + number, column]
+    for window in range(len(spans)):
+        spans[window, first] -= ends[OLDEST]
+    ends[OLDEST], ends[NEXT] = 0, held
+    return target
+
+
+@njit(cache=True)
+def after(panes: Any, ends: Any, place: int) -> Any:
+    """The number of the first entry after the pane at a place."""
+    return panes[place + 1, START] if place + 1 < ends[NEXT] else ends[TAIL]
+
+
+@njit(cache=True)
+def release(panes: Any, ends: Any, spans: Any, first: int) -> None:
+    """Let go of the panes that no window holds."""
+    oldest = ends[NEXT]
+    for window in range(len(spans)):
+        oldest = min(oldest, spans[window, first])
+    if oldest != ends[OLDEST]:
+        ends[OLDEST] = oldest
+        ends[HEAD] = panes[oldest, START] if oldest < ends[NEXT] else ends[TAIL]

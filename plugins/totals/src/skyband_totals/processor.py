@@ -1,0 +1,111 @@
+"""One group's stream of a query heavy-hitters: rows to a total-ranker, its answers to rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Int64
+from skyband.columns.ids import ValuesById
+from skyband.columns.rows import Rows
+from skyband.queries import state_arrays
+from skyband.queries.batched_processor import BatchedProcessor
+from skyband.queries.encoding import moments
+from skyband.registry import Binding
+
+from skyband_totals.role import TotalRanker
+from skyband_totals.top import Tops
+
+_COLUMNS = {"object": np.int64, "weight": np.float64, "value": np.uint64}
+_PLAIN = 8
+"""Columns of a result; those of a shard's answers are more."""
+
+
+class TotalsProcessor(BatchedProcessor):
+    """Answers all windows (length, label) at the multiples of `every`, from one ranker."""
+
+    def __init__(
+        self,
+        ranker: Binding,
+        parameters: Mapping[str, Any],
+        windows: Sequence[tuple[int, str]],
+        amounts: tuple[str, ...],
+        answers: pa.Schema,
+    ) -> None:
+        self._binding = ranker
+        self._parameters = parameters
+        self._amounts = amounts
+        self._labels = pa.array([label for _, label in windows], pa.string())
+        self._schema = answers
+        self._shard = len(answers) > _PLAIN
+        columns = {name: np.empty(0, _COLUMNS[name]) for name in ("object", *amounts)}
+        self.no_rows = Rows(np.empty(0, np.int64), columns)  # type: ignore[misc]
+        horizon = max(length for length, _ in windows)
+        super().__init__(parameters["every"], horizon, parameters["by"] == "rows")
+
+    def begin(self) -> None:
+        self._ranker = cast(TotalRanker, self._binding.create(**self._parameters))
+        self._names = ValuesById(self._schema.field("object").type)
+
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
+        if len(times):
+            self._names.update(times, rows)
+        columns = self._in_order(times, rows)
+        found = self._ranker.answers(times, columns.pop("object"), **_arguments(columns), moments=asked)
+        return self._answers(asked, found) if len(asked) else None
+
+    def _in_order(self, times: Int64, rows: Rows) -> dict[str, Array]:
+        """The columns, with rows of one time in one order where the ranker's answers depend on it.
+
+        All rows of a time come together, as they wait for the watermark together.
+        """
+        columns = {name: rows[name] for name in ("object", *self._amounts)}
+        if not self._ranker.order_matters or self._ranker.by == "rows" or not (times[1:] == times[:-1]).any():
+            return columns
+        order = np.lexsort((*reversed(columns.values()), times))
+        return {name: column[order] for name, column in columns.items()}
+
+    def _answers(self, asked: Int64, found: Tops) -> pa.RecordBatch:
+        """Answers as rows, while the names they need are known."""
+        sizes, windows = np.diff(found.offsets), len(self._labels)
+        at = np.repeat(asked, windows)
+        places = np.tile(np.arange(windows), len(asked))
+        kind = self._schema.field("at").type
+        columns = [
+            moments(np.repeat(at, sizes), kind),
+            self._labels.take(pa.array(np.repeat(places, sizes))),
+            pa.array(np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes), pa.int64()),
+            self._names.of(found.objects),
+            pa.array(found.totals),
+            pa.array(found.totals / np.repeat(found.grand, sizes)),
+            pa.array(found.low),
+            pa.array(found.high),
+        ]
+        self._names.forget(int(asked[-1]) - self._horizon)
+        if not self._shard:
+            return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        ranked = [*columns, *[pa.nulls(len(found.objects), pa.float64())] * 3]
+        some = found.grand > 0
+        count = int(np.count_nonzero(some))
+        zeros = [pa.nulls(count, field.type) for field in list(self._schema)[3:_PLAIN]]
+        grands = [pa.array(column[some]) for column in (found.grand, found.grand_low, found.grand_high)]
+        label = self._labels.take(pa.array(places[some]))
+        totals = [moments(at[some], kind), label, pa.array(np.zeros(count, np.int64)), *zeros, *grands]
+        return pa.concat_batches([pa.RecordBatch.from_arrays(part, schema=self._schema) for part in (ranked, totals)])
+
+    @property
+    def retained(self) -> int:
+        return len(self._ranker)
+
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        names = state_arrays.frame_to_array("names", self._names.frame())
+        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | names
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self.set_clock(header["clock"])
+        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
+        self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
+
+
+def _arguments(columns: Mapping[str, Array]) -> dict[str, Array]:
+    return {f"{name}s": column for name, column in columns.items()}

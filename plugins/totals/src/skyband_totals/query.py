@@ -1,0 +1,182 @@
+"""heavy-hitters: the objects with the most rows, the largest sum or the most distinct values of each window."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define
+from skyband.arrays import Array
+from skyband.columns.frames import plain_type
+from skyband.columns.hashing import hash_column
+from skyband.columns.ids import PLAIN, is_plain, to_ids
+from skyband.columns.numbers import as_float64, is_number
+from skyband.config.durations import Duration, duration, durations
+from skyband.config.parameters import choice, integer, number
+from skyband.errors import ConfigError, Problem
+from skyband.queries import merging
+from skyband.queries.encoding import at_field
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.query import Input, Query, column_name
+from skyband.registry import Binding
+
+from skyband_totals.processor import TotalsProcessor
+from skyband_totals.role import TOTALS
+from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
+
+GRANDS = ("grand", "grand_low", "grand_high")
+"""Columns of a shard's answers besides the result's."""
+_WEIGHTS = {
+    NO_NUMBER: "no weight",
+    NEGATIVE: "negative weight",
+    TOO_LARGE: "weight above 2^53 units",
+    NO_MULTIPLE: "weight no multiple of unit",
+}
+
+
+@define(eq=True)
+class HeavyHitters(Query):
+    """Ranks objects by their total over each window: rows, the sum of a weight, or distinct values of a column.
+
+    Give `k` for the objects with the largest totals, `share` for all that have at least this part of the grand total,
+    or both for at most k of those. The grand total is the sum of all totals: of distinct values, every (object, value)
+    pair counts once, so that shares add to 1. An object with a total of 0 is in no answer.
+
+    Result columns: at, window, rank (from 1), object, total, share, low, high. `low` and `high` are the bounds that the
+    ranker declares, equal to `total` where it is exact. Of equal totals the smaller object ranks first where objects
+    are integers, otherwise (decimals too) the one of smaller hash, so that all engines agree.
+
+    Rows whose object, weight or value is null are left out and counted, and so are weights that are negative, no
+    number, or no multiple of `unit`: sums are of whole units, so that nothing is lost when rows leave a window.
+    """
+
+    kind: ClassVar[str] = "heavy-hitters"
+    roles: ClassVar[tuple[str, ...]] = ("total-ranker",)
+    compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
+    shard_by: ClassVar[str | None] = "key"
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null value", *_WEIGHTS.values())
+
+    object: str = column_name(help="the column that names the object a row is about")
+    windows: tuple[Duration, ...] = durations(help="lengths of the windows")
+    every: Duration = duration(help="how often to answer, aligned to the epoch (or to the first row)")
+    total: str = choice(*TOTALS, default="rows", help="what an object is ranked by")
+    weight: str | None = column_name(None, help='the column of weights >= 0, with total = "sum"')
+    value: str | None = column_name(None, help='the column whose distinct values count, with total = "distinct"')
+    unit: float = number(1.0, above=0, help="weights are whole multiples of this")
+    k: int | None = integer(None, at_least=1, help="objects in an answer, at most")
+    share: float | None = number(None, above=0, at_most=1, help="the part of the grand total that puts an object in")
+
+    def __attrs_post_init__(self) -> None:
+        problems = []
+        if self.every.rows != self.rows:
+            unit = "rows" if self.rows else "time"
+            problems.append(Problem("every", f"must be in {unit}, as the windows are (got {self.every})"))
+        if self.k is None and self.share is None:
+            problems.append(Problem("k", "is required where there is no `share`: give one of them, or both"))
+        for name, column, total in (("weight", self.weight, "sum"), ("value", self.value, "distinct")):
+            if column is None and self.total == total:
+                problems.append(Problem(name, f"is required with total = {total!r}: the name of a column"))
+            if column is not None and self.total != total:
+                problems.append(
+                    Problem(name, f"goes with total = {total!r} only: add that, or drop this (got {column!r})")
+                )
+        if self.unit != 1.0 and self.total != "sum":
+            problems.append(
+                Problem("unit", f"goes with total = 'sum' only: add that, or drop this (got {self.unit:g})")
+            )
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def rows(self) -> bool:
+        return self.windows[0].rows
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        return ("object", *self.amounts) if self.rows else ()
+
+    @property
+    def amounts(self) -> tuple[str, ...]:
+        """The frame column of what a row adds, if there is one."""
+        return {"rows": (), "sum": ("weight",), "distinct": ("value",)}[self.total]
+
+    def inputs(self) -> tuple[Input, ...]:
+        wanted = [Input("object", self.object, PLAIN, is_plain)]
+        if self.weight is not None:
+            wanted.append(Input("weight", self.weight, "a number", is_number))
+        if self.value is not None:
+            wanted.append(Input("value", self.value, PLAIN, is_plain))
+        return tuple(wanted)
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        objects = batch.column(self.object)
+        ids, names = to_ids(objects)
+        columns = {"object": pa.array(ids), "key": pa.array(hash_column(objects))}
+        masks = _nulls("null object", objects)
+        if names is not None:
+            columns["name"] = names
+        if self.weight is not None:
+            given = as_float64(self.weight, batch.column(self.weight)).fill_null(np.nan)
+            weights = given.to_numpy(zero_copy_only=False)
+            _, codes = to_units(weights, self.unit)
+            columns["weight"] = pa.array(weights)
+            masks |= {reason: codes == code for code, reason in _WEIGHTS.items()} if (codes != FINE).any() else {}
+        if self.value is not None:
+            values = batch.column(self.value)
+            columns["value"] = pa.array(hash_column(values))
+            masks |= _nulls("null value", values)
+        return columns, masks
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        kind = plain_type(schema.field(self.object).type)
+        numbers = [pa.field(name, pa.float64()) for name in ("total", "share", "low", "high")]
+        ranked = [pa.field("window", pa.string()), pa.field("rank", pa.int64()), pa.field("object", kind)]
+        return [at_field(self, schema), *ranked, *numbers]
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        """A shard also tells its grand total, in a row of rank 0 without an object, as it may have no other."""
+        return [*self.answer_fields(schema), *(pa.field(name, pa.float64()) for name in GRANDS)]
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        return {
+            "windows": tuple(window.length for window in self.windows),
+            "every": self.every.length,
+            "k": self.k,
+            "share": self.share,
+            "total": self.total,
+            "unit": self.unit,
+            "by": "rows" if self.rows else "time",
+        }
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        windows = [(window.length, str(window)) for window in self.windows]
+        parameters = self.backend_parameters("total-ranker")
+        return TotalsProcessor(bindings["total-ranker"], parameters, windows, self.amounts, answers)
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no object, so the best of all are among the best of each, and grand totals add.
+
+        An object with a share of all has it of its shard, too: each tells those of its own, and here the rest go.
+        """
+        columns = answers.column_names[: -len(GRANDS)]
+        each = ["at", "window"]
+        totals = answers.filter(pc.equal(answers.column("rank"), 0)).select([*each, *GRANDS])
+        sums = totals.group_by(each).aggregate([(name, "sum") for name in GRANDS])
+        objects = answers.filter(pc.greater(answers.column("rank"), 0)).select(columns)
+        joined = objects.join(sums, each)
+        if self.share is not None:
+            least = pc.multiply(joined.column("grand_low_sum"), self.share)
+            joined = joined.filter(pc.greater_equal(joined.column("high"), least))
+        shares = pc.divide(joined.column("total"), joined.column("grand_sum"))
+        joined = joined.set_column(joined.column_names.index("share"), "share", shares)
+        ids, _ = to_ids(joined.column("object").combine_chunks())
+        places = {str(window): place for place, window in enumerate(self.windows)}
+        order = pa.array([places[name] for name in joined.column("window").to_pylist()], pa.int64())
+        keyed = joined.append_column("id", pa.array(ids)).append_column("place", order)
+        ranked = merging.merge_top_k(keyed, ["at", "place"], [("total", "descending"), ("id", "ascending")])
+        return merging.truncate(ranked, np.iinfo(np.int64).max if self.k is None else self.k, columns)
+
+
+def _nulls(reason: str, column: pa.Array) -> dict[str, Array]:
+    return {reason: column.is_null().to_numpy(zero_copy_only=False)} if column.null_count else {}

@@ -1,0 +1,310 @@
+"""TotalRanker: the objects with the largest totals over several windows, all from one state."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from copy import deepcopy
+from functools import reduce
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+from skyband.arrays import Array, Int64, UInt64, column, moment, never_back
+from skyband.config.parameters import checked, choice, integer, number
+from skyband.errors import ConfigError, InputError, Problem, SnapshotError
+from skyband.roles.clock import Clocked
+
+from skyband_totals.top import NOTHING, Top, Tops
+from skyband_totals.units import FINE, REASONS, to_units
+
+LONGEST = 2**61
+"""No window is longer, and no time farther than twice this from 0, so that no sum of two leaves 64 bits."""
+MOST_WINDOWS = 60
+TOTALS = ("rows", "sum", "distinct")
+_FULL = 2**63 - 1
+
+Amounts = Int64 | UInt64 | None
+"""What a row adds: nothing but itself (None), its units (int64[n]), or one of its object's values (uint64[n])."""
+
+
+def _as_lengths(value: Any) -> Any:
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        return tuple(int(length) if isinstance(length, np.integer) else length for length in value)
+    return value
+
+
+def _check_windows(value: Any) -> list[Problem]:
+    if not isinstance(value, tuple) or not 1 <= len(value) <= MOST_WINDOWS:
+        return [Problem("", f"must be a list of 1 to {MOST_WINDOWS} lengths (got {value!r})")]
+    return [
+        Problem(f"[{place}]", f"must be a whole number from 1 to 2**61 (got {length!r})")
+        for place, length in enumerate(value)
+        if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= LONGEST
+    ]
+
+
+@define(eq=False)
+class TotalRanker(Clocked):
+    """Ranks objects by their total over windows that end at `now`: by rows, by the sum of weights, or by values.
+
+    The answer holds the `k` objects with the largest totals, or all whose total is at least `share` of the grand total
+    (at most k, where both are given, and never more than 1 / share); total descending, then object ascending. An object
+    whose total is 0 is in no answer. By `total = "distinct"` an object's total is the number of its distinct values,
+    and the grand total that of distinct (object, value) pairs, so that shares add to 1.
+    """
+
+    role: ClassVar[str] = "total-ranker"
+    totals: ClassVar[tuple[str, ...]] = TOTALS
+    """The kinds of total that the backend can rank by."""
+    order_matters: ClassVar[bool] = False
+    """Whether rows of one time, in another order, may give another answer that is as right."""
+
+    windows: Sequence[int] = checked(
+        type="list of int",
+        check=_check_windows,
+        bounds="1 to 60 lengths, each at least 1",
+        help="lengths of the windows, in the unit of the times or in rows",
+        converter=_as_lengths,
+    )
+    every: int = integer(at_least=1, at_most=LONGEST, help="answers are asked for at multiples of this")
+    k: int | None = integer(None, at_least=1, help="objects in an answer, at most")
+    share: float | None = number(
+        None, above=0, at_most=1, help="the part of the grand total from which on objects are in"
+    )
+    total: str = choice(*TOTALS, default="rows", help="what is counted or added up of an object")
+    unit: float = number(1.0, above=0, help="weights are whole multiples of this")
+
+    _last: int | None = field(default=None, init=False)
+    """Time of the last row."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.k is None and self.share is None:
+            raise ConfigError(Problem("k", "is required where there is no `share`: give one of them, or both"))
+        if self.total not in self.totals:
+            said = f"must be {' or '.join(self.totals)} with {self.name}: take another backend (got {self.total!r})"
+            raise ConfigError(Problem("total", said))
+
+    @property
+    def longest(self) -> int:
+        """Length of the longest window: what is older than this is forgotten."""
+        return max(self.windows)
+
+    @property
+    def pane(self) -> int:
+        """The longest step at whose multiples all windows begin and end: the common divisor of them and `every`."""
+        return reduce(math.gcd, self.windows, self.every)
+
+    @property
+    def grain(self) -> int:
+        """Windows begin at multiples of this. Above 1 the backend lacks `any-since`, and refuses other moments."""
+        return 1
+
+    @property
+    def limit(self) -> int:
+        """Objects in an answer, at most."""
+        bounds = [*([] if self.k is None else [self.k]), *([] if self.share is None else [int(1 / self.share)])]
+        return min(bounds)
+
+    def update(
+        self,
+        times: npt.ArrayLike,
+        objects: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        values: npt.ArrayLike | None = None,
+    ) -> None:
+        """Take in rows of objects (int64[n]) at times (int64[n], ascending); moves `now` to the last time.
+
+        weights: float64[n], multiples of `unit` from 0 to 2**53 units, with total = "sum" only.
+        values: uint64[n], hashes as `skyband.columns.hashing` makes them, with total = "distinct" only.
+        Raises InputError, the ranker unchanged, where they are not that, times go back, or the total of the longest
+        window would leave 64 bits.
+        """
+        rows = self._checked(times, objects, weights, values)
+        if len(rows[0]):
+            self._check_sum(*rows)
+            self._update(*rows)
+            self._pass(rows[0])
+
+    def answers(
+        self,
+        times: npt.ArrayLike,
+        objects: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        values: npt.ArrayLike | None = None,
+        *,
+        moments: npt.ArrayLike,
+    ) -> Tops:
+        """As `update`, with the answers for all windows at each of the `moments` passed on the way.
+
+        moments: int64[q], ascending, multiples of `grain`, none before `now`. The answer at a moment is over the rows
+        before it; later rows are taken in after it. Raises InputError as `update` and `top`.
+        """
+        rows = self._checked(times, objects, weights, values)
+        marks: Int64 = column("moments", moments, np.int64)
+        never_back("moments", marks, self._now)
+        if len(marks):
+            self._check_moment_asked("moments", int(marks[0]))
+            off = marks % self.grain != 0
+            if off.any():
+                self._check_grain("moments", int(marks[off.argmax()]), int(off.argmax()))
+        self._check_sum(*rows)
+        found = self._answers(*rows, marks)
+        if len(rows[0]):
+            self._pass(rows[0])
+        if len(marks):
+            self._now = int(marks[-1]) if self._now is None else max(self._now, int(marks[-1]))
+        return found
+
+    def top(self, window: int) -> Top:
+        """The answer over [now − windows[window], now), every row seen being before `now`.
+
+        Raises InputError where there is no such window, `now` is no multiple of `grain` or not after the last row:
+        `advance` first.
+        """
+        place = moment("window", window)
+        if not 0 <= place < len(self.windows):
+            raise InputError("window", f"must be from 0 to {len(self.windows) - 1}, a place in `windows` (got {place})")
+        if self._now is None:
+            return NOTHING
+        self._check_moment_asked("now", self._now)
+        self._check_grain("now", self._now)
+        return self._top(place)
+
+    def since(self, moment_: int) -> Top:
+        """The answer over all rows with time >= the moment, those at `now` among them.
+
+        Raises InputError where the moment is no multiple of `grain`, or before `now` − `longest`: that is forgotten.
+        """
+        begin = moment("since", moment_)
+        self._check_grain("since", begin)
+        if self._now is None:
+            return NOTHING
+        if begin < self._now - self.longest:
+            said = f"{begin} is before {self._now - self.longest}, where the longest window begins: make one longer"
+            raise InputError("since", said)
+        return self._since(begin) if begin <= self._now else NOTHING
+
+    def merge(self, other: Self) -> None:
+        """Become the ranker of both streams: rows and weights add, values unite. `now` is the later of the two.
+
+        Raises InputError unless `other` has the same class and parameters, or where windows are in rows, which have
+        no order over two streams.
+        """
+        if type(self) is not type(other):
+            raise InputError("other", f"must be a {type(self).__name__} (got {type(other).__name__})")
+        theirs = other.parameters()
+        for name, value in self.parameters().items():
+            if theirs[name] != value:
+                raise InputError("other", f"has {name} = {theirs[name]!r}, this ranker {value!r}; they must be equal")
+        if self.by == "rows":
+            raise InputError("other", "cannot be merged: windows in rows need one order of all rows")
+        if self.total == "sum" and self._alive(self._now or 0) + other._alive(other._now or 0) > _FULL:
+            raise InputError("other", "cannot be merged: the total would leave 64 bits; take a larger `unit`")
+        if other._now is not None:
+            now = other._now if self._now is None else max(self._now, other._now)
+            self._merge(other, now)
+            self._now = now
+            lasts = [last for last in (self._last, other._last) if last is not None]
+            self._last = max(lasts, default=None)
+
+    def _checked(self, times: Any, objects: Any, weights: Any, values: Any) -> tuple[Int64, Int64, Amounts]:
+        moments: Int64 = column("times", times, np.int64)
+        ids: Int64 = column("objects", objects, np.int64, len(moments))
+        for name, given, total in (("weights", weights, "sum"), ("values", values, "distinct")):
+            if (given is not None) != (self.total == total):
+                needs = f"goes with total = {total!r}, and only there (this ranker's is {self.total!r})"
+                raise InputError(name, needs)
+        amounts = None if values is None else column("values", values, np.uint64, len(moments))
+        if weights is not None:
+            amounts = self._units(column("weights", weights, np.float64, len(moments)))
+        self._check_times(moments)
+        for row in (0, -1) if len(moments) else ():
+            if abs(int(moments[row])) > 2 * LONGEST:
+                raise InputError("times", f"must be from −2**62 to 2**62 (got {int(moments[row])})", row % len(moments))
+        return moments, ids, amounts
+
+    def _units(self, weights: Array) -> Int64:
+        units, codes = to_units(weights, self.unit)
+        if codes.any():
+            row = int((codes != FINE).argmax())
+            raise InputError("weights", f"{REASONS[int(codes[row])]} (got {weights[row].item()!r})", row)
+        return units
+
+    def _check_sum(self, times: Int64, objects: Int64, amounts: Amounts) -> None:
+        """Raise where a row would bring the total of the longest window beyond 64 bits."""
+        if self.total != "sum" or amounts is None or not len(times):
+            return
+        if float(amounts.astype(np.float64).sum()) + self._alive(self._now or 0) < 0.99 * _FULL:
+            return
+        trial = deepcopy(self)  # row by row, as rows that expire within the batch make room; one never gets here
+        for row in range(len(times)):
+            now, part = int(times[row]), slice(row, row + 1)
+            if trial._alive(now) + int(amounts[row]) > _FULL:
+                said = "would bring the total of the longest window beyond 64 bits: take a larger `unit`"
+                raise InputError("weights", said, row)
+            trial._update(times[part], objects[part], amounts[part])
+            trial._pass(times[part])
+
+    def _pass(self, times: Int64) -> None:
+        self._last = int(times[-1])
+        self._now = max(self._reached(times), self._now or 0) if self.by == "rows" else self._last
+
+    def _check_moment_asked(self, name: str, asked: int) -> None:
+        if self._last is not None and asked <= self._last:
+            said = f"{asked} is not after the last row, at {self._last}: answers are over the rows before a moment"
+            raise InputError(name, f"{said}; advance first")
+
+    def _check_grain(self, name: str, asked: int, row: int | None = None) -> None:
+        if asked % self.grain:
+            said = f"must be a multiple of {self.grain}, the common divisor of `every` and `windows` (got {asked})"
+            raise InputError(name, said, row)
+
+    def _answers(self, times: Int64, objects: Int64, amounts: Amounts, moments: Int64) -> Tops:
+        """As `answers`; leaves `now` to its caller. This default stops at every moment: better in compiled code."""
+        found, start = [], 0
+        stops = np.searchsorted(times, moments, side="left")
+        for asked, stop in zip([*moments.tolist(), None], [*stops.tolist(), len(times)], strict=True):
+            if stop > start:
+                part = slice(start, stop)
+                self._update(times[part], objects[part], None if amounts is None else amounts[part])
+                self._pass(times[part])
+                start = stop
+            if asked is not None:
+                self.advance(asked)
+                found += [self._top(window) for window in range(len(self.windows))]
+        return Tops.of(found)
+
+    @abstractmethod
+    def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None: ...
+
+    @abstractmethod
+    def _top(self, window: int) -> Top: ...
+
+    @abstractmethod
+    def _since(self, begin: int) -> Top: ...
+
+    @abstractmethod
+    def _merge(self, other: Self, now: int) -> None:
+        """Take in the other's rows, `now` being the later of the two; both are as they were."""
+
+    def _alive(self, now: int) -> int:  # noqa: ARG002
+        """Units that the rows of the longest window weigh at `now`, at least, where their sum must fit 64 bits."""
+        return 0
+
+    def _clock(self) -> dict[str, Array]:
+        """Where the ranker stands in time, for `_state`."""
+        return {"clock": np.array([[], [self._now], [self._now, self._last]][self._stage()], np.int64)}
+
+    def _stage(self) -> int:
+        return 0 if self._now is None else 1 if self._last is None else 2
+
+    def _set_clock(self, clock: Array) -> None:
+        """Stand where `_clock` says. Raises SnapshotError where that is nowhere."""
+        numbers = [int(number) for number in clock]
+        rows = self.by == "rows"
+        late = len(numbers) == 2 and numbers[1] > numbers[0] - rows
+        if clock.dtype != np.int64 or len(numbers) > 2 or late or (rows and numbers[:1] < [0] and bool(numbers)):
+            raise SnapshotError(f"of {self.role}/{self.name} holds the clock {numbers}, which no ranker stands at")
+        self._now = numbers[0] if numbers else None
+        self._last = numbers[1] if len(numbers) > 1 else None

@@ -1,0 +1,62 @@
+"""Totals by rows and by weight as the backend `exact` keeps them: every pane's sum of every object."""
+
+from typing import Any
+
+import numpy as np
+from skyband.arrays import Array, Int64
+
+from skyband_totals import sum_kernels as kernel
+from skyband_totals.candidates import GRAND
+from skyband_totals.ledger import ALL, RawAnswers, writable
+from skyband_totals.pane_log import HEAD, TAIL
+from skyband_totals.slots import CURRENT
+
+_NOTHING = np.empty(0, np.int64)
+
+
+class SumLedger:
+    """The totals of objects over windows in panes; a pane is `length` long."""
+
+    def __init__(self, windows: list[int], length: int, k: int, share: float) -> None:
+        self._ledger = kernel.new(windows, length, k)
+        self._share = share
+
+    def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
+        """Take in rows and answer at moments on the way, for all windows or only one."""
+        units = _NOTHING if amounts is None else writable(amounts)
+        rows = writable(times), writable(objects), units, writable(moments)
+        self._ledger, *found = kernel.run(self._ledger, *rows, only, self._share)
+        return RawAnswers(*found)
+
+    def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
+        """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
+        return kernel.since(self._ledger, pane, self._share)
+
+    def forget(self, pane: int) -> None:
+        """Let go of what no window holds at the start of this pane."""
+        self._ledger = kernel.forget(self._ledger, pane)
+
+    @property
+    def entries(self) -> int:
+        """(object, pane) entries."""
+        counts = self._ledger.counts
+        return int(counts[TAIL] - counts[HEAD] + counts[kernel.TOUCHED])
+
+    def alive(self, pane: int) -> int:
+        """The sum over the longest window, as far as rows may still come, at a time in this pane."""
+        self._ledger = kernel.reach(self._ledger, pane)
+        counts, spans = self._ledger.counts, self._ledger.spans
+        running = self._ledger.touched[: counts[kernel.TOUCHED]]
+        grand = int(spans[counts[kernel.LONGEST], GRAND])
+        return grand + int(self._ledger.hot[running, CURRENT].sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self._ledger)
+
+    def columns(self) -> dict[str, Array]:
+        """panes, objects, units: int64[n] each, by pane, then object."""
+        panes, objects, units = kernel.entries(self._ledger)
+        order = np.lexsort((objects, panes))
+        return {"panes": panes[order], "objects": objects[order], "units": units[order]}

@@ -1,0 +1,84 @@
+"""What a total-ranker answers: one top, or those of many moments and windows as flat arrays."""
+
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+import numpy as np
+from attrs import frozen
+from skyband.arrays import Array, Float64, Int64
+
+
+@frozen(eq=False)
+class Top:
+    """The objects of one answer, total descending, then object ascending, and what is known of the others."""
+
+    objects: Int64
+    """int64[r]."""
+    totals: Float64
+    """float64[r]: each object's total, an estimate where the backend is not exact."""
+    low: Float64
+    """float64[r]: the true total is at least this, as far as the backend's guarantee goes."""
+    high: Float64
+    """float64[r]: the true total is at most this."""
+    grand: float
+    """The total of all objects: of their rows, weights, or (object, value) pairs."""
+    grand_low: float
+    grand_high: float
+    rest: float
+    """No object that is not in the answer has a total above this."""
+
+    @property
+    def shares(self) -> Float64:
+        """float64[r]: the totals as parts of `grand`."""
+        return self.totals / self.grand if self.grand else self.totals
+
+
+@frozen(eq=False)
+class Tops(Sequence[Top]):
+    """Many answers in flat arrays: answer i is objects[offsets[i]:offsets[i + 1]] and the totals and bounds there.
+
+    The answers of q moments over m windows come moment by moment, window by window: number moment · m + window.
+    """
+
+    offsets: Int64
+    """int64[q · m + 1]."""
+    objects: Int64
+    totals: Float64
+    low: Float64
+    high: Float64
+    grand: Float64
+    """float64[q · m], as are the next three."""
+    grand_low: Float64
+    grand_high: Float64
+    rest: Float64
+
+    def __len__(self) -> int:
+        return len(self.grand)
+
+    def __getitem__(self, number: int) -> Top:  # type: ignore[override]  # no slices
+        place = range(len(self))[number]
+        part = slice(self.offsets[place], self.offsets[place + 1])
+        numbers = (float(column[place]) for column in (self.grand, self.grand_low, self.grand_high, self.rest))
+        return Top(self.objects[part], self.totals[part], self.low[part], self.high[part], *numbers)
+
+    def __iter__(self) -> Iterator[Top]:
+        return (self[number] for number in range(len(self)))
+
+    @classmethod
+    def of(cls, tops: Sequence[Top]) -> Self:
+        """Single answers as one."""
+        columns = [_joined(np.float64, [getattr(top, name) for top in tops]) for name in ("totals", "low", "high")]
+        numbers = [
+            np.array([getattr(top, name) for top in tops], np.float64)
+            for name in ("grand", "grand_low", "grand_high", "rest")
+        ]
+        offsets = np.cumsum([0, *(len(top.objects) for top in tops)], dtype=np.int64)
+        return cls(offsets, _joined(np.int64, [top.objects for top in tops]), *columns, *numbers)
+
+
+def _joined(kind: type, parts: list[Array]) -> Array:
+    return np.concatenate([np.empty(0, kind), *parts])
+
+
+NOTHING = Top(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0), 0.0, 0.0, 0.0, 0.0)
+"""The answer over a window without rows."""

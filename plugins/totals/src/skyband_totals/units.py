@@ -1,0 +1,51 @@
+# mypy: disable-error-code="untyped-decorator"
+"""Weights in whole units: sums of whole numbers can be taken apart again, those of floats cannot.
+
+The rule: a weight counts as the whole number of units nearest to it, if it is that multiple of the unit but for the
+rounding of float64, one part in 2^50 or a millionth of a unit. Any other weight is refused.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband.arrays import Array, Float64, Int64
+
+MOST = 2**53
+"""Units a row may weigh: float64 holds every whole number up to here."""
+
+FINE, NEGATIVE, NO_NUMBER, TOO_LARGE, NO_MULTIPLE = range(5)
+REASONS = {
+    NEGATIVE: "must not be negative",
+    NO_NUMBER: "must be a finite number",
+    TOO_LARGE: "must be at most 2**53 units: take a larger `unit`",
+    NO_MULTIPLE: "must be a multiple of `unit`: take a smaller unit, or round the weights",
+}
+"""What is wrong with a weight, by code."""
+
+
+def to_units(weights: Float64, unit: float) -> tuple[Int64, Array]:
+    """(int64[n] units, int8[n] code of what is wrong with each weight, FINE where nothing is). O(n)."""
+    units, codes = np.empty(len(weights), np.int64), np.empty(len(weights), np.int8)
+    _convert(np.require(weights, requirements="W"), unit, units, codes)
+    return units, codes
+
+
+@njit(cache=True)
+def _convert(weights: Any, unit: float, units: Any, codes: Any) -> None:
+    for row in range(len(weights)):
+        quotient = weights[row] / unit
+        code = FINE
+        nearest = 0.0
+        if not np.isfinite(quotient):
+            code = NO_NUMBER
+        elif quotient < 0:
+            code = NEGATIVE
+        elif quotient > MOST:
+            code = TOO_LARGE
+        else:
+            nearest = np.rint(quotient)
+            if abs(quotient - nearest) > 1e-6 + quotient * 2.0**-50:
+                code = NO_MULTIPLE
+        codes[row] = code
+        units[row] = np.int64(nearest) if code == FINE else 0

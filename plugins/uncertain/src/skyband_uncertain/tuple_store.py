@@ -1,0 +1,118 @@
+"""The uncertain tuples a matcher holds, in the one form that all matchers work on and snapshot."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Float64, Int64
+from skyband.roles.matcher import Matcher, checked_tuples
+from skyband.state_reader import StateReader
+
+from skyband_uncertain.pair_kernels import Found, sort_each
+from skyband_uncertain.window_base import MOST_POSITIONS
+
+FEW = 40
+"""Samples up to which a tuple is sorted by insertion."""
+
+
+class Samples(NamedTuple):
+    """Tuples as flat arrays: tuple i has the samples cuts[i] to cuts[i + 1], ascending by (value, probability)."""
+
+    cuts: Int64
+    values: Float64
+    probabilities: Float64
+
+
+def in_order(offsets: Int64, values: Float64, probabilities: Float64) -> Samples:
+    """The tuples with their samples in the order in which products are added up. O(m log m)."""
+    if (np.diff(offsets) <= FEW).all():
+        return Samples(writable(offsets), *sort_each(offsets, values, probabilities))
+    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((probabilities, values, owners))
+    return Samples(writable(offsets), values[order], probabilities[order])
+
+
+def writable(array: Array) -> Array:
+    """A copy of a read-only array: compiled code takes those for another type, and is compiled again."""
+    return array if array.flags.writeable else array.copy()
+
+
+@define(eq=False)
+class HoldingMatcher(Matcher):
+    """A matcher that keeps its tuples as `Samples`; what it adds to find them is rebuilt from these.
+
+    The arrays grow by doubling and forget from the front when they are full: amortised O(1) a sample.
+    """
+
+    _base: int = field(default=0, init=False)
+    _count: int = field(default=0, init=False)
+    _cuts: Int64 = field(factory=lambda: np.zeros(1, np.int64), init=False)
+    _values: Float64 = field(factory=lambda: np.empty(0), init=False)
+    _weights: Float64 = field(factory=lambda: np.empty(0), init=False)
+
+    def _append(self, offsets: Int64, values: Float64, probabilities: Float64) -> None:
+        self._add(in_order(offsets, values, probabilities))
+
+    def _add(self, tuples: Samples) -> None:
+        arrivals = len(tuples.cuts) - 1
+        used = int(self._cuts[self._count])
+        if self._count + arrivals >= len(self._cuts) or used + len(tuples.values) > len(self._values):
+            used = self._forget(arrivals, len(tuples.values))
+        self._cuts[self._count + 1 : self._count + arrivals + 1] = tuples.cuts[1:] + used
+        self._values[used : used + len(tuples.values)] = tuples.values
+        self._weights[used : used + len(tuples.values)] = tuples.probabilities
+        self._count += arrivals
+
+    def _forget(self, arrivals: int, samples: int) -> int:
+        """Let go of the evicted tuples and make room for as many again; how many samples are left."""
+        cuts, values, weights = self._since_start()
+        kept, left = len(cuts) - 1, len(values)
+        self._cuts = np.zeros(2 * (kept + arrivals) + 1, np.int64)
+        self._values, self._weights = np.empty(2 * (left + samples)), np.empty(2 * (left + samples))
+        self._cuts[: kept + 1], self._values[:left], self._weights[:left] = cuts, values, weights
+        self._base, self._count = self._start, kept
+        return left
+
+    def _match(self, offsets: Int64, values: Float64, probabilities: Float64, starts: Int64, ends: Int64) -> Found:
+        return self._find(in_order(offsets, values, probabilities), writable(starts), writable(ends))
+
+    @abstractmethod
+    def _find(self, probes: Samples, starts: Int64, ends: Int64) -> Found:
+        """The matches of each probe among the tuples held from starts[i] to ends[i], ascending."""
+
+    def _evict(self, start: int) -> None:
+        """Evicted tuples are outside every probe's range; `_forget` lets go of them."""
+
+    def _held(self) -> Samples:
+        """The tuples from position `_base` on; the arrays are views."""
+        used = int(self._cuts[self._count])
+        return Samples(self._cuts[: self._count + 1], self._values[:used], self._weights[:used])
+
+    def _since_start(self) -> Samples:
+        cuts, values, weights = self._held()
+        first = self._start - self._base
+        begin = cuts[first]
+        return Samples(cuts[first:] - begin, values[begin:], weights[begin:])
+
+    def _state(self) -> dict[str, Array]:
+        return {"bounds": np.array([self._start, self._end]), **self._since_start()._asdict()}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        read = StateReader(state)
+        self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=MOST_POSITIONS).tolist()
+        cuts = read.column("cuts", np.int64, self._end - self._start + 1)
+        values, weights = (read.column(name, np.float64) for name in ("values", "probabilities"))
+        checked_tuples(cuts, values, weights)
+        falls = (values[1:] < values[:-1]) | ((values[1:] == values[:-1]) & (weights[1:] < weights[:-1]))
+        begins = np.zeros(len(values) + 1, bool)
+        begins[cuts] = True
+        read.require(not (falls & ~begins[1:-1]).any(), "values", "a tuple's samples must be in order")
+        self._base = self._start
+        self._add(Samples(cuts, values, weights))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples held."""
+        return sum(array.nbytes for array in self._since_start())

@@ -1,0 +1,70 @@
+"""What all windows share: the probabilities kept, their snapshot, and the case alpha = 1."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Float64, Int64
+from skyband.roles.window import Window
+from skyband.state_reader import StateReader
+
+from skyband_uncertain.certain_window import evict_certain
+from skyband_uncertain.eviction_threshold import Threshold
+from skyband_uncertain.existence_history import History
+
+MOST_POSITIONS = 2**62
+"""No stream has more tuples: sums of two positions fit int64."""
+
+
+@define(eq=False)
+class KeptWindow(Window):
+    """A window whose whole state follows from the probabilities it keeps and the position of the oldest."""
+
+    _history: History = field(factory=History, init=False)
+    _threshold: Threshold = field(init=False)
+    _certain: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._threshold = Threshold.of(self.alpha, self.beta)
+
+    def _append(self, probabilities: Float64) -> Int64:
+        self._shift(self._history.extend(probabilities, self._start))
+        history = self._history
+        first = history.count - len(probabilities)
+        if not self._threshold.certain:
+            return self._decide(first) + history.base
+        starts = np.empty(len(probabilities), np.int64)
+        p = history.buffer[: history.count]
+        self._certain = evict_certain(p, self._start - history.base, first, self._certain, self.size, starts)
+        return starts + history.base
+
+    @abstractmethod
+    def _decide(self, first: int) -> Int64:
+        """The starts after the arrivals from index `first` of the history's buffer on, as indices of that buffer."""
+
+    def _shift(self, forgotten: int) -> None:
+        """The history forgot its first tuples: indices into it are smaller by as much."""
+
+    def _taken_over(self) -> None:
+        """The history has been replaced by one that begins at `start`: follow."""
+
+    def _kept(self) -> Float64:
+        return self._history.since(self._start)
+
+    def _state(self) -> dict[str, Array]:
+        return {"bounds": np.array([self._start, self._end]), "probabilities": self._kept()}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        read = StateReader(state)
+        self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=MOST_POSITIONS).tolist()
+        kept = read.column("probabilities", np.float64, self._end - self._start, at_least=0, at_most=1)
+        read.require(len(kept) > 0 or self._end == 0, "bounds", "a window always holds its youngest tuple")
+        self._history = History.of(kept, self._start)
+        self._certain = int((kept[1:] == 1.0).sum())
+        self._taken_over()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the probabilities kept."""
+        return 8 * len(self)

@@ -1,0 +1,56 @@
+"""Ways to feed a stream to a backend, shared by the checks."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from skyband_specs.check import Make
+from skyband_specs.driver import Case
+from skyband_specs.stream import Stream
+
+SEEDS = (1, 2, 3)
+"""The seeds of the streams that every check over seeded streams tries."""
+
+LONG = 10
+"""How many more seeds are tried where a case is `long`."""
+
+
+def seeded(case: Case, seeds: Sequence[int] = SEEDS) -> Iterator[Stream]:
+    """The role's seeded streams."""
+    more = range(max(SEEDS) + 1, max(SEEDS) + 1 + LONG) if case.long else ()
+    return (case.driver.seeded(case, seed) for seed in (*seeds, *more))
+
+
+def sampled(case: Case, most: int) -> list[Stream]:
+    """The role's tiny streams: all where the case is `long`, otherwise at most so many, evenly over their lengths."""
+    every = list(case.driver.tiny(case))
+    step = 1 if case.long else -(-len(every) // most)
+    return every[::-1][::step][::-1]
+
+
+def fed(make: Make, case: Case, stream: Stream, cuts: Sequence[int] = ()) -> Any:
+    """A fresh backend after the whole stream, in one batch or cut after the given numbers of rows."""
+    backend = make()
+    for start, stop in pairwise((0, *cuts, len(stream))):
+        case.driver.feed(backend, stream, start, stop)
+    return backend
+
+
+def random_cuts(length: int, seed: int) -> list[int]:
+    """Ascending places to cut a stream: runs of short batches, long ones, and empty ones."""
+    rng = np.random.default_rng([seed, length])
+    count = int(rng.integers(1, max(2, length // 3)))
+    return sorted(rng.integers(0, length + 1, count).tolist())
+
+
+def all_cuts(length: int) -> list[int]:
+    """Cuts that make every row a batch of its own."""
+    return list(range(1, length))
+
+
+def visible(case: Case, backend: Any, stream: Stream, stop: int) -> tuple[Any, bytes, int]:
+    """All that tells two backends apart from outside: answers, snapshot bytes (where it has them), items retained."""
+    answers = case.driver.answers(backend, stream, stop)
+    return answers, backend.snapshot() if case.has("snapshot") else b"", len(backend)

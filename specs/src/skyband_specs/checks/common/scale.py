@@ -1,0 +1,53 @@
+"""Large is as small: past every size at which a backend may change its way."""
+
+from itertools import pairwise
+from typing import Any
+
+from skyband_specs.check import Make, check, difference, expect, expect_equal
+from skyband_specs.driver import Case, Trial
+
+COUNT = 2
+SOME = 37
+"""Rows of the batches that are small, in the check that cuts a stream."""
+
+
+@check("scale", guarantees=("exact",), once=True)
+def check_large_streams_equal_a_fast_oracle(make: Make, case: Case) -> None:
+    """Large k, windows, sets and numbers of keys, thousands of rows: as the definition says, by a fast oracle."""
+    for trial in case.driver.trials(case):
+        backend = make(**trial.parameters)
+        before = 0
+        for stop in trial.stops:
+            trial.feed(backend, before, stop)
+            got, wanted = trial.answers(backend, stop), trial.expected(stop)
+            said = f"{_named(trial)}, after {stop} of {len(trial.stream)} rows, by the oracle"
+            expect(trial.same(got, wanted), f"{said}: {difference(got, wanted)}")
+            before = stop
+
+
+@check("scale", once=True)
+def check_large_streams_cut_and_restored(make: Make, case: Case) -> None:
+    """A large stream in few batches is the same in other batches, restored on the way; and its copy goes on alike."""
+    for trial in case.driver.trials(case):
+        rows = len(trial.stream)
+        whole, cut = make(**trial.parameters), make(**trial.parameters)
+        trial.feed(whole, 0, rows)
+        cuts = (0, 1, SOME, 2 * SOME, rows // 3, rows // 3 + 1, rows * 2 // 3, rows - SOME, rows)
+        places = sorted({min(max(place, 0), rows) for place in cuts})
+        for number, (start, stop) in enumerate(pairwise(places)):
+            trial.feed(cut, start, stop)
+            if number % 2 and case.has("snapshot"):
+                cut = case.restore(cut.snapshot())
+        for what in ("len", "snapshot"):
+            got, wanted = (_seen(case, backend, what) for backend in (cut, whole))
+            expect_equal(got, wanted, f"{_named(trial)}, cut after rows {places[1:-1]} and restored: {what}")
+
+
+def _seen(case: Case, backend: Any, what: str) -> Any:
+    if what == "len":
+        return len(backend)
+    return backend.snapshot() if case.has("snapshot") else b""
+
+
+def _named(trial: Trial) -> str:
+    return f"{trial.label} {dict(trial.parameters)}" if trial.parameters else trial.label

@@ -1,0 +1,91 @@
+"""A backend belongs to one thread at a time, and says so."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+from skyband import BusyError
+from skyband.arrays import Array
+
+from skyband_specs.batching import fed, visible
+from skyband_specs.check import Make, check, expect, expect_equal
+from skyband_specs.driver import Case
+
+COUNT = 1
+
+_PATIENCE = 120
+"""Seconds after which a thread that should have come somewhere has not."""
+
+
+@define(eq=False)
+class _Gate:
+    """Stands before a backend; the first array given to it is read only when the gate opens."""
+
+    backend: Any
+    reached: threading.Event = field(factory=threading.Event)
+    opened: threading.Event = field(factory=threading.Event)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.backend, name)
+        return self._held_up(value) if callable(value) else value
+
+    def _held_up(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            first = next((i for i, given in enumerate(arguments) if isinstance(given, np.ndarray)), None)
+            if first is not None:
+                arguments = (*arguments[:first], _SlowArray(arguments[first], self), *arguments[first + 1 :])
+            return method(*arguments, **named)
+
+        return call
+
+
+@define(eq=False)
+class _SlowArray:
+    """An array that is there when the gate is open."""
+
+    values: Array
+    gate: _Gate
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        self.gate.reached.set()
+        expect(self.gate.opened.wait(_PATIENCE), "the gate was never opened")
+        return np.array(self.values, dtype)
+
+
+@check("bad-input", once=True)
+def check_second_thread_is_refused(make: Make, case: Case) -> None:
+    """While a call of one thread is inside a backend, calls of another raise BusyError and change nothing."""
+    stream = case.driver.seeded(case, 1)
+    half, end = len(stream) // 2, len(stream)
+    backend = make()
+    case.driver.feed(backend, stream, 0, half)
+    gate = _Gate(backend)
+    calls: list[tuple[str, Callable[[], Any]]] = [
+        ("len", lambda: len(backend)),
+        ("an answer", lambda: case.driver.answers(backend, stream, half)),
+        ("rows", lambda: case.driver.feed(backend, stream, half, end)),
+    ]
+    if case.has("snapshot"):
+        calls.append(("a snapshot", backend.snapshot))
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(case.driver.feed, gate, stream, half, end)
+        try:
+            expect(gate.reached.wait(_PATIENCE), "the backend never looked at its input")
+            for label, call in calls:
+                _refused(label, call)
+        finally:
+            gate.opened.set()
+        first.result(_PATIENCE)
+    wanted = visible(case, fed(make, case, stream, [half]), stream, end)
+    expect_equal(visible(case, backend, stream, end), wanted, "after calls of another thread, which were refused")
+
+
+def _refused(label: str, call: Callable[[], Any]) -> None:
+    try:
+        call()
+    except BusyError:
+        return
+    raise AssertionError(f"{label}, asked for by a second thread, was given; it must raise BusyError")

@@ -1,0 +1,131 @@
+"""A backend tried in a fresh process: nothing of this process leaks into it, and this one outlives it.
+
+The child imports from where its parent does: the backend's class by its module's name or, where it has none that can be
+imported (a test file), from its file. It runs no script for that: the script could start this very check again.
+"""
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from attrs import frozen
+from skyband import BackendInfo
+from skyband.roles import Backend
+
+from skyband_specs.batching import fed, visible
+from skyband_specs.check import Make
+from skyband_specs.driver import Case
+from skyband_specs.drivers import driver_for
+
+HASH_SEEDS = ("1", "2")
+PATIENCE = 600.0
+"""Seconds after which a child that does not answer has failed; compiling takes the longest."""
+
+CHILD = "SKYBAND_SPECS_CHILD"
+"""Set in the child's environment, so that it can never have children of its own."""
+
+
+@frozen
+class _Order:
+    """What the child is to do, as plain data."""
+
+    info: BackendInfo
+    module: str
+    file: str
+    name: str
+    parameters: Mapping[str, Any]
+    task: str
+    """module:function, to be called with the case and the argument; it returns text."""
+    argument: Any
+    path: tuple[str, ...]
+
+
+def digest(make: Make, case: Case, seed: int) -> str:
+    """SHA-256 over the answers and the snapshot after the role's seeded stream, fed in this process."""
+    stream = case.driver.seeded(case, seed)
+    answers, blob, retained = visible(case, fed(make, case, stream), stream, len(stream))
+    return hashlib.sha256(repr((answers, retained)).encode() + blob).hexdigest()
+
+
+def digest_in_fresh_process(case: Case, seed: int) -> str:
+    """The same in a new interpreter, under a PYTHONHASHSEED that is not this one's."""
+    child = run_in_fresh_process(case, "skyband_specs.fresh_process:_digest", seed)
+    if child.returncode:
+        raise AssertionError(f"a fresh process failed: {last_words(child)}")
+    return child.stdout.decode().strip()
+
+
+def _digest(case: Case, seed: int) -> str:
+    return digest(case.make, case, seed)
+
+
+def run_in_fresh_process(case: Case, task: str, argument: Any) -> "subprocess.CompletedProcess[bytes]":
+    """A task (`module:function`) on a case in a new interpreter: what it wrote, and how it ended."""
+    cls = case.factory
+    if cls.__module__ == "__main__":
+        raise AssertionError(f"{cls.__name__} is in a script, where a fresh process cannot find it: put it in a module")
+    if os.environ.get(CHILD):
+        raise AssertionError("a fresh process was asked to start another: importing the backend must run no checks")
+    file = inspect.getfile(cls)
+    parameters, path = dict(case.parameters), tuple(sys.path)
+    order = _Order(case.info, cls.__module__, file, cls.__qualname__, parameters, task, argument, path)
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "skyband_specs.fresh_process"],
+        input=pickle.dumps(order),
+        capture_output=True,
+        env={**os.environ, "PYTHONHASHSEED": other_hash_seed(), CHILD: "1"},
+        check=False,
+        timeout=PATIENCE,
+    )
+
+
+def last_words(child: "subprocess.CompletedProcess[bytes]") -> str:
+    """The end of what a child wrote to stderr."""
+    return child.stderr.decode(errors="replace").strip()[-400:]
+
+
+def other_hash_seed() -> str:
+    """A PYTHONHASHSEED that is not this process's."""
+    return next(seed for seed in HASH_SEEDS if seed != os.environ.get("PYTHONHASHSEED"))
+
+
+def _obey(order: _Order) -> str:
+    sys.path[:] = order.path
+    driver = driver_for(order.info.role)
+    case = Case(order.info, _class(order), driver, order.parameters)
+    module, _, name = order.task.partition(":")
+    answer: str = getattr(import_module(module), name)(case, order.argument)
+    return answer
+
+
+def _class(order: _Order) -> type[Backend]:
+    module = _module(order)
+    cls: type[Backend] = getattr(module, order.name)
+    return cls
+
+
+def _module(order: _Order) -> ModuleType:
+    try:
+        return import_module(order.module)
+    except ModuleNotFoundError:
+        spec = importlib.util.spec_from_file_location(order.module, order.file)
+        if spec is None or spec.loader is None:
+            raise
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[order.module] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    from skyband_specs import fresh_process
+
+    sys.stdout.write(fresh_process._obey(pickle.load(sys.stdin.buffer)))

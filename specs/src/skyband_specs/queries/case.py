@@ -1,0 +1,105 @@
+"""A query under test: its class, an example's keys and rows, the backends it is bound to, and ways to run it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+from skyband.config.parameters import build
+from skyband.engines.local import LocalRun
+from skyband.operator.binding import bind
+from skyband.operator.operator import Operator
+from skyband.queries.example import QueryExample
+from skyband.queries.query import Query
+from skyband.registry import Binding, installed
+
+GROUP = "group of a check"
+"""The column that checks add where they need groups."""
+
+
+@frozen(eq=False)
+class QueryCase:
+    """The class is given, not looked up, so that a query that is not installed can be tried too."""
+
+    factory: type[Query]
+    example: QueryExample
+    bindings: Mapping[str, Binding]
+
+    @classmethod
+    def of(cls, factory: type[Query], example: QueryExample) -> "QueryCase":
+        """Raises ConfigError with every problem of the example's keys, rows and backends."""
+        query = build(factory, dict(example.keys))
+        backends = {role: example.backends.get(role) or exact_backend(role) for role in factory.roles}
+        return cls(factory, example, bind(query, example.rows.schema, backends))
+
+    @property
+    def rows(self) -> pa.Table:
+        """The example's rows, in the order they come."""
+        return self.example.rows
+
+    @property
+    def exact(self) -> bool:
+        """Whether every backend is exact."""
+        return all(binding.info.guarantee == "exact" for binding in self.bindings.values())
+
+    def query(self, **changes: Any) -> Query:
+        """The query, with changed keys."""
+        return build(self.factory, {**self.example.keys, **changes})
+
+    def run(self, rows: pa.Table, query: Query | None = None) -> LocalRun:
+        """A fresh run over a source with the columns of `rows`."""
+        return LocalRun(Operator(query or self.query(), self.bindings, rows.schema))
+
+    def answers(self, rows: pa.Table, cuts: Sequence[int] = (), query: Query | None = None) -> pa.Table:
+        """Every answer to rows that come in batches cut before these rows, to the end of the input."""
+        run = self.run(rows, query)
+        return gathered(run, [*(run.push(batch) for batch in cut(rows, cuts)), run.finish()])
+
+    def __str__(self) -> str:
+        keys = ", ".join(f"{name}={value!r}" for name, value in self.example.keys.items())
+        chosen = ", ".join(binding.info.key for binding in self.bindings.values())
+        return f"query/{self.factory.kind}({keys})" + (f" on {chosen}" if chosen else "")
+
+
+def exact_backend(role: str) -> str:
+    """The default of a role where it is exact, else another exact one where there is one, else the default."""
+    default = installed().role(role).default
+    exact = [info.name for info in installed().backends(role) if info.guarantee == "exact"]
+    return default if default in exact or not exact else exact[0]
+
+
+def cut(rows: pa.Table, places: Iterable[int]) -> list[pa.RecordBatch]:
+    """The rows as batches that begin at these places."""
+    bounds = [0, *places, len(rows)]
+    whole = rows.combine_chunks().to_batches()
+    batch = whole[0] if whole else pa.RecordBatch.from_pylist([], schema=rows.schema)
+    return [batch.slice(start, stop - start) for start, stop in pairwise(bounds)]
+
+
+def random_cuts(seed: int, count: int) -> list[int]:
+    """Some places to cut so many rows at: twice at one of them, which makes an empty batch."""
+    rng = np.random.default_rng(seed)
+    places = np.sort(rng.integers(0, count + 1, max(2, count // 8))).tolist()
+    return [*places[:1], *places]
+
+
+def gathered(run: LocalRun, answers: Iterable[pa.RecordBatch]) -> pa.Table:
+    """The answers of a run as one table; fails where one has another schema than the query declares."""
+    schema = run.operator.result_schema
+    parts = list(answers)
+    for part in parts:
+        if part.schema != schema:
+            raise AssertionError(f"an answer's schema is not the one declared: {_differing(part.schema, schema)}")
+    return pa.Table.from_batches(parts, schema)
+
+
+def lines(answers: pa.Table) -> list[str]:
+    """Answers as sorted text, one line each, to the last bit."""
+    return sorted(map(repr, answers.to_pylist()))
+
+
+def _differing(got: pa.Schema, wanted: pa.Schema) -> str:
+    here, there = ([f"{field.name}: {field.type}" for field in schema] for schema in (got, wanted))
+    return f"got {[one for one in here if one not in there] or here}, declared {there}"

@@ -1,0 +1,71 @@
+"""Each group is its own stream: it is answered as if it were alone, and let go of when its windows are empty."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from skyband.arrays import TIME_MIN
+from skyband.queries.encoding import microseconds
+
+from skyband_specs.check import expect_equal
+from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered, random_cuts
+from skyband_specs.queries.check import NotApplicable, equal_answers, holds, query_check
+
+COUNT = 3
+
+
+@query_check("groups")
+def check_a_group_is_answered_as_if_alone(case: QueryCase) -> None:
+    """Groups in one operator have the answers that each has in one of its own."""
+    query = case.query(by=[GROUP])
+
+    def law(rows: pa.Table) -> None:
+        together = case.answers(rows, random_cuts(1, len(rows)), query)
+        latest = _latest(case, rows)
+        for name in ("a", "b", "c"):
+            run = case.run(rows, query)
+            own = rows.filter(pc.equal(rows.column(GROUP), name))
+            given = [run.push(batch) for batch in cut(own, random_cuts(2, len(own)))] if len(own) else []
+            alone = gathered(run, [*given, run.operator.finish(latest)])
+            mine = together.filter(pc.equal(together.column(GROUP), name))
+            equal_answers(mine, alone, f"group {name!r} beside others, as if alone")
+
+    # one group in ten is small, which some queries hold in another way
+    names = np.random.default_rng(5).choice(["a", "b", "c"], len(case.rows), p=[0.5, 0.4, 0.1])
+    holds(case, law, case.rows.append_column(GROUP, pa.array(names.tolist(), pa.string())))
+
+
+@query_check("groups")
+def check_one_group_is_answered_as_all_rows_are(case: QueryCase) -> None:
+    """With a group that every row is of, the answers are those without groups."""
+    query = case.query(by=[GROUP])
+
+    def law(rows: pa.Table) -> None:
+        named = rows.append_column(GROUP, pa.array(["all"] * len(rows), pa.string()))
+        grouped = case.answers(named, random_cuts(4, len(rows)), query).drop_columns([GROUP])
+        equal_answers(grouped, case.answers(rows, random_cuts(4, len(rows))), "one group of all rows, not without `by`")
+
+    holds(case, law)
+
+
+@query_check("groups")
+def check_a_group_is_forgotten_when_its_windows_are_empty(case: QueryCase) -> None:
+    """A stream of ever new groups does not grow for ever."""
+    if case.query().rows:
+        raise NotApplicable("rows: a window of rows never runs empty")
+    query = case.query(by=[GROUP])
+
+    def law(rows: pa.Table) -> None:
+        named = rows.append_column(GROUP, pa.array([f"group {place % 40}" for place in range(len(rows))], pa.string()))
+        run = case.run(named, query)
+        for batch in cut(named, []):
+            run.push(batch)
+        run.operator.advance(_latest(case, rows) + 100 * 365 * 86_400_000_000)
+        metrics = run.operator.take_metrics()
+        expect_equal((metrics.groups, metrics.retained), (0, 0), "groups and items held a century after the last row")
+
+    holds(case, law)
+
+
+def _latest(case: QueryCase, rows: pa.Table) -> int:
+    times = microseconds(case.query().time, rows.column(case.query().time).combine_chunks())
+    return int(times.max()) if len(times) else TIME_MIN

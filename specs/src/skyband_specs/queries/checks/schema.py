@@ -1,0 +1,99 @@
+"""What a query says of its columns is so: those it reads, their types, and the columns of its answers."""
+
+import pickle
+
+import pyarrow as pa
+from skyband.errors import ConfigError
+from skyband.operator.binding import bind
+
+from skyband_specs.check import expect, expect_equal
+from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered
+from skyband_specs.queries.check import equal_answers, holds, query_check
+
+COUNT = 6
+
+
+@query_check("schema")
+def check_answers_have_the_declared_columns(case: QueryCase) -> None:
+    """With and without groups, of batches and of the end; the columns do not depend on the rows."""
+    named = case.rows.append_column(GROUP, pa.array(["x"] * len(case.rows), pa.string()))
+    for rows, query in ((case.rows, case.query()), (named, case.query(by=[GROUP]))):
+        names = query.result_schema(rows.schema).names
+        expect_equal(len(set(names)), len(names), f"different names of the columns {names}")
+        expect(
+            query.answer_fields(rows.schema) == query.answer_fields(rows.schema), "asked twice, declares two schemas"
+        )
+        case.answers(rows, [len(rows) // 2], query)
+
+
+@query_check("schema")
+def check_an_empty_input_has_no_answers(case: QueryCase) -> None:
+    """No rows, no answers, of the declared schema; empty batches among others change nothing."""
+    empty = case.rows.slice(0, 0)
+    expect_equal(case.answers(empty, [0]).num_rows, 0, "answers of an empty input")
+
+    def law(rows: pa.Table) -> None:
+        run = case.run(rows)
+        given = []
+        for batch in cut(rows, [len(rows) // 3, len(rows) // 3, len(rows) // 2]):
+            given += [run.push(batch), run.push(batch.slice(0, 0))]
+        equal_answers(gathered(run, [*given, run.finish()]), case.answers(rows), "with empty batches")
+
+    holds(case, law)
+
+
+@query_check("schema")
+def check_only_its_columns_are_read(case: QueryCase) -> None:
+    """The answers are the same where the source has no other columns, and in another order."""
+    query = case.query()
+
+    def law(rows: pa.Table) -> None:
+        whole = case.answers(rows)
+        equal_answers(case.answers(rows.select(query.columns)), whole, "of `columns` alone")
+        equal_answers(case.answers(rows.select(rows.column_names[::-1])), whole, "with columns in another order")
+
+    holds(case, law)
+
+
+@query_check("schema")
+def check_a_missing_column_is_told(case: QueryCase) -> None:
+    """Each column that it reads is missed by the key that names it, before a row is read."""
+    query = case.query()
+    keys = {query.time: "time", **{wanted.column: wanted.key for wanted in query.inputs()}}
+    for column, key in keys.items():
+        _refuses(case, case.rows.drop_columns([column]).schema, key, f"without the column {column!r}")
+
+
+@query_check("schema")
+def check_a_column_of_another_type_is_told(case: QueryCase) -> None:
+    """A column of structs, which none can read, is refused by the key that names it, before a row is read."""
+    for wanted in case.query().inputs():
+        place = case.rows.schema.get_field_index(wanted.column)
+        odd = pa.field(wanted.column, pa.struct([("x", pa.struct([("y", pa.null())]))]))
+        _refuses(case, case.rows.schema.set(place, odd), wanted.key, f"with {wanted.column!r} of {odd.type}")
+
+
+@query_check("schema")
+def check_the_query_travels(case: QueryCase) -> None:
+    """Pickled, as Spark sends it, it is an equal query, and not another's equal; it cannot be changed."""
+    query = case.query()
+    expect(pickle.loads(pickle.dumps(query)) == query, "a pickled query is not equal to itself")
+    expect(query == case.query(), "two queries of the same keys are not equal")
+    expect(query != case.query(by=[GROUP]), "two queries of different keys are equal")
+    try:
+        query.delay = query.delay
+    except AttributeError:
+        return
+    raise AssertionError("its keys can be changed: make them fields of skyband.config.parameters")
+
+
+def _refuses(case: QueryCase, schema: pa.Schema, key: str, what: str) -> None:
+    chosen = dict(case.bindings)
+    try:
+        bind(case.query(), schema, chosen)
+    except ConfigError as error:
+        fields = [problem.field for problem in error.problems]
+        named = any(field == f"query.{key}" or field.startswith(f"query.{key}[") for field in fields)
+        expect(named, f"{what}, says {fields}, not query.{key}")
+        return
+    raise AssertionError(f"{what}, it is taken: `inputs` says what it reads as {key!r}")

@@ -1,0 +1,52 @@
+"""A query goes on from a snapshot, taken after any row, as if nothing had happened."""
+
+import pyarrow as pa
+
+from skyband_specs.check import expect
+from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered, random_cuts
+from skyband_specs.queries.check import equal_answers, holds, query_check
+
+COUNT = 3
+
+
+@query_check("snapshot")
+def check_goes_on_from_a_snapshot_after_any_row(case: QueryCase) -> None:
+    """Saved and restored after every row: the answers are those of a run that never stopped."""
+    holds(case, lambda rows: _stop_and_go(case, rows, list(range(1, len(rows)))))
+
+
+@query_check("snapshot")
+def check_groups_go_on_from_a_snapshot(case: QueryCase) -> None:
+    """The same with groups, small ones and those that have fallen silent among them."""
+    names = [f"group {place % 3 if place % 11 else place % 17}" for place in range(len(case.rows))]
+    named = case.rows.append_column(GROUP, pa.array(names, pa.string()))
+    holds(case, lambda rows: _stop_and_go(case, rows, list(range(9, len(rows), 9)), by=[GROUP]), named)
+
+
+@query_check("snapshot")
+def check_a_restored_state_is_the_state(case: QueryCase) -> None:
+    """Saved again at once, it is the same bytes."""
+
+    def law(rows: pa.Table) -> None:
+        run = case.run(rows)
+        for batch in cut(rows, random_cuts(6, len(rows))):
+            run.push(batch)
+            state = run.operator.snapshot()
+            again = case.run(rows)
+            again.operator.restore(state)
+            expect(again.operator.snapshot() == state, "a restored state saves to other bytes")
+
+    holds(case, law)
+
+
+def _stop_and_go(case: QueryCase, rows: pa.Table, cuts: list[int], **keys: object) -> None:
+    query = case.query(**keys)
+    run = case.run(rows, query)
+    given = []
+    for batch in cut(rows, cuts):
+        given.append(run.push(batch))
+        resumed = case.run(rows, query)
+        resumed.operator.restore(run.operator.snapshot())
+        resumed._latest = run._latest  # what the engine knows of the input, which is not the operator's
+        run = resumed
+    equal_answers(gathered(run, [*given, run.finish()]), case.answers(rows, [], query), "saved and restored on the way")

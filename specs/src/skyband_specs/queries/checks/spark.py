@@ -1,0 +1,76 @@
+"""On Spark, in batch and as a stream, a query answers as it does in process."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from skyband import spark
+
+from skyband_specs.queries.case import QueryCase, cut, gathered
+from skyband_specs.queries.check import equal_answers, query_check
+
+COUNT = 2
+FILES = 4
+"""Files of a source, each a micro-batch of a stream."""
+
+
+@query_check("engine")
+def check_spark_answers_a_batch_as_local_does(case: QueryCase) -> None:
+    """All rows at once, read from files."""
+    with _files(case) as folder:
+        rows = _session().read.parquet(f"{folder}/source")
+        spark.apply(rows, case.query(), dict(case.bindings)).write.parquet(f"{folder}/answers")
+        equal_answers(_written(folder, case), case.answers(case.rows), "a batch on Spark, as local")
+
+
+@query_check("engine")
+def check_spark_answers_a_stream_as_local_does(case: QueryCase) -> None:
+    """A file a micro-batch: up to the watermark, as a stream goes on."""
+    run = case.run(case.rows)
+    wanted = gathered(run, [run.push(batch) for batch in cut(case.rows, [])])
+    with _files(case) as folder:
+        schema = _session().read.parquet(f"{folder}/source").schema
+        source = _session().readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/source")
+        answers = spark.apply(source, case.query(), dict(case.bindings))
+        options = {"path": f"{folder}/answers", "checkpointLocation": f"{folder}/checkpoint"}
+        started = answers.writeStream.format("parquet").options(**options).trigger(availableNow=True).start()
+        started.awaitTermination()
+        equal_answers(_written(folder, case), wanted, "a stream on Spark, as local")
+
+
+@cache
+def _session() -> Any:
+    """A small session of this process."""
+    local = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
+    quiet = {"spark.ui.showConsoleProgress": "false", "spark.sql.session.timeZone": "UTC"}
+    loopback = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    session = spark.session("skyband verify", **local, **quiet, **loopback)
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+@contextmanager
+def _files(case: QueryCase) -> Iterator[Path]:
+    """A folder with the example's rows in `source`, in files that are read in this order."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        (folder / "source").mkdir()
+        size = -(-len(case.rows) // FILES)
+        for number, batch in enumerate(cut(case.rows, range(size, len(case.rows), size))):
+            path = folder / "source" / f"{number:04}.parquet"
+            pq.write_table(pa.Table.from_batches([batch]), path)
+            os.utime(path, (1_000_000_000 + number,) * 2)
+        yield folder
+
+
+def _written(folder: Path, case: QueryCase) -> pa.Table:
+    """What Spark wrote, with the columns and types that the query declares."""
+    schema = case.query().result_schema(case.rows.schema)
+    written = pq.read_table(folder / "answers", partitioning=None).select(schema.names)
+    return written.cast(schema)

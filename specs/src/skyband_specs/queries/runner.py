@@ -1,0 +1,81 @@
+"""The runner: every check of a query on the examples that its plugin gives, without pytest."""
+
+from collections.abc import Callable, Iterable
+
+from attrs import frozen
+from skyband.errors import ConfigError, Problem
+from skyband.queries import examples_of, load_query
+from skyband.queries.example import QueryExample
+from skyband.queries.query import Query
+from skyband.registry.discovery import cause
+
+from skyband_specs.counterexample import Counterexample
+from skyband_specs.queries.case import QueryCase
+from skyband_specs.queries.check import NotApplicable, QueryCheck
+from skyband_specs.queries.checks import query_checks
+from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
+
+Progress = Callable[[Result], None]
+
+
+@frozen(eq=False)
+class QuerySubject:
+    """A query to be tried: its class, and a case for each example."""
+
+    factory: type[Query]
+    cases: tuple[QueryCase, ...]
+
+    @property
+    def key(self) -> str:
+        """`query/kind`."""
+        return f"query/{self.factory.kind}"
+
+    def run(self, check: QueryCheck) -> Result:
+        """Try one check on every example. It is not applicable where it says nothing of any."""
+        reasons = []
+        for case in self.cases:
+            try:
+                check(case)
+            except NotApplicable as error:
+                reasons.append(str(error))
+            except Counterexample as found:
+                return Result(check.name, check.group, FAILED, f"{case}: {found.reason}", found.snippet)
+            except AssertionError as error:
+                return Result(check.name, check.group, FAILED, f"{case}: {error}")
+            except (Exception, SystemExit) as error:  # whatever a query raises is a failure to report, not to die of
+                return Result(check.name, check.group, FAILED, f"{case}: {cause(error)}")
+        if len(reasons) == len(self.cases):
+            return Result(check.name, check.group, NOT_APPLICABLE, reasons[0])
+        return Result(check.name, check.group, PASSED)
+
+
+def query_subject(factory: type[Query], examples: Iterable[QueryExample]) -> QuerySubject:
+    """A query, installed or not, to be tried on these examples. Raises ConfigError where one does not fit it."""
+    return QuerySubject(factory, tuple(QueryCase.of(factory, example) for example in examples))
+
+
+def verify_query(
+    kind: str, progress: Progress | None = None, distribution: str | None = None, engine: str = "local"
+) -> Report:
+    """Run every check on an installed kind of query; `progress` is called with each result as it comes.
+
+    Raises ConfigError or PluginError where there is no such query, or its plugin gives no example.
+    """
+    factory = load_query(kind, distribution)
+    examples = examples_of(kind, distribution)
+    if not examples:
+        said = f"query/{kind} gives no example to try it on: its plugin names one in QueryInfo(examples=…)"
+        raise ConfigError(Problem("query", said))
+    return verify_query_subject(query_subject(factory, examples), progress, query_checks(engine))
+
+
+def verify_query_subject(
+    query: QuerySubject, progress: Progress | None = None, checks: Iterable[QueryCheck] | None = None
+) -> Report:
+    """Run every check (or those given) on a query that need not be installed."""
+    results = []
+    for check in query_checks() if checks is None else checks:
+        results.append(query.run(check))
+        if progress is not None:
+            progress(results[-1])
+    return Report(query.key, tuple(results))

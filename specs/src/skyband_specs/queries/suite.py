@@ -1,0 +1,54 @@
+"""The conformance checks of queries under pytest: one test a query and check, called `query/{kind}:{check}`.
+
+In a plugin's own tests, a file of two lines tries every kind of query that the distribution brings:
+
+    DISTRIBUTION = "skyband-mine"
+    from skyband_specs.queries.suite import *
+
+Without DISTRIBUTION, every kind that is installed is tried.
+"""
+
+from functools import cache
+
+import pytest
+from skyband.queries import examples_of, load_query
+from skyband.registry import installed
+
+from skyband_specs.pytest_plugin import RESULTS
+from skyband_specs.queries.check import QueryCheck
+from skyband_specs.queries.checks import query_checks
+from skyband_specs.queries.runner import QuerySubject, query_subject
+from skyband_specs.report import FAILED, NOT_APPLICABLE
+
+__all__ = ["pytest_generate_tests", "test_query_conformance"]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one test of each query and check."""
+    if metafunc.function is not test_query_conformance:
+        return
+    distribution = getattr(metafunc.module, "DISTRIBUTION", None)
+    entries = [entry for entry in installed().query_listing() if distribution in (None, entry.distribution)]
+    if distribution is not None and not entries:
+        raise pytest.UsageError(f"DISTRIBUTION = {distribution!r}: no such plugin is installed, or it brings no query")
+    tried = [(entry.info.kind, entry.distribution, check) for entry in entries for check in query_checks()]
+    ids = [f"query/{kind}:{check.name}" for kind, _, check in tried]
+    metafunc.parametrize(("kind", "distribution", "check"), tried, ids=ids)
+
+
+def test_query_conformance(kind: str, distribution: str, check: QueryCheck, request: pytest.FixtureRequest) -> None:
+    """The query does what the check says."""
+    result = _subject(kind, distribution).run(check)
+    request.config.stash[RESULTS].append((f"query/{kind}", result))
+    if result.outcome == FAILED:
+        pytest.fail("\n\n".join(filter(None, [result.reason, result.snippet])), pytrace=False)
+    if result.outcome == NOT_APPLICABLE:
+        pytest.skip(f"not applicable: {result.reason}")
+
+
+@cache
+def _subject(kind: str, distribution: str) -> QuerySubject:
+    examples = examples_of(kind, distribution)
+    if not examples:
+        pytest.fail(f"query/{kind} gives no example: name one in QueryInfo(examples=…)", pytrace=False)
+    return query_subject(load_query(kind, distribution), examples)

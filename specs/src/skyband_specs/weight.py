@@ -1,0 +1,29 @@
+"""What a backend weighs, whether it says so or not: everything that can be reached from it."""
+
+import gc
+import sys
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+_SHARED = (type, ModuleType, FunctionType, MethodType)
+"""What a backend refers to without owning it."""
+
+
+def weight(backend: Any) -> int:
+    """Bytes of all objects and arrays that `backend` holds, those it shares with classes and modules left out.
+
+    O(objects). What compiled code keeps to itself cannot be seen.
+    """
+    seen: dict[int, Any] = {}
+    stack = [backend]
+    total = 0
+    while stack:
+        one = stack.pop()
+        if id(one) in seen or isinstance(one, _SHARED):
+            continue
+        seen[id(one)] = one
+        total += sys.getsizeof(one)
+        stack += [one.base] if isinstance(one, np.ndarray) and one.base is not None else gc.get_referents(one)
+    return total

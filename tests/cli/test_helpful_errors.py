@@ -1,0 +1,259 @@
+"""Whatever is wrong with a file, a path or an option is told with its place; none of it is a fault of Skyband."""
+
+import datetime
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import skyband
+from skyband.errors import ConfigError, InputError, SnapshotError
+from skyband.job import JobError, read_job
+from skyband.job.reading import assignment
+from skyband.registry.discovery import absent
+from skyband.spark import shard_count
+
+START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+TS = pa.array([START, START + datetime.timedelta(minutes=7)], pa.timestamp("us", "UTC"))
+TABLE = pa.table({"ts": TS, "client": ["a", "b"]})
+CSV = ["source.format=csv", "source.schema=ts TIMESTAMP, client STRING"]
+JSON = ["source.format=json", "source.schema=ts TIMESTAMP, client STRING"]
+
+
+def write(path, content):
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        pq.write_table(content, path)
+
+
+@pytest.mark.parametrize(
+    ("content", "sets", "said"),
+    [
+        (b"2026-01-01,a\n2026-01-01,a,b\n", CSV, "Expected 2 columns, got 3"),
+        (b"2026-01-01\n", CSV, "Expected 2 columns, got 1"),
+        (b"soon,a\n", CSV, "ts: cannot be read as timestamp"),
+        (b"2026-01-01,a\n2026-01-01,\xe9\n", CSV, "line 2, byte 25 of the file is not UTF-8"),
+        (b"", JSON, "cannot be read: Empty JSON file"),
+        (b'{"ts": "2026-01-01", "client": "a"\n', JSON, "cannot be read: JSON parse error"),
+        (b'{"ts": "2026-01-01", "client": [1]}\n', JSON, "cannot be read: JSON parse error"),
+        (b"[1, 2]\n", JSON, "cannot be read: JSON parse error"),
+        (b"PAR1 and nothing of what should follow", [], "cannot be read"),
+        (b"", [], "cannot be read"),
+        (TABLE.set_column(1, "client", pa.array([1, 2])), [], "is int64, and string in the files before it"),
+        (TABLE.set_column(0, "ts", pa.array(["now", "then"])), [], "ts: is string, and timestamp"),
+    ],
+)
+def test_a_bad_file_is_named(folder, content, sets, said):
+    for path in (folder.home / "requests").iterdir():
+        path.unlink()
+    first, bad = folder.home / "requests" / "first", folder.home / "requests" / "second"
+    good = {"csv": b"2026-01-01,a\n", "json": b'{"ts": "2026-01-01", "client": "a"}\n'}
+    write(first, good[sets[0][-4:].strip("=")] if sets else TABLE)
+    os.utime(first, (1_000_000_000,) * 2)
+    write(bad, content)
+    ran = folder.run(*sets)
+    assert ran.exit_code == 1
+    assert str(bad) in ran.stderr
+    assert said in ran.stderr
+    assert "fault of Skyband" not in ran.stderr
+
+
+def test_a_row_is_named_by_its_place_in_its_file(folder):
+    table = pq.read_table(folder.home / "requests" / "2.parquet")
+    times = table["ts"].cast(pa.int64()).to_pylist()
+    times[17] = 2**62
+    bad = folder.home / "requests" / "2.parquet"
+    pq.write_table(
+        table.set_column(0, "ts", pa.array(times).cast(table.schema.field("ts").type)), bad, row_group_size=5
+    )
+    ran = folder.run()
+    assert ran.stderr.startswith(f"error: {bad}: ts, row 17: ")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_files_of_a_folder_may_differ_in_the_width_of_their_types(folder, first):
+    """As pandas writes them: milliseconds and microseconds, int32 and int64, text and categories, nothing yet."""
+    base = [0, 60_000_000, 120_000_000]
+    us = pa.array(base, pa.int64()).cast(pa.timestamp("us"))
+    wide = pa.table({"ts": us, "n": pa.array([1, 2, 2**40]), "client": ["a", "b", "c"]})
+    thin = pa.table({
+        "ts": us.cast(pa.timestamp("ms")), "n": pa.array([1, 2, 3], pa.int32()),
+        "client": pa.array(["a", "b", None]).dictionary_encode(),
+    })  # fmt: skip
+    none = thin.set_column(1, "n", pa.nulls(3))
+    for path in (folder.home / "requests").iterdir():
+        path.unlink()
+    files = [wide, thin] if first == 0 else [thin, wide]
+    for number, table in enumerate([*files, none]):
+        pq.write_table(table, folder.home / "requests" / f"{number}.parquet")
+    ran = folder.run("query.item=n", "query.by=client", 'query.windows=["10 minutes"]')
+    assert ran.exit_code == 0, ran.stderr
+    counts = {row["client"]: row["count"] for row in pq.read_table(folder.home / "counts").to_pylist()}
+    assert counts == {"a": 1, "b": 1, "c": 1, None: 1}
+
+
+def test_no_bytes_are_changed_in_silence_to_make_files_alike(folder):
+    """Nanoseconds that microseconds cannot hold go into nanoseconds; a date beyond those is told with its file."""
+    for number, (unit, value) in enumerate([("ns", 1), ("us", int(np.datetime64("3000-01-01", "us").astype(int)))]):
+        table = pa.table({"ts": pa.array([value], pa.int64()).cast(pa.timestamp(unit)), "client": ["a"]})
+        pq.write_table(table, folder.home / "requests" / f"far{number}.parquet")
+    for number in range(3):
+        (folder.home / "requests" / f"{number}.parquet").unlink()
+    ran = folder.run()
+    assert ran.exit_code == 1
+    assert "far1.parquet: ts: cannot be read as timestamp[ns]" in ran.stderr
+
+
+@pytest.mark.parametrize("kind", ["categories", "float16", "categories of integers"])
+@pytest.mark.parametrize("stream", ["true", "false"])
+def test_groups_of_any_plain_type(folder, kind, stream):
+    values = {
+        "categories": pa.array(["b", "a"]).dictionary_encode(),
+        "categories of integers": pa.array([2, 1]).dictionary_encode(),
+        "float16": pa.array(np.array([2, 1], np.float16)),
+    }[kind]
+    for number in range(3):
+        pq.write_table(TABLE.append_column("kind", values), folder.home / "requests" / f"{number}.parquet")
+    for sink in ("parquet", "csv", "json", "console"):
+        ran = folder.run(f"source.stream={stream}", "query.by=kind", f"sink.format={sink}", f"sink.path={sink}")
+        assert ran.exit_code == 0, ran.stderr
+    assert set(pq.read_table(folder.home / "parquet")["kind"].to_pylist()) <= {"a", "b", 1, 2}
+
+
+@pytest.mark.parametrize("line", ["not json", "[]", "{}", '{"path": 3}', "\udcff"])
+def test_a_damaged_log_of_a_streaming_sink_is_named(folder, line):
+    log = folder.home / "requests" / "_spark_metadata"
+    log.mkdir()
+    (log / "0").write_bytes(f"v1\n{line}\n".encode(errors="surrogateescape"))
+    for ran in (folder.run(), folder.call("check", folder.job)):
+        assert ran.exit_code == 1
+        assert f"source.path: '{log / '0'}' is damaged" in ran.output
+        assert "fault of Skyband" not in ran.output
+
+
+@pytest.mark.parametrize("sep", ["||", "", "é", '"'])
+def test_what_cannot_stand_between_values_is_told_by_the_check(folder, sep):
+    (folder.home / "log.csv").write_text("2026-01-01,a\n")
+    sets = [*CSV, "source.path=log.csv", f"source.options.sep='{sep}'"]
+    changes = [part for change in sets for part in ("--set", change)]
+    checked = folder.call("check", folder.job, "--engine", "local", *changes)
+    assert "source.options.sep: the local engine takes one ASCII character between values" in checked.stdout
+
+
+@pytest.mark.parametrize("sep", ["\t", r"\t"])
+def test_a_tab_may_be_written_as_spark_reads_it(folder, sep):
+    (folder.home / "log.csv").write_text("2026-01-01\ta\n2026-01-01 00:10:00\tb\n")
+    ran = folder.run(*CSV, "source.path=log.csv", f"source.options={{ sep = '{sep}' }}")
+    assert ran.exit_code == 0, ran.stderr
+
+
+def test_an_unknown_time_zone_is_told(folder):
+    times = TS.cast(pa.int64()).cast(pa.timestamp("us", "Mars/Phobos"))
+    for path in (folder.home / "requests").iterdir():
+        pq.write_table(TABLE.set_column(0, "ts", times), path)
+    for ran in (folder.run("sink.format=json"), folder.call("check", folder.job)):
+        assert "source.path: column 'ts' is in the time zone 'Mars/Phobos', which is unknown here" in ran.output
+
+
+@pytest.mark.parametrize("path", ["taken", "taken/counts", "/proc/counts"])
+@pytest.mark.parametrize("mode", ["append", "overwrite", "errorifexists", "ignore"])
+def test_a_sink_that_cannot_be_made_is_told(folder, path, mode):
+    (folder.home / "taken").write_text("a file")
+    ran = folder.run(f"sink.path={path}", f"sink.mode={mode}")
+    assert ran.exit_code == 1
+    assert "sink.path: " in ran.stderr
+    assert "fault of Skyband" not in ran.stderr
+    assert ran.stderr.startswith("--set: "), "the path was typed"
+    assert (folder.home / "taken").read_text() == "a file"
+
+
+def test_a_job_file_with_a_byte_order_mark(folder):
+    folder.job.write_bytes(b"\xef\xbb\xbf" + folder.job.read_bytes())
+    assert folder.run().exit_code == 0
+
+
+def test_a_job_file_of_brackets(folder):
+    folder.job.write_text("x = " + "[" * 2000 + "]" * 2000)
+    ran = folder.run()
+    assert "its brackets are nested too deeply" in ran.stderr
+    assert assignment("a=" + "[" * 2000)[0] == "a"
+
+
+WORKLOAD = """
+[source]
+format = "parquet"
+path = "requests"
+[query]
+kind = "top-k-workload"
+time = "ts"
+object = "client"
+score = "bytes"
+queries = "queries.csv"
+[sink]
+format = "console"
+"""
+
+
+def test_a_workload_is_looked_for_beside_the_job(folder, tmp_path_factory, monkeypatch):
+    (folder.home / "queries.csv").write_text("name,window,slide,k\nquick,10 minutes,10 minutes,1\n")
+    pq.write_table(TABLE.append_column("bytes", pa.array([1.0, 2.0])), folder.home / "0.parquet")
+    folder.job.write_text(WORKLOAD.replace("requests", "0.parquet"))
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    ran = folder.run()
+    assert ran.exit_code == 0, ran.stderr
+    typed = folder.run("query.queries=none.csv")
+    assert f"--set: query.queries: the table '{folder.home / 'none.csv'}' cannot be read" in typed.stderr
+
+
+@pytest.mark.parametrize("k", [2**63, 2**62 + 1, 10**40])
+def test_a_k_that_is_too_large_is_called_so(folder, k):
+    text = WORKLOAD.replace('"queries.csv"', f'[{{ name = "a", window = "1 hour", slide = "1 hour", k = {k} }}]')
+    folder.job.write_text(text.replace('score = "bytes"', 'score = "client"'))
+    assert f"query.queries[0].k: must be at most 2^62 (got {k})" in folder.run().stderr
+
+
+def test_what_was_typed_is_not_blamed_on_the_file(folder):
+    with pytest.raises(JobError) as caught:
+        read_job(folder.job, ["query.item"])
+    assert str(caught.value).startswith("--set: must be KEY=VALUE")
+    typed = folder.run('query.windows=["10 minutes", "0 minutes"]')
+    assert typed.stderr.startswith("--set: query.windows[1]: ")
+    assert folder.run().exit_code == 0
+    assert folder.run("sink.path=counts").stderr.startswith("--set: sink.path: ")
+
+
+def test_shards_beyond_all_use_are_refused(folder):
+    query = read_job(folder.job).query
+    assert shard_count(query, 10_000) == 10_000
+    with pytest.raises(ConfigError, match=r"shards: must be at most 10,000 \(got 1000000000000000000000000000000\)"):
+        shard_count(query, 10**30)
+
+
+def test_a_slip_in_the_list_of_plugins_is_told(folder, monkeypatch):
+    monkeypatch.setenv("SKYBAND_PLUGINS", "skyband-distnct")
+    assert absent() == [
+        "skyband-distnct is named in SKYBAND_PLUGINS, and is no installed plugin; did you mean 'skyband-distinct'?"
+    ]
+    monkeypatch.setenv("SKYBAND_PLUGINS", "skyband, Skyband_Distinct,")
+    assert absent() == []
+
+
+@pytest.mark.parametrize("blob", [None, "text", 3, [1]])
+def test_what_is_no_bytes_is_no_snapshot(blob):
+    with pytest.raises(SnapshotError, match="must be the bytes of a snapshot"):
+        skyband.restore(blob)
+
+
+@pytest.mark.parametrize("times", [[[1], [1, 2]], np.ma.masked_array([1, 2], [False, True])])
+def test_arguments_that_are_no_plain_column(times):
+    sketch = skyband.create("sketch", "exact")
+    with pytest.raises(InputError, match="times: must "):
+        sketch.update(times, np.array([1, 2], np.uint64))
+    assert len(sketch) == 0
+
+
+def test_streams_beyond_all_memory_are_refused():
+    with pytest.raises(ConfigError, match=r"streams: must be at least 1 and at most 65536 \(got 1099511627776\)"):
+        skyband.create("object-ranker", k=1, window=10, streams=2**40, aggregate="sum")

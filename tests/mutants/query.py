@@ -1,0 +1,191 @@
+"""Broken queries: each is the query of `skyband new --query` but for one fault, with the checks that catch it."""
+
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+from attrs import evolve
+from skyband.columns.frames import PART
+from skyband.queries.partitioning import Partitioning
+from skyband.queries.query import Input
+from skyband.roles.pair_ranker import MEETS
+from skyband.scaffold.query import MineQuery, _Sums
+from skyband.scaffold.query_example import EXAMPLES
+
+REFERENCE = (MineQuery, EXAMPLES)
+
+
+class _OfFloats(_Sums):
+    def collect(self):
+        answers = super().collect()
+        return None if answers is None else answers.set_column(1, "sum", answers.column(1).cast(pa.float64()))
+
+
+class _OneRowABatch(_Sums):
+    def update(self, times, rows):
+        super().update(times, rows)
+        self._values[len(self._values) - len(times) + 1 :] = 0
+
+
+class _Counting(_Sums):
+    updates = 0
+
+    def update(self, times, rows):
+        super().update(times, rows)
+        self.updates += 1
+
+    def dump_state(self):
+        header, arrays = super().dump_state()
+        return {**header, "updates": self.updates}, arrays
+
+
+class _Early(_Sums):
+    def advance(self, rows, until):
+        return super().advance(rows, until + self._every)
+
+
+class _EndsTooSoon(_Sums):
+    def end(self, latest):
+        return latest + 1
+
+
+class _SaysTheSameAgain(_Sums):
+    def take_dropped(self):
+        return {"null value": 1000}
+
+
+class _Shared(_Sums):
+    total = 0
+
+    def update(self, times, rows):
+        super().update(times, rows)
+        _Shared.total += len(times)
+
+    def answer(self, at):
+        super().answer(at)
+        self._answers[-1] = (at, _Shared.total)
+
+
+class _NeverEmpty(_Sums):
+    @property
+    def empty(self):
+        return False
+
+
+class _Forgetful(_Sums):
+    def load_state(self, header, arrays):
+        super().load_state(header, arrays)
+        self._times, self._values = self._times[:-1], self._values[:-1]
+
+
+class _RoundsUp(_Sums):
+    def load_state(self, header, arrays):
+        super().load_state(header, arrays)
+        self._times, self._values = np.append(-1, self._times), np.append(0, self._values)
+
+
+class _Of(MineQuery):
+    """A query answered by another processor."""
+
+    processors: ClassVar[type[_Sums]]
+
+    def processor(self, bindings, answers):
+        return self.processors(self, answers)
+
+
+def _answered_by(processor):
+    return type(f"Mine{processor.__name__}", (_Of,), {"processors": processor, "__doc__": processor.__name__})
+
+
+class ReadsTheFirstRow(MineQuery):
+    def encode_columns(self, batch):
+        batch.column(self.value)[0]
+        return super().encode_columns(batch)
+
+
+class ReadsByPlace(MineQuery):
+    def encode_columns(self, batch):
+        names = ["ts", "size", *batch.schema.names[2:]]
+        return super().encode_columns(batch.rename_columns(names))
+
+
+class ChecksNothing(MineQuery):
+    def check(self, schema):
+        return []
+
+
+class TakesAnyType(MineQuery):
+    def inputs(self):
+        return (Input("value", self.value, "anything", lambda kind: True),)
+
+
+class EqualsNone(MineQuery):
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+class HasNoOrder(MineQuery):
+    order = ()
+
+
+class CountsNoRow(MineQuery):
+    def encode_columns(self, batch):
+        columns, masks = super().encode_columns(batch)
+        return {**columns, PART: pa.array(np.full(len(batch), MEETS, np.int8))}, masks
+
+
+class TakesNulls(MineQuery):
+    def encode_columns(self, batch):
+        return super().encode_columns(batch)[0], {}
+
+
+class NamesNoReason(MineQuery):
+    def encode_columns(self, batch):
+        columns, masks = super().encode_columns(batch)
+        return columns, {"no reason": masks["null value"]}
+
+
+class OtherWithGroups(MineQuery):
+    def processor(self, bindings, answers):
+        return _Sums(evolve(self, every=self.window) if self.by else self, answers)
+
+
+class MergesTheLargest(MineQuery):
+    def merge(self, answers):
+        sums = answers.group_by("at").aggregate([("sum", "max")])
+        return sums.rename_columns(["at", "sum"]).select(answers.column_names)
+
+
+class GoesToEveryShard(MineQuery):
+    def partition(self, frame, shards):
+        rows = np.tile(np.arange(len(frame)), shards)
+        return Partitioning(rows, np.repeat(np.arange(shards), len(frame)))
+
+
+_NO_DELAY = tuple(evolve(one, keys={**one.keys, "delay": "0 seconds"}) for one in EXAMPLES)
+
+MUTANTS = [
+    (_answered_by(_OfFloats), EXAMPLES, ["answers_have_the_declared_columns"]),
+    (ReadsTheFirstRow, EXAMPLES, ["an_empty_input_has_no_answers"]),
+    (ReadsByPlace, EXAMPLES, ["only_its_columns_are_read"]),
+    (ChecksNothing, EXAMPLES, ["a_missing_column_is_told", "a_column_of_another_type_is_told"]),
+    (TakesAnyType, EXAMPLES, ["a_column_of_another_type_is_told"]),
+    (EqualsNone, EXAMPLES, ["the_query_travels"]),
+    (_answered_by(_OneRowABatch), EXAMPLES, ["batches_may_be_cut_anywhere"]),
+    (_answered_by(_Counting), EXAMPLES, ["state_is_the_same_however_rows_were_cut"]),
+    (_answered_by(_Early), EXAMPLES, ["answers_wait_for_the_watermark", "batches_may_be_cut_anywhere"]),
+    (_answered_by(_EndsTooSoon), EXAMPLES, ["flush_answers_as_the_end_does"]),
+    (HasNoOrder, EXAMPLES, ["rows_may_be_shuffled_within_the_delay", "a_bounded_input_may_come_in_any_order"]),
+    (MineQuery, _NO_DELAY, ["the_example_has_no_late_rows"]),
+    (CountsNoRow, EXAMPLES, ["late_rows_are_counted_and_change_nothing"]),
+    (TakesNulls, EXAMPLES, ["nulls_are_left_out_and_counted"]),
+    (NamesNoReason, EXAMPLES, ["nulls_are_left_out_and_counted"]),
+    (_answered_by(_SaysTheSameAgain), EXAMPLES, ["every_row_is_counted_once"]),
+    (_answered_by(_Shared), EXAMPLES, ["a_group_is_answered_as_if_alone"]),
+    (OtherWithGroups, EXAMPLES, ["one_group_is_answered_as_all_rows_are"]),
+    (_answered_by(_NeverEmpty), EXAMPLES, ["a_group_is_forgotten_when_its_windows_are_empty"]),
+    (MergesTheLargest, EXAMPLES, ["shards_answer_as_one_does"]),
+    (GoesToEveryShard, EXAMPLES, ["shards_answer_as_one_does", "each_row_is_one_shards_own"]),
+    (_answered_by(_Forgetful), EXAMPLES, ["goes_on_from_a_snapshot_after_any_row", "groups_go_on_from_a_snapshot"]),
+    (_answered_by(_RoundsUp), EXAMPLES, ["a_restored_state_is_the_state"]),
+]

@@ -1,0 +1,1 @@
+"""matcher/frozen-matcher: every sample of a probe against every sample held."""

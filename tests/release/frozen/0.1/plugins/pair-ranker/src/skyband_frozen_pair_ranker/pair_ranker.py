@@ -1,0 +1,96 @@
+"""pair-ranker/frozen-pair-ranker: every valid pair, each found when its younger set comes."""
+
+from collections.abc import Mapping
+from heapq import nsmallest
+from itertools import chain, pairwise
+from typing import ClassVar
+
+import numpy as np
+from attrs import define, field, frozen
+from skyband.arrays import Array, Float64, Int8, Int64
+from skyband.roles import PairRanker
+from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.similarity import NAMED
+from skyband.state_reader import StateReader
+
+
+@frozen
+class Held:
+    """A set of the window."""
+
+    number: int
+    time: int
+    side: int
+    part: int
+    tokens: frozenset[int]
+
+
+@define(eq=False)
+class FrozenPairRanker(PairRanker):
+    """The exact top k, by definition: a set costs O(sets held), an answer O(pairs · log pairs)."""
+
+    name: ClassVar[str] = "frozen-pair-ranker"
+
+    _held: list[Held] = field(factory=list, init=False)
+    _pairs: dict[int, list[tuple[float, int, int]]] = field(factory=dict, init=False)
+    """(similarity, left, right), by the number of the older set, with which they expire."""
+
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None:
+        words = tokens.tolist()
+        for row, (time, (begin, end)) in enumerate(zip(times.tolist(), pairwise(offsets.tolist()), strict=True)):
+            self._advance(time + (self.by == "rows"))
+            chosen = frozenset(words[begin:end])
+            self._take(Held(self._seen + row, time, int(sides[row]), int(parts[row]), chosen))
+
+    def _take(self, newer: Held) -> None:
+        for older in self._held if newer.part & MEETS else ():
+            apart = older.part & KEPT and (self.sides == 1 or newer.side != older.side)
+            if apart and newer.tokens & older.tokens:
+                self._pairs.setdefault(older.number, []).append(self._pair(older, newer))
+        self._held.append(newer)
+
+    def _pair(self, older: Held, newer: Held) -> tuple[float, int, int]:
+        function = NAMED[self.similarity] if isinstance(self.similarity, str) else self.similarity
+        alike = float(function(len(older.tokens & newer.tokens), len(older.tokens), len(newer.tokens)))
+        left, right = (newer, older) if older.side == 1 and self.sides == 2 else (older, newer)
+        return alike, left.number, right.number
+
+    def _advance(self, now: int) -> None:
+        while self._held and self._held[0].time < now - self.window:
+            self._pairs.pop(self._held.pop(0).number, None)
+
+    def top(self) -> tuple[Int64, Int64, Float64]:
+        pairs = chain.from_iterable(self._pairs.values())
+        best = nsmallest(self.k, pairs, key=lambda pair: (-pair[0], *pair[1:]))
+        similarity, left, right = zip(*best, strict=True) if best else ((), (), ())
+        return np.array(left, np.int64), np.array(right, np.int64), np.array(similarity, np.float64)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._pairs.values()))
+
+    @property
+    def nbytes(self) -> int:
+        return 24 * len(self) + sum(24 + 8 * len(held.tokens) for held in self._held)
+
+    def _state(self) -> dict[str, Array]:
+        tokens = [sorted(held.tokens) for held in self._held]
+        return {
+            "now": np.array([] if self._now is None else [self._now], np.int64),
+            "seen": np.array([self._seen], np.int64),
+            "times": np.array([held.time for held in self._held], np.int64),
+            "sides": np.array([held.side for held in self._held], np.int64),
+            "parts": np.array([held.part for held in self._held], np.int64),
+            "offsets": np.cumsum([0, *map(len, tokens)], dtype=np.int64),
+            "tokens": np.array([token for chosen in tokens for token in chosen], np.int64),
+        }
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        self._now = read.optional("now")
+        self._seen = read.number("seen", at_least=len(state["times"]), at_most=2**62)
+        read.offsets("offsets", len(state["times"]), len(state["tokens"]))
+        columns = (state[name].tolist() for name in ("times", "sides", "parts"))
+        rows = zip(*columns, pairwise(state["offsets"].tolist()), strict=True)
+        first, words = self._seen - len(state["times"]), state["tokens"].tolist()
+        for number, (time, side, part, (begin, end)) in enumerate(rows, first):
+            self._take(Held(number, time, side, part, frozenset(words[begin:end])))

@@ -1,0 +1,1 @@
+"""sketch/frozen-sketch: every key with its latest time."""

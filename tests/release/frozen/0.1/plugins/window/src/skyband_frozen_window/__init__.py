@@ -1,0 +1,1 @@
+"""window/frozen-window: the kept probabilities, added up anew for every decision."""

@@ -1,0 +1,75 @@
+"""window/frozen-window: the kept probabilities, added up anew for every decision."""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Float64, Int64
+from skyband.roles import Window
+from skyband.state_reader import StateReader
+
+CLOSE = 1e-9
+"""Where floats come so near the threshold, fractions decide: rounding must not move a tie."""
+
+
+@define(eq=False)
+class FrozenWindow(Window):
+    """The exact window, by definition: an arrival costs O(size · kept) for each tuple that goes, and one more."""
+
+    name: ClassVar[str] = "frozen-window"
+
+    _held: list[float] = field(factory=list, init=False)
+
+    def _append(self, probabilities: Float64) -> Int64:
+        start, starts = self._start, []
+        for probability in probabilities.tolist():
+            self._held.append(probability)
+            while self._oldest_may_go():
+                del self._held[0]
+                start += 1
+            starts.append(start)
+        return np.array(starts, np.int64)
+
+    def _oldest_may_go(self) -> bool:
+        """Whether the younger ones hold `size` with probability alpha, or the oldest has a presence below beta."""
+        younger = self._held[1:]
+        if younger.count(1.0) >= self.size:
+            return True
+        if len(younger) < self.size or (self.alpha == 1.0 and not self.beta):
+            return False  # `size` of them may be missing, so alpha = 1 is out of reach
+        beta = self.beta or 0.0
+        below = fewer_than(self.size, younger)
+        if min(abs(below - (1 - self.alpha)), abs(below - beta)) < CLOSE:
+            below = fewer_than(self.size, map(Fraction, younger))
+        return below <= 1 - Fraction(self.alpha) or below < beta
+
+    def _presence(self, probabilities: Float64, positions: Int64, ends: Int64) -> Float64:
+        given = probabilities.tolist()
+        pairs = zip(positions.tolist(), ends.tolist(), strict=True)
+        return np.array([fewer_than(self.size, given[position + 1 : end]) for position, end in pairs], np.float64)
+
+    def _kept(self) -> Float64:
+        return np.array(self._held, np.float64)
+
+    @property
+    def nbytes(self) -> int:
+        return 8 * len(self._held)
+
+    def _state(self) -> dict[str, Array]:
+        return {"held": self._kept(), "bounds": np.array([self._start, self._end], np.int64)}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=2**62).tolist()
+        self._held = read.column("held", np.float64, self._end - self._start, at_least=0, at_most=1).tolist()
+
+
+def fewer_than(size: int, probabilities: Iterable[Any]) -> Any:
+    """P(fewer than `size` exist), in floats or in fractions, as the probabilities are."""
+    chances: list[Any] = [1] + [0] * (size - 1)  # chances[k]: exactly k of those seen so far exist
+    count = 0
+    for count, p in enumerate(probabilities, 1):  # noqa: B007
+        chances = [(1 - p) * stay + p * rise for stay, rise in zip(chances, [0, *chances], strict=False)]
+    return min(sum(chances), 1) if count >= size else 1
