@@ -39,7 +39,7 @@ def test_many_groups_of_which_few_have_rows(kind, files, stream):
     keys = {
         "distinct-count": {"item": "item", "windows": ["60 seconds"]},
         "top-k": {"object": "item", "stream": "origin", "value": "value", "streams": ["a"], "k": 2}
-        | {"window": "60 seconds", "repeats": "per-window"},
+        | {"window": "60 seconds"},
     }[kind]
     query = make_query({"kind": kind, "time": "ts", "by": ["group"], "every": "20 seconds", **keys})
     busy = [np.arange(groups), *(rng.choice(groups, 10).repeat(20) for _ in range(5))]
@@ -101,7 +101,7 @@ def test_shards_without_rows_hold_no_answer_back(kind, files, stream):
     keys = {
         "distinct-count": {"item": "item", "windows": ["30 seconds"]},
         "top-k": {"object": "item", "stream": "origin", "value": "value", "streams": ["a"], "k": 3}
-        | {"window": "30 seconds", "repeats": "per-window"},
+        | {"window": "30 seconds"},
     }[kind]
     query = make_query({"kind": kind, "time": "ts", "every": "10 seconds", **keys})
     seconds = np.arange(240) // 2

@@ -154,7 +154,7 @@ streams = ["air", "water", "soil"]
 k = 4
 window = "1 minute"
 every = "15 seconds"
-repeats = "per-window"
+repeats = "latest"
 delay = "20 seconds"
 [sink]
 format = "parquet"

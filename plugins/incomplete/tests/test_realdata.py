@@ -113,5 +113,5 @@ def test_the_clients_that_download_most(backend):
     for batch in table.to_batches():
         run.add(batch)
     result = by_moment(pa.Table.from_batches([run.finish()]))
-    assert run.operator.take_metrics().left_out == {"null value": log["size"].null_count}
+    assert run.operator.take_metrics().dropped == {"null value": log["size"].null_count}
     same_scores(result, by_grouping(table, [0, 1, 2, 3], 5 * HOUR // 60, 20))
