@@ -10,7 +10,12 @@ MISSPELT = "from skyband import hookimpl\n@hookimpl\ndef skyband_backend(): retu
 @pytest.fixture
 def ruins(site):
     """One plugin that works among those that do not."""
-    site.install_sketch("acme-fine", "fine")
+    site.install_sketch("acme-fine", "fine", "acme_fine.sketches:Fine")
+    (site.folder / "acme_fine").mkdir()
+    site.module("acme_fine/__init__", "raise RuntimeError('nothing of a backend is run to list it')")
+    site.module("acme_fine/sketches", "class Fine: pass")
+    site.install_sketch("acme-nowhere", "nowhere")
+    site.install_sketch("acme-no-class", "no-class", "acme_fine.sketches:Nothing")
     site.install("acme-raises", "raise RuntimeError('no luck')")
     site.install("acme-halfway", "from skyband import hookimpl\nimport no_such_module_anywhere")
     site.install("acme-misspelt", MISSPELT)
@@ -27,6 +32,12 @@ CAUSES = {
 }
 
 
+MISSING = {
+    "acme-nowhere": "nowhere:Nothing is not there: no module named 'nowhere'",
+    "acme-no-class": "acme_fine.sketches:Nothing is not there: 'acme_fine.sketches' defines no Nothing",
+}
+
+
 def test_each_is_shown_with_its_cause_and_harms_nothing_else(ruins):
     ran = ruins.run("backends")
     assert ran.returncode == 0
@@ -36,6 +47,8 @@ def test_each_is_shown_with_its_cause_and_harms_nothing_else(ruins):
         assert cause in line
     lines = {tuple(line.split()[:3]): line for line in ran.stdout.splitlines()}
     assert lines["sketch/fine", "exact", "acme-fine"].endswith("ok")
+    for distribution, why in MISSING.items():
+        assert lines[f"sketch/{distribution.removeprefix('acme-')}", "exact", distribution].endswith(why)
     for distribution in ("acme-one", "acme-two"):
         assert "claimed by acme-one and acme-two: choose one" in lines["sketch/both", "exact", distribution]
     assert "written for API 99" in lines["sketch/future", "exact", "acme-future"]
@@ -51,6 +64,7 @@ def test_the_same_as_json(ruins):
         assert CAUSES[entry["distribution"]] in entry["problem"]
     problems = {(entry["backend"], entry["distribution"]): entry["problem"] for entry in told["backends"]}
     assert problems["sketch/fine", "acme-fine"] is None
+    assert problems["sketch/nowhere", "acme-nowhere"] == MISSING["acme-nowhere"]
     assert "claimed by" in problems["sketch/both", "acme-two"]
 
 

@@ -10,6 +10,11 @@ COMMANDS = """
         def greet():
             '''Greet the world.'''
             click.echo("hello")
+
+        @group.command()
+        def fail():
+            '''Fail.'''
+            raise LookupError("no world")
 """
 
 
@@ -17,4 +22,15 @@ def test_help_says_whose_command_it_is(site):
     site.install("acme-commands", COMMANDS)
     assert "greet     Greet the world. (of acme-commands)" in site.run("--help").stdout
     assert site.run("greet").stdout == "hello\n"
-    assert "Greet the world." in site.run("greet", "--help").stdout
+    shown = site.run("greet", "--help").stdout
+    assert "Greet the world." in shown
+    assert shown.endswith("A command of acme-commands.\n")
+
+
+def test_what_goes_wrong_in_it_is_told_with_whose_it_is(site):
+    site.install("acme-commands", COMMANDS)
+    ran = site.run("fail")
+    assert (ran.returncode, ran.stderr) == (
+        1,
+        "error: LookupError: no world\nThis is a fault of acme-commands; --debug shows where it happened.\n",
+    )

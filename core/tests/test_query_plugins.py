@@ -120,6 +120,24 @@ class Raises(MineQuery):
         return Processor(self, answers)
 
 
+class CannotDump(MineQuery):
+    """Raises where its state is written down."""
+
+    def processor(self, bindings, answers):
+        class Processor(_Sums):
+            def dump_state(self):
+                raise KeyError("sums")
+
+        return Processor(self, answers)
+
+
+class CannotCheck(MineQuery):
+    """Raises where the source's columns are looked at."""
+
+    def check(self, schema):
+        raise TypeError("what columns")
+
+
 class AnswersOtherwise(MineQuery):
     """Answers with another column than it declares."""
 
@@ -147,3 +165,15 @@ def test_a_query_that_fails_in_the_middle_is_named_with_its_distribution(monkeyp
     (example, _) = EXAMPLES
     with pytest.raises(PluginError, match=f"^query 'mine' of acme-query {said}"):
         local.apply(example.rows, build(cls, example.keys))
+
+
+def test_a_query_that_cannot_write_its_state_or_check_its_source_is_named_too(monkeypatch):
+    for cls in (CannotDump, CannotCheck):
+        monkeypatch.setitem(BROUGHT_BY, cls, "acme-query")
+    (example, _) = EXAMPLES
+    run = local.LocalRun.start(build(CannotDump, example.keys), example.rows.schema)
+    run.push(example.rows.combine_chunks().to_batches()[0])
+    with pytest.raises(PluginError, match="^query 'mine' of acme-query failed: KeyError: 'sums'"):
+        run.operator.snapshot()
+    with pytest.raises(PluginError, match="^query 'mine' of acme-query failed: TypeError: what columns"):
+        local.apply(example.rows, build(CannotCheck, example.keys))

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from skyband import BackendInfo
 from skyband.cli.commands import group
 from skyband.engines.local import apply
+from skyband.errors import PluginError
 from skyband.queries.distinct_count import DistinctCount
 from skyband.registry import Binding, Registry
 from skyband.registry.discovery import Plugin
@@ -70,6 +71,12 @@ class Exits(MineSketch):
 
 
 @define(eq=False)
+class CannotBegin(MineSketch):
+    def __attrs_post_init__(self):
+        raise OSError("no room")
+
+
+@define(eq=False)
 class HugeState(MineSketch):
     def _state(self):
         return {**super()._state(), "table": np.zeros((1000, 1000))}
@@ -123,14 +130,19 @@ def test_a_backend_that_writes_into_its_input_cannot_reach_the_data(cls, monkeyp
     given, kept = table(), table()
     try:
         apply(given, QUERY, {"sketch": bound})
-    except ValueError as error:
-        assert "read-only" in str(error)
+    except PluginError as error:
+        assert str(error) == "sketch/mine of acme failed: ValueError: assignment destination is read-only"
     assert given.equals(kept)
 
 
 @pytest.mark.parametrize(
     ("cls", "said"),
-    [(Raises, "LookupError: no luck"), (SaysMany, "Error: "), (Exits, "SystemExit: 9")],
+    [
+        (Raises, "sketch/mine of acme failed: LookupError: no luck"),
+        (SaysMany, "sketch/mine of acme failed: TypeError: "),
+        (Exits, "sketch/mine of acme failed: SystemExit: 9"),
+        (CannotBegin, "sketch/mine of acme failed: OSError: no room"),
+    ],
 )
 def test_a_job_with_it_ends_with_the_cause_and_without_a_traceback(cls, said, monkeypatch, tmp_path):
     installed(cls, monkeypatch)

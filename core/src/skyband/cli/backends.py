@@ -21,7 +21,7 @@ def command(role: str | None, as_json: bool) -> None:
     from skyband.registry import Listed, installed
     from skyband.registry.info import BackendInfo
 
-    listing = installed().listing(role)
+    listing = [_looked_at(entry) for entry in installed().listing(role)]
     broken = [plugin for plugin in installed().plugins if plugin.problem]
 
     def is_default(entry: Listed[BackendInfo]) -> bool:
@@ -43,6 +43,18 @@ def command(role: str | None, as_json: bool) -> None:
 
         home = installed().role(role).distribution
         raise Failure(f"no backend for the role {role}; the usual ones come with {home}: pip install {home}")
+
+
+def _looked_at(entry: Any) -> Any:
+    """The entry, with its problem where its class, or its role's interface, is not there."""
+    from attrs import evolve
+
+    from skyband.registry import installed
+    from skyband.registry.factories import missing
+
+    if entry.problem is not None:
+        return entry
+    return evolve(entry, problem=missing(entry.info.factory) or missing(installed().role(entry.info.role).interface))
 
 
 def _shown(listing: list[Any], is_default: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import skyband
-from skyband.errors import ConfigError, SkybandError
+from skyband.errors import ConfigError, PluginError, SkybandError
 from skyband.text_tables import visible
 
 COMMANDS = ("demo", "backends", "queries", "describe", "check", "run", "compare", "bench", "verify", "new", "docs")
@@ -74,7 +74,12 @@ class Commands(click.Group):
         except (Exception, SystemExit) as error:  # no command of ours exits so: a backend or a plugin did
             if ctx.meta.get(_DEBUG) or isinstance(error, BrokenPipeError):
                 raise
-            raise _failure(error) from error
+            raise _failure(error, self._brought_by.get(ctx.invoked_subcommand or "")) from error
+
+    @cached_property
+    def _brought_by(self) -> dict[str, str]:
+        """The distribution of each command that is a plugin's."""
+        return {}
 
     @cached_property
     def _of_plugins(self) -> dict[str, click.Command]:
@@ -101,6 +106,8 @@ class Commands(click.Group):
                     click.echo(f"warning: {plugin.distribution} adds {name!r}, which is taken; left out", err=True)
                 else:
                     command.short_help = f"{command.get_short_help_str(200)} (of {plugin.distribution})"
+                    command.epilog = " ".join([command.epilog or "", f"A command of {plugin.distribution}."]).strip()
+                    self._brought_by[name] = plugin.distribution
                     commands[name] = command
         return commands
 
@@ -108,15 +115,18 @@ class Commands(click.Group):
 _DEBUG = "skyband.debug"
 
 
-def _failure(error: BaseException) -> click.ClickException:
+def _failure(error: BaseException, plugin: str | None = None) -> click.ClickException:
+    """What is told of an error; `plugin`: the distribution whose command was called, where it is none of core's."""
     from skyband.job.reading import JobError
 
     if isinstance(error, JobError):
         return Problems(str(error))
+    if isinstance(error, PluginError) and error.__cause__ is not None:
+        return Failure(f"{error}\n--debug shows where it happened.")
     if isinstance(error, ConfigError | SkybandError):
         return Failure(str(error))
     what = " ".join(f"{type(error).__name__}: {error}".split())
-    return Failure(f"{what}\nThis is a fault of Skyband or of a plugin; --debug shows where it happened.")
+    return Failure(f"{what}\nThis is a fault of {plugin or 'Skyband or of a plugin'}; --debug shows where it happened.")
 
 
 def _set_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:

@@ -1,5 +1,6 @@
 """skyband compare: a job on several backends of one role, beside each other."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
     import pyarrow as pa
 
     from skyband.comparison.replay import steps_of
-    from skyband.errors import ConfigError, Problem
+    from skyband.errors import ConfigError, InputError, Problem
     from skyband.job.source_files import open_files
 
     files = open_files(job.source)
@@ -86,14 +87,23 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
     query = job.query
     columns = list(query.columns)
     schema = pa.schema([files.schema.field(name) for name in columns])
-    held, rows, cut = [], 0, False
-    for batch in files.batches(columns):
-        held.append(batch.slice(0, limit - rows))
-        cut = rows + len(batch) > limit
-        rows += len(held[-1])
-        if cut:
-            break
-    return steps_of(query, held, schema), cut
+    batches = files.batches(columns)
+    rows, cut = 0, False
+
+    def first() -> Iterator[Any]:
+        nonlocal rows, cut
+        for batch in batches:
+            cut = rows + len(batch) > limit
+            taken = batch.slice(0, limit - rows)
+            rows += len(taken)
+            yield taken
+            if cut:
+                return
+
+    try:
+        return steps_of(query, first(), schema), cut
+    except InputError as error:
+        raise batches.placed(error) from error
 
 
 def _read(job: str, make: Any) -> Any:

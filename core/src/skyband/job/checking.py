@@ -136,6 +136,8 @@ def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], 
         bind(query, schema, backends)
     except ConfigError as error:
         return [_with_hint(problem, source) for problem in error.problems]
+    except PluginError as error:
+        return [Problem("query", str(error))]
     return []
 
 

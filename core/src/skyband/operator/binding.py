@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from skyband.errors import ConfigError, PluginError, Problem
+from skyband.queries.attribution import attributed
 from skyband.queries.query import Query
 from skyband.registry import Binding, choose
 
@@ -24,11 +25,13 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
         sound = [role for role in query.roles if role not in wrong]
         bindings = choose(sound, {role: name for role, name in (backends or {}).items() if role in sound})
     for role, binding in bindings.items():
-        given = query.backend_parameters(role)
+        with attributed(query):
+            given = query.backend_parameters(role)
         taken = [name for name in binding.parameters if name in given]
         problems.extend(Problem(f"backends.{role}.{name}", f"is set by the query ({given[name]!r})") for name in taken)
         try:
-            problems.extend(problem.within("query") for problem in query.unsupported_by(binding.create(**given)))
+            with attributed(query, {role: binding}):
+                problems.extend(problem.within("query") for problem in query.unsupported_by(binding.create(**given)))
         except ConfigError as error:
             problems.extend(problem.within(f"backends.{role}") for problem in error.problems)
         except PluginError as error:
@@ -42,4 +45,5 @@ def _checked(query: Query, schema: pa.Schema) -> list[Problem]:
     twice = [name for name in query.columns if schema.names.count(name) > 1]
     if twice:
         return [Problem("source", f"has several columns {name!r}: rename all but one") for name in twice]
-    return [problem.within("query") for problem in query.check(schema)]
+    with attributed(query):
+        return [problem.within("query") for problem in query.check(schema)]

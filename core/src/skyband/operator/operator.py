@@ -185,7 +185,7 @@ class Operator:
     def _run(self, until: Until) -> pa.RecordBatch:
         """Give each group that has rows before the until, or a moment to answer, its turn."""
         started = clock.perf_counter()
-        with attributed(self.query):
+        with attributed(self.query, self.bindings):
             answers = self._groups.run(self._release(until.watermark), until)
         self._seconds += clock.perf_counter() - started
         if answers is None:
@@ -235,7 +235,8 @@ class Operator:
 
     def snapshot(self) -> bytes:
         """The operator as bytes, for `load_state`: a versioned header plus plain arrays."""
-        arrays = state_arrays.with_prefix("groups", self._groups.dump_state())
+        with attributed(self.query, self.bindings):
+            arrays = state_arrays.with_prefix("groups", self._groups.dump_state())
         if self._waiting:
             arrays["waiting"] = np.frombuffer(frames.to_bytes(frames.concatenated(self._waiting)), np.uint8)
         arrays["clock"] = np.array(self._clock.to_list(), np.int64)

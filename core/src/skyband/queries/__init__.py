@@ -77,6 +77,7 @@ def make_query(values: "Query | Mapping[str, Any]") -> "Query":
 
     Raises ConfigError with every problem at once.
     """
+    from skyband.queries.attribution import attributed
     from skyband.queries.query import Query
 
     if isinstance(values, Query):
@@ -90,7 +91,9 @@ def make_query(values: "Query | Mapping[str, Any]") -> "Query":
     distribution = keys.pop("distribution", None)
     if distribution is not None and not isinstance(distribution, str):
         raise ConfigError(Problem("distribution", f"must be the name of a distribution (got {distribution!r})"))
-    return build(load_query(kind, distribution), keys)
+    cls = load_query(kind, distribution)
+    with attributed(cls):
+        return build(cls, keys)
 
 
 def _keys(values: Any) -> dict[str, Any]:

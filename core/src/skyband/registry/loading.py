@@ -34,10 +34,10 @@ def load_interface(info: RoleInfo) -> type[Any]:
     module, _, name = info.interface.partition(":")
     try:
         cls = getattr(import_module(module), name)
-    except Exception as error:
-        raise PluginError(f"role {info.name}: {info.interface} could not be imported: {cause(error)}") from error
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        raise PluginError(f"{_named(info)}: {info.interface} could not be imported: {cause(error)}") from error
     if not (isinstance(cls, type) and issubclass(cls, Backend)):
-        raise PluginError(f"role {info.name}: {info.interface} is not a subclass of Backend")
+        raise PluginError(f"{_named(info)}: {info.interface} is not a subclass of Backend")
     return cls
 
 
@@ -46,28 +46,38 @@ def load_class(info: BackendInfo) -> type[Backend]:
     module, _, name = info.factory.partition(":")
     try:
         cls = getattr(import_module(module), name)
-    except Exception as error:
-        raise PluginError(f"{info.key}: {info.factory} could not be imported: {cause(error)}") from error
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        raise PluginError(f"{_named(info)}: {info.factory} could not be imported: {cause(error)}") from error
     if isinstance(cls, type) and _SOUND.get(cls) == (info.role, info.name):
         return cls
     interface = interface_of(info.role)
     if not (isinstance(cls, type) and issubclass(cls, interface)):
-        raise PluginError(f"{info.key}: {info.factory} is not a subclass of {interface.__name__}")
+        raise PluginError(f"{_named(info)}: {info.factory} is not a subclass of {interface.__name__}")
     if getattr(cls, "name", None) != info.name:
-        raise PluginError(f"{info.key}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree")
+        raise PluginError(f"{_named(info)}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree")
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
-        raise PluginError(f"{info.key}: {info.factory} has no {', '.join(missing)}")
+        raise PluginError(f"{_named(info)}: {info.factory} has no {', '.join(missing)}")
     undone = [field for field, value in vars(cls).items() if isinstance(value, type(attrs.field()))]
     if undone:
         lost = f"so that its field {undone[0]} would be no parameter"
-        raise PluginError(f"{info.key}: {info.factory} is not made by attrs.define, {lost}")
+        raise PluginError(f"{_named(info)}: {info.factory} is not made by attrs.define, {lost}")
     _SOUND[cls] = info.role, info.name
     return cls
 
 
 _SOUND: WeakKeyDictionary[type, tuple[str, str]] = WeakKeyDictionary()
 """Classes that were looked at before: an operator of many groups asks for one as often."""
+
+
+def _named(info: BackendInfo | RoleInfo) -> str:
+    """What is brought with the distribution that brings it, where it is installed here."""
+    from skyband.registry.registry import installed  # only to tell of a fault
+
+    listing: Any = installed().role_listing() if isinstance(info, RoleInfo) else installed().listing(info.role)
+    brought = " and ".join(entry.distribution for entry in listing if entry.info == info)
+    name = f"role {info.name}" if isinstance(info, RoleInfo) else info.key
+    return f"{name} of {brought}" if brought else name
 
 
 def revive(cls: type[Backend], blob: bytes) -> Backend:
