@@ -173,7 +173,7 @@ def test_a_query_that_cannot_write_its_state_or_check_its_source_is_named_too(mo
     (example, _) = EXAMPLES
     run = local.LocalRun.start(build(CannotDump, example.keys), example.rows.schema)
     run.push(example.rows.combine_chunks().to_batches()[0])
-    with pytest.raises(PluginError, match="^query 'mine' of acme-query failed: KeyError: 'sums'"):
+    with pytest.raises(PluginError, match=r"^query 'mine' of acme-query failed: KeyError: 'sums'"):
         run.operator.snapshot()
-    with pytest.raises(PluginError, match="^query 'mine' of acme-query failed: TypeError: what columns"):
+    with pytest.raises(PluginError, match=r"^query 'mine' of acme-query failed: TypeError: what columns"):
         local.apply(example.rows, build(CannotCheck, example.keys))

@@ -54,7 +54,9 @@ def load_class(info: BackendInfo) -> type[Backend]:
     if not (isinstance(cls, type) and issubclass(cls, interface)):
         raise PluginError(f"{_named(info)}: {info.factory} is not a subclass of {interface.__name__}")
     if getattr(cls, "name", None) != info.name:
-        raise PluginError(f"{_named(info)}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree")
+        raise PluginError(
+            f"{_named(info)}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree"
+        )
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
         raise PluginError(f"{_named(info)}: {info.factory} has no {', '.join(missing)}")
