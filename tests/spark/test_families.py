@@ -6,7 +6,14 @@ from families import FAMILIES, events, family
 pytestmark = pytest.mark.spark
 
 GROUPED = {kind: 2 for kind in FAMILIES if kind != "distinct-count"}  # which has a module of its own
-SHARDED = {"top-k": 3, "top-k-workload": 2, "top-k-pairs": 4, "near-duplicates": 4, "uncertain-join": 2}
+SHARDED = {
+    "top-k": 3,
+    "top-k-workload": 2,
+    "top-k-pairs": 4,
+    "heavy-hitters": 3,
+    "near-duplicates": 4,
+    "uncertain-join": 2,
+}
 
 
 @pytest.mark.parametrize(

@@ -80,11 +80,11 @@ def answers(result):
     return {key: [tuple(rest) for _, *rest in rows] for key, rows in found.items()}
 
 
-def on_shards(rows, asked, shards):
+def on_shards(rows, asked, shards, backends=None):
     """The answers of so many operators, each with its part of the rows, as one."""
     (batch,) = rows.select(asked.columns).combine_chunks().to_batches()
     frame = encode(asked, batch).frame
-    parts, bindings = asked.partition(frame, shards), bind(asked, rows.schema, None)
+    parts, bindings = asked.partition(frame, shards), bind(asked, rows.schema, backends)
     latest = int(frame.column("time").to_numpy().max())
     found = []
     for shard in range(shards):
@@ -117,6 +117,17 @@ def test_names_come_back_and_ties_go_by_hash(total):
 def test_shards_are_one_stream(total, form):
     rows = table(3, names=int)
     one, many = apply(rows, query(total, form)), on_shards(rows, query(total, form), 3)
+    keys = [("at", "ascending"), ("window", "ascending"), ("rank", "ascending")]
+    assert many.sort_by(keys).to_pylist() == one.sort_by(keys).to_pylist()
+
+
+@pytest.mark.parametrize("backend", ["exact", "misra-gries"])
+def test_shards_add_grand_totals_in_units_that_no_float_is(backend):
+    rows = table(3, names=int)
+    tenths = pa.array(np.random.default_rng(3).integers(0, 20, ROWS) / 10)
+    rows = rows.set_column(rows.column_names.index("amount"), "amount", tenths)
+    asked = query("sum", "share", unit=0.1)
+    one, many = apply(rows, asked, {"total-ranker": backend}), on_shards(rows, asked, 3, {"total-ranker": backend})
     keys = [("at", "ascending"), ("window", "ascending"), ("rank", "ascending")]
     assert many.sort_by(keys).to_pylist() == one.sort_by(keys).to_pylist()
 

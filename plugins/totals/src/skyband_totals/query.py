@@ -157,18 +157,21 @@ class HeavyHitters(Query):
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each, and grand totals add.
 
-        An object with a share of all has it of its shard, too: each tells those of its own, and here the rest go.
+        An object with a share of all has it of its shard, too: each tells those of its own, and here the rest go. What
+        is added and compared is units, so that it comes out as where one operator has all rows.
         """
         columns = answers.column_names[: -len(GRANDS)]
         each = ["at", "window"]
         totals = answers.filter(pc.equal(answers.column("rank"), 0)).select([*each, *GRANDS])
+        for name in GRANDS:
+            totals = totals.set_column(totals.column_names.index(name), name, as_units(totals.column(name), self.unit))
         sums = totals.group_by(each).aggregate([(name, "sum") for name in GRANDS])
         objects = answers.filter(pc.greater(answers.column("rank"), 0)).select(columns)
         joined = objects.join(sums, each)
         if self.share is not None:
             least = pc.multiply(joined.column("grand_low_sum"), self.share)
-            joined = joined.filter(pc.greater_equal(joined.column("high"), least))
-        shares = pc.divide(joined.column("total"), joined.column("grand_sum"))
+            joined = joined.filter(pc.greater_equal(as_units(joined.column("high"), self.unit), least))
+        shares = pc.divide(joined.column("total"), pc.multiply(joined.column("grand_sum"), self.unit))
         joined = joined.set_column(joined.column_names.index("share"), "share", shares)
         ids, _ = to_ids(joined.column("object").combine_chunks())
         places = {str(window): place for place, window in enumerate(self.windows)}
@@ -176,6 +179,13 @@ class HeavyHitters(Query):
         keyed = joined.append_column("id", pa.array(ids)).append_column("place", order)
         ranked = merging.merge_top_k(keyed, ["at", "place"], [("total", "descending"), ("id", "ascending")])
         return merging.truncate(ranked, np.iinfo(np.int64).max if self.k is None else self.k, columns)
+
+
+def as_units(totals: pa.ChunkedArray, unit: float) -> pa.Array:
+    """Totals in units, float64[n]: whole numbers where they are multiples but for the rounding; estimates unchanged."""
+    units = totals.to_numpy() / unit
+    nearest = np.rint(units)
+    return pa.array(np.where(np.abs(units - nearest) <= units * 2.0**-50, nearest, units))
 
 
 def _nulls(reason: str, column: pa.Array) -> dict[str, Array]:
