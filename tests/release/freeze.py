@@ -114,7 +114,7 @@ def freeze_plugins(folder: Path) -> None:
 
 
 def freeze_job(folder: Path) -> None:
-    """A job, its first files, and the checkpoint after them."""
+    """A job, and after its first file the checkpoint and the sink's log of answers."""
     from families import events
 
     (folder / "job.toml").write_text(JOB, "utf-8")
@@ -126,26 +126,26 @@ def freeze_job(folder: Path) -> None:
         pq.write_table(rows.slice(0, SPLIT), home / "source" / "0.parquet")
         ran = CliRunner().invoke(group, ["run", str(home / "job.toml")])
         assert ran.exit_code == 0, ran.stderr
-        pack(home / "checkpoint", folder / "checkpoint.zip", home)
+        pack([home / "checkpoint", home / "answers" / "_spark_metadata"], folder / "left.zip", home)
 
 
-def pack(checkpoint: Path, archive: Path, home: Path) -> None:
-    """A checkpoint as one file, without the checksums of what holds a path."""
+def pack(folders: list[Path], archive: Path, home: Path) -> None:
+    """Folders of a job as one file, without the checksums of what holds a path."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path in sorted(checkpoint.rglob("*")):
+        for path in sorted(path for folder in folders for path in folder.rglob("*")):
             summed = path.with_name(path.name.removeprefix(".").removesuffix(".crc"))
             if path.is_file() and (summed == path or str(home).encode() not in _held(summed)):
-                info = zipfile.ZipInfo(path.relative_to(checkpoint).as_posix())
+                info = zipfile.ZipInfo(path.relative_to(home).as_posix())
                 packed.writestr(info, _held(path).replace(str(home).encode(), HERE.encode()), zipfile.ZIP_DEFLATED)
 
 
-def unpack(archive: Path, checkpoint: Path) -> None:
-    """The checkpoint of a job that lies in the same folder."""
+def unpack(archive: Path, home: Path) -> None:
+    """What a job left behind, in a folder of its own."""
     with zipfile.ZipFile(archive) as packed:
         for name in packed.namelist():
-            path = checkpoint / name
+            path = home / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(packed.read(name).replace(HERE.encode(), str(checkpoint.parent).encode()))
+            path.write_bytes(packed.read(name).replace(HERE.encode(), str(home).encode()))
 
 
 def _held(path: Path) -> bytes:

@@ -84,7 +84,7 @@ def run(site: Path, *command: str) -> str:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_job_goes_on_from_its_checkpoint(version, tmp_path):
     shutil.copy(FROZEN / version / "job" / "job.toml", tmp_path)
-    unpack(FROZEN / version / "job" / "checkpoint.zip", tmp_path / "checkpoint")
+    unpack(FROZEN / version / "job" / "left.zip", tmp_path)
     rows = pq.read_table(FROZEN / version / "rows.parquet").select(["ts", "name", "place"])
     (tmp_path / "source").mkdir()
     for number, part in enumerate((rows.slice(0, SPLIT), rows.slice(SPLIT))):
