@@ -20,9 +20,11 @@ KEYS = {
     "window": "exact",
     "matcher": "block",
     "workload-ranker": "paneband",
+    "total-ranker": "exact",
+    "set-matcher": "prefix",
 }
 INFOS = {role: installed().bind(role, name, None).info for role, name in KEYS.items()}
-Exact, Eaa, Swoop, ExactWindow, Block, PaneBand = (load_class(info) for info in INFOS.values())
+Exact, Eaa, Swoop, ExactWindow, Block, PaneBand, ExactTotals, Prefix = (load_class(info) for info in INFOS.values())
 
 
 class ShortKeysWhenMany(Exact):
@@ -189,6 +191,57 @@ class RestoresSingleFloats(PaneBand):
         super()._load({name: single(array) for name, array in state.items()})
 
 
+class AnswersAThousand(ExactTotals):
+    """No answer has more than 1000 objects."""
+
+    @property
+    def limit(self) -> int:
+        return min(1000, super().limit)
+
+
+class ShortWeights(ExactTotals):
+    """Units are held in 32 bits."""
+
+    def _update(self, times: Int64, objects: Int64, amounts: Any) -> None:
+        super()._update(times, objects, amounts % 2**32 if self.total == "sum" else amounts)
+
+
+class LosesARowOfMany(ExactTotals):
+    """What does not fit into a buffer of 4096 rows is lost."""
+
+    def _update(self, times: Int64, objects: Int64, amounts: Any) -> None:
+        super()._update(times[:4096], objects[:4096], None if amounts is None else amounts[:4096])
+
+
+class ForgetsWhenMany(Prefix):
+    """Of more than 256 sets, the oldest are never found."""
+
+    def _update(self, *rows: Any) -> tuple[Int64, Int64, Float64]:
+        cuts, earlier, similarity = super()._update(*rows)
+        counts = np.diff(cuts)
+        near = np.repeat(np.arange(len(counts)), counts) + self._seen - earlier <= 256
+        kept = np.concatenate([[0], np.cumsum(near)])[cuts]
+        return kept, earlier[near], similarity[near]
+
+
+class PrefixOfAByte(Prefix):
+    """Of a large set, the first 255 tokens."""
+
+    def _update(self, times: Int64, offsets: Int64, tokens: Int64, *rest: Any) -> tuple[Int64, Int64, Float64]:
+        sizes = np.diff(offsets)
+        first = np.arange(len(tokens)) - np.repeat(offsets[:-1], sizes) < 255
+        cut = np.concatenate([[0], np.cumsum(np.minimum(sizes, 255))])
+        return super()._update(times, cut, tokens[first], *rest)
+
+
+class NumbersAnew(Prefix):
+    """Sets are numbered from 0 again after a restart."""
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        super()._load(state)
+        self._seen = self._seen % 2**8
+
+
 def _all(role: str, **found: Sequence[type[Any]]) -> list[Mutant]:
     names = {"equal": EQUAL, "cut": CUT}
     return [(INFOS[role], cls, (names[name],)) for name, classes in found.items() for cls in classes]
@@ -203,4 +256,6 @@ MUTANTS: dict[str, list[Mutant]] = {
     "window": _all("window", equal=[OneTooManyWhenLong, NormalWhenLarge], cut=[LosesOneOfManyTuples]),
     "matcher": _all("matcher", equal=[SearchesTheLastThousand, AnswersSomeProbes], cut=[LosesTheLastOfMany]),
     "workload-ranker": _all("workload-ranker", equal=[ThirtyTwoQueries, TwinIsForgotten], cut=[RestoresSingleFloats]),
+    "total-ranker": _all("total-ranker", equal=[AnswersAThousand, ShortWeights], cut=[LosesARowOfMany]),
+    "set-matcher": _all("set-matcher", equal=[ForgetsWhenMany, PrefixOfAByte], cut=[NumbersAnew]),
 }

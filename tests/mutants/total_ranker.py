@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 from skyband import BackendInfo
 from skyband.arrays import Array, Int64
 from skyband.config.parameters import number
@@ -216,6 +216,9 @@ class AnswersAtTheEnd(Reference):
         none = np.empty(0, np.int64)
         return super()._answers(none, none, None, moments)
 
+    def _top(self, window: int) -> Top:
+        return self._answer(self._now - self.windows[window], 2**63)
+
 
 class OrderedTwice(Reference):
     """An object may be in the answer twice."""
@@ -257,6 +260,24 @@ class BornWithAnAnswer(Reference):
             return top
         one = np.ones(1)
         return Top(np.zeros(1, np.int64), one, one, one, 1.0, 1.0, 1.0, 0.0)
+
+
+class WritesOverAnswers(Reference):
+    """The next answer is written over the last."""
+
+    def _answer(self, start: int, end: int) -> Top:
+        top = super()._answer(start, end)
+        if not hasattr(self, "_buffer"):
+            self._buffer = np.zeros(20_000, np.int64)
+        self._buffer[: len(top.objects)] = top.objects
+        return evolve(top, objects=self._buffer[: len(top.objects)])
+
+
+class ShortObjects(Reference):
+    """Objects are held in 32 bits."""
+
+    def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None:
+        super()._update(times, objects & (2**32 - 1), amounts)
 
 
 class MergeReplaces(Reference):
@@ -321,6 +342,8 @@ REFERENCES = [
 _ORACLE = ("seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 
 MUTANTS: list[Mutant] = [
+    (_info(), WritesOverAnswers, ("answers_are_the_callers",)),
+    (_info(), ShortObjects, ("odd_streams_equal_the_oracle",)),
     (_info(), TiesDescending, ("tiny_streams_equal_the_oracle", "answers_are_sound", *_ORACLE)),
     (_info(), EndIncluded, ("tiny_streams_equal_the_oracle", *_ORACLE)),
     (_info(), ZerosCount, ("tiny_streams_equal_the_oracle", *_ORACLE)),

@@ -95,10 +95,10 @@ def _trials(more: int) -> list[PairTrial]:
     def trial(label: str, stream: PairStream, **parameters: Any) -> PairTrial:
         return PairTrial(label, {"similarity": "jaccard", "sides": 1, "by": "time", **parameters}, stream)
 
-    middling = _renamed(zipf(33, 400 * more, universe=1500, mean=90.0))
+    middling = renamed(zipf(33, 400 * more, universe=1500, mean=90.0))
     few = zipf(34, 900 * more, universe=40, mean=5.0)
     return [
-        trial("large window", _renamed(zipf(31, 800 * more, universe=900, near=0.3)), k=60, window=520),
+        trial("large window", renamed(zipf(31, 800 * more, universe=900, near=0.3)), k=60, window=520),
         trial("large k", zipf(32, 420, universe=300), k=4000, window=200, similarity="cosine", sides=2),
         trial("middling sets", middling, k=30, window=150, similarity="dice"),
         trial("few tokens", few, k=500, window=300, similarity="hamming", by="rows"),
@@ -122,7 +122,7 @@ def small_sets(seed: int, rows: int) -> PairStream:
     return stream_of(np.arange(rows), np.arange(rows) % 2, np.random.default_rng([30, seed]).integers(0, 12, (rows, 3)))
 
 
-def _renamed(stream: PairStream) -> PairStream:
+def renamed(stream: PairStream) -> PairStream:
     """Tokens alike in their low half, in their high half, or negative."""
     sets = tuple(np.choose(tokens % 3, [tokens << 32, -tokens, tokens + (5 << 33)]) for tokens in stream.sets)
     return attrs.evolve(stream, sets=sets)

@@ -13,9 +13,10 @@ from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 
-from skyband_totals.conformance.driver import beginnings, columns, plain, rows_of
+from skyband_totals.conformance.driver import beginnings
 from skyband_totals.conformance.oracle import TotalOracle
-from skyband_totals.conformance.streams import TotalStream, fallen, stream, ties, zipf
+from skyband_totals.conformance.plain import columns, plain, rows_of
+from skyband_totals.conformance.streams import TotalStream, fallen, overtaken, stream, ties, zipf
 from skyband_totals.top import Top
 
 COUNT = 14
@@ -32,6 +33,7 @@ def check_all_candidates_may_fall_at_once(make: Make, case: Case) -> None:
     window = max(make().windows)
     for k in (1, 10, 40):
         _follow(make, case, fallen(window), window, k)
+    _follow(make, case, overtaken(window), window, 10)
     _follow(make, case, ties(window), window, 10)
 
 
@@ -165,14 +167,14 @@ def check_few_rows_are_exact(make: Make, case: Case) -> None:
 def check_since_any_moment(make: Make, case: Case) -> None:
     """Moments that are no multiple of a pane are taken, and a row counts since its own time and not since the next."""
     for time in (0, 7, -7, 10**15 + 1):
-        backend = make()
+        backend = make(k=5, share=None)
         if backend.by == "rows":
             return
-        row = stream([time], [3], [backend.unit], [5])
-        case.driver.feed(backend, row, 0, 1)
-        for begin, count in ((time - 1, 1), (time, 1), (time + 1, 0)):
+        rows = stream([time, time + 2], [3, 4], [backend.unit] * 2, [5, 6])
+        case.driver.feed(backend, rows, 0, 2)
+        for begin, count in ((time, 2), (time + 1, 1), (time + 2, 1), (time + 3, 0)):
             top = backend.since(begin)
-            expect_equal(len(top.objects), count, f"objects since {begin}, a row at {time}")
+            expect_equal(len(top.objects), count, f"objects since {begin}, rows at {time} and {time + 2}")
 
 
 @check("edges")

@@ -1,20 +1,25 @@
 """How the common checks drive a total-ranker."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
+from attrs import evolve
 from skyband import BackendInfo
-from skyband_specs.driver import Case, Driver
+from skyband_specs.driver import Case, Driver, Trial
+from skyband_specs.streams.odd import NAMES, numbered
 
-from skyband_totals.conformance.oracle import Answer, TotalOracle
+from skyband_totals.conformance import trials
+from skyband_totals.conformance.oracle import TotalOracle
+from skyband_totals.conformance.plain import columns, exactly, plain, rows_of
 from skyband_totals.conformance.streams import TotalStream, bursts, steady, tiny
-from skyband_totals.top import Top
 
 STEADY_ROWS = 24_000
 MOMENTS = 6
+ODD_ROWS = 60
+FARTHEST = 2**62
 
 
 class TotalRankerDriver(Driver):
@@ -51,6 +56,23 @@ class TotalRankerDriver(Driver):
     def steady(self, case: Case) -> TotalStream:
         """New objects for ever, each gone soon."""
         return steady(case.parameters.get("unit", 1.0), STEADY_ROWS)
+
+    def odd(self, case: Case) -> Iterator[tuple[str, TotalStream]]:
+        """Objects and values alike in part, times as far from 0 as they may be."""
+        unit = case.parameters.get("unit", 1.0)
+        some = bursts(4, unit, ODD_ROWS)
+        for label, name in NAMES.items():
+            yield f"objects {label}", evolve(some, objects=name(numbered(some.objects)))
+            yield f"values {label}", evolve(some, values=name(numbered(some.values)).astype(np.uint64))
+        if case.parameters.get("by") != "rows":
+            yield "times at the first there are", evolve(some, times=some.times - some.times[0] - FARTHEST)
+            room = int(some.times[-1] - some.times[0]) + 3 * max(case.parameters["windows"])
+            yield "times at the last there are", evolve(some, times=some.times - some.times[0] + FARTHEST - room)
+            yield "times where float64 has gaps", evolve(some, times=some.times + 2**55 + 1)
+
+    def trials(self, case: Case) -> Iterable[Trial]:
+        """Large streams, added up anew."""
+        return trials.trials(case)
 
     def feed(self, backend: Any, stream: TotalStream, start: int, stop: int) -> None:
         """One update."""
@@ -133,22 +155,6 @@ class TotalRankerDriver(Driver):
         return calls
 
 
-def columns(backend: Any, stream: TotalStream, start: int, stop: int) -> tuple[Any, Any, Any, Any]:
-    """Rows start..stop as this ranker takes them: times, objects, weights or None, values or None."""
-    part = slice(start, stop)
-    times = np.arange(start, stop) if backend.by == "rows" else stream.times[part]
-    weights = stream.weights[part] if backend.total == "sum" else None
-    return times, stream.objects[part], weights, stream.values[part] if backend.total == "distinct" else None
-
-
-def rows_of(backend: Any, stream: TotalStream, stop: int) -> list[tuple[int, int, int]]:
-    """The first rows as the oracle takes them."""
-    times, objects, weights, values = columns(backend, stream, 0, stop)
-    amounts = np.ones(stop) if weights is None else np.rint(weights / backend.unit)
-    amounts = amounts if values is None else values
-    return [(int(time), int(key), int(amount)) for time, key, amount in zip(times, objects, amounts, strict=True)]
-
-
 def moments(backend: Any, grain: int) -> list[int]:
     """Moments at which all that was given can be answered, until everything has expired."""
     if backend._last is None:
@@ -166,17 +172,6 @@ def beginnings(backend: Any, grain: int) -> list[int]:
     oldest = -(-(backend.now - backend.longest) // grain) * grain
     steps = (backend.now - oldest) // grain + 2
     return [oldest + grain * step for step in sorted({0, 1, steps // 3, steps // 2, steps - 2, steps - 1})]
-
-
-def plain(top: Top) -> tuple[Any, ...]:
-    """An answer as plain data."""
-    columns = (column.tolist() for column in (top.objects, top.totals, top.low, top.high))
-    return (*columns, top.grand, top.grand_low, top.grand_high, top.rest)
-
-
-def exactly(answer: Answer) -> tuple[Any, ...]:
-    """The same where nothing is uncertain."""
-    return (answer.objects, *[answer.totals] * 3, *[answer.grand] * 3, answer.rest)
 
 
 DRIVER = TotalRankerDriver()

@@ -70,6 +70,15 @@ def fallen(window: int, k: int = 10) -> TotalStream:
     return stream(times, objects, np.ones(len(objects)), np.arange(len(objects)))
 
 
+def overtaken(window: int, k: int = 10) -> TotalStream:
+    """The same, but those that were heavy keep a row each, and the light ones come twice."""
+    before = fallen(window, k)
+    kept, light = np.unique(before.objects[before.times == 0]), np.unique(before.objects[before.times > 0])
+    objects = np.concatenate([before.objects, kept, light])
+    times = np.concatenate([before.times, np.full(len(kept) + len(light), window)])
+    return stream(times, objects, np.ones(len(objects)), np.arange(len(objects)))
+
+
 def ties(window: int, count: int = 10_000) -> TotalStream:
     """So many objects with one total: twice a row each, and one that has three."""
     objects = np.concatenate([np.arange(count), np.arange(count), [5]])

@@ -1,0 +1,104 @@
+"""Windows of hundreds of sets and sets of thousands of tokens, against a product of matrices."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+from skyband_specs.driver import Case, Trial
+from skyband_specs.streams.pair_ranker import PairStream, zipf
+from skyband_specs.trials.pair_ranker import large_sets, overlaps, renamed, similarity, small_sets
+
+Matches = list[list[tuple[int, float]]]
+AT_ONCE = 500
+"""Rows that are compared by one product."""
+
+
+@frozen(eq=False)
+class MatchTrial(Trial):
+    """What each set of a large stream matches, as it is told when the set comes."""
+
+    label: str
+    parameters: Mapping[str, Any]
+    stream: PairStream
+    _told: list[Any] = field(factory=list)
+    """What the last update answered."""
+    _found: list[Matches] = field(factory=list)
+
+    @property
+    def stops(self) -> Sequence[int]:
+        """A few rows, then evenly over the stream."""
+        return [7, *(len(self.stream) * part // 4 for part in range(1, 5))]
+
+    def feed(self, backend: Any, start: int, stop: int) -> None:
+        """One update, its matches kept for `answers`."""
+        times = np.arange(start, stop) if backend.by == "rows" else self.stream.times[start:stop]
+        sides = self.stream.sides[start:stop] if backend.sides == 2 else None
+        cuts, earlier, similar = backend.update(times, *self.stream.flat(start, stop), sides)
+        together = list(zip(earlier.tolist(), similar.tolist(), strict=True))
+        self._told[:] = [backend.now, *(together[begin:end] for begin, end in pairwise(cuts.tolist()))]
+
+    def answers(self, backend: Any, stop: int) -> Any:
+        """What the last update told."""
+        return list(self._told)
+
+    def expected(self, stop: int) -> Any:
+        """The same, all sets compared."""
+        if not self._found:
+            self._found.append(_matches(self.parameters, self.stream))
+        before = max((other for other in self.stops if other < stop), default=0)
+        now = stop if self.parameters["by"] == "rows" else int(self.stream.times[stop - 1])
+        return [now, *self._found[0][before:stop]]
+
+
+def _matches(given: Mapping[str, Any], stream: PairStream) -> Matches:
+    rows = given["by"] == "rows"
+    times = np.arange(len(stream)) if rows else stream.times
+    firsts = np.searchsorted(times, times + rows - given["window"])
+    kept, found = np.ones(len(stream), bool), []
+    for start in range(0, len(stream), AT_ONCE):
+        stop = min(start + AT_ONCE, len(stream))
+        first = int(firsts[start])
+        common, sizes = overlaps(stream.sets[first:stop])
+        for row in range(start, stop):
+            old = np.arange(int(firsts[row]), row)
+            shared = common[row - first, old - first]
+            wanted = (shared > 0) & kept[old]
+            if given["sides"] == 2:
+                wanted &= stream.sides[old] != stream.sides[row]
+            old, shared = old[wanted], shared[wanted]
+            similar = similarity(given["similarity"], shared, sizes[old - first], sizes[row - first])
+            old, similar = old[similar >= given["threshold"]], similar[similar >= given["threshold"]]
+            kept[row] = given["keep"] == "all" or not len(old)
+            if given["matches"] != "all":
+                best = np.lexsort((old, -similar))[: given["matches"]]
+                old, similar = old[best], similar[best]
+            found.append(list(zip(old.tolist(), similar.tolist(), strict=True)))
+    return found
+
+
+def trials(case: Case) -> Iterator[MatchTrial]:
+    """Many sets and large ones, one stream and two, both clocks, both ways to keep."""
+    known = [trial for trial in _trials(3 if case.long else 1) if trial.parameters["similarity"] == "jaccard"]
+    return iter(_trials(3 if case.long else 1) if case.info.guarantee == "exact" else known)
+
+
+@cache
+def _trials(more: int) -> list[MatchTrial]:
+    def trial(label: str, stream: PairStream, threshold: float, **parameters: Any) -> MatchTrial:
+        rest = {"similarity": "jaccard", "sides": 1, "by": "time", "matches": "all", "keep": "all"}
+        return MatchTrial(label, {**rest, "threshold": threshold, **parameters}, stream)
+
+    near = renamed(zipf(41, 1200 * more, universe=900, near=0.3, back=500))
+    few = zipf(44, 900 * more, universe=40, mean=5.0)
+    middling = renamed(zipf(43, 400 * more, universe=1500, mean=90.0))
+    return [
+        trial("large window", near, 0.6, window=700),
+        trial("the first kept", near, 0.5, window=400, keep="first", matches=1),
+        trial("many matches", few, 0.5, window=300, sides=2, matches=40, similarity="dice"),
+        trial("middling sets", middling, 0.3, window=150, similarity="cosine"),
+        trial("large sets", large_sets(45, 40, 6000), 0.999, window=12),
+        trial("for long", small_sets(47, 70_000), 0.5, window=14, by="rows"),
+    ]
