@@ -29,6 +29,6 @@ def problems(tag: str, changelog: str, code: str, security: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    files = ("CHANGELOG.md", "core/src/skyband/__init__.py", "SECURITY.md")
+    files = ("CHANGELOG.md", "core/src/skyband/__init__.py", ".github/SECURITY.md")
     wrong = problems(sys.argv[1], *((ROOT / name).read_text("utf-8") for name in files))
     sys.exit("\n".join(wrong))
