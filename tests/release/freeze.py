@@ -25,8 +25,8 @@ FROZEN = Path(__file__).parent / "frozen"
 SPLIT = 700
 """Rows before a state is taken."""
 
-OTHERS = {"hll-panes"}
-"""Backends whose states are another library's."""
+OTHERS = {"hll-panes", "frequent-items-panes"}
+"""Backends whose answers are another library's."""
 
 HERE = "FOLDER"
 """Stands for the folder of the job in what Spark wrote of its files: it notes absolute paths."""

@@ -37,6 +37,18 @@ def skyband_backends() -> list[BackendInfo]:
             reference="Zhang et al. 2010, section 4; Cohen and Kaplan 2007; Duffield, Lund and Thorup 2007",
             lacks={"out-of-order": "rows wait in a buffer in the order of time"},
         ),
+        BackendInfo(
+            role="total-ranker",
+            name="frequent-items-panes",
+            factory="skyband_totals.frequent_items_panes:FrequentItemsPanes",
+            summary="an Apache DataSketches frequent-items sketch for each pane, added up when asked",
+            guarantee="bounded",
+            reference="Anderson et al. 2017; panes: Li, Maier, Tufte, Papadimos and Tucker 2005",
+            lacks={
+                "any-since": "a pane is one sketch: what came in its first half cannot be told from the rest",
+                "out-of-order": "a pane that was closed is not opened again",
+            },
+        ),
     ]
 
 
