@@ -94,7 +94,8 @@ class FrequentItemsPanes(TotalRanker):
         cuts = [0, *(np.flatnonzero(np.diff(panes)) + 1).tolist(), len(panes)] if len(panes) else []
         for start, stop in pairwise(cuts):
             self._begin(int(panes[start]))
-            self._sketch.update(objects[start:stop], None if amounts is None else amounts[start:stop])
+            weights = None if amounts is None else amounts[start:stop].astype(np.int64)
+            self._sketch.update(objects[start:stop], weights)
 
     def _begin(self, pane: int) -> None:
         """Make this the running pane."""
@@ -136,8 +137,9 @@ class FrequentItemsPanes(TotalRanker):
         others[order] = False
         rest = error + int(low[others].max(initial=0))
         unit = self._unit
-        found = keys[order], likely[order] * unit, low[order] * unit, (low[order] + error) * unit
-        return Top(*found, grand * unit, grand * unit, grand * unit, rest * unit)
+        columns = (likely[order], low[order], low[order] + error)
+        totals, lows, highs = (np.multiply(column, unit, dtype=np.float64) for column in columns)
+        return Top(keys[order], totals, lows, highs, grand * unit, grand * unit, grand * unit, rest * unit)
 
     def _merge(self, other: Self, now: int) -> None:
         panes = dict(self._panes())
