@@ -2,9 +2,11 @@
 
 import datetime
 import os
+import re
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import skyband
@@ -257,3 +259,38 @@ def test_arguments_that_are_no_plain_column(times):
 def test_streams_beyond_all_memory_are_refused():
     with pytest.raises(ConfigError, match=r"streams: must be at least 1 and at most 65536 \(got 1099511627776\)"):
         skyband.create("object-ranker", k=1, window=10, streams=2**40, aggregate="sum")
+
+
+@pytest.mark.parametrize(
+    ("kind", "sink"),
+    [(pa.month_day_nano_interval(), "parquet"), (pa.uuid(), "csv")],
+    ids=["an interval in Parquet", "a UUID in CSV"],
+)
+def test_a_type_that_the_sinks_format_has_not_is_the_sinks_problem(folder, kind, sink):
+    storage = pa.array([b"0" * 16] * 20, pa.binary(16)) if kind == pa.uuid() else pa.array([(1, 2, 3)] * 20, kind)
+    place = pa.ExtensionArray.from_storage(kind, storage) if kind == pa.uuid() else storage
+    for path in (folder.home / "requests").iterdir():
+        table = pq.read_table(path).append_column("place", place)
+        feather.write_feather(table, path.with_suffix(".arrow"), compression="uncompressed")
+        path.unlink()
+    ran = folder.run("source.format=arrow", "query.by=place", f"sink.format={sink}")
+    assert ran.exit_code == 1
+    assert re.search(f"sink.format: {sink} cannot hold these answers: .*: choose another format", ran.stderr)
+    assert not list((folder.home / "counts").iterdir())
+
+
+def test_bytes_are_refused_for_csv_and_written_as_spark_does_in_json(folder):
+    for number in range(3):
+        path = folder.home / "requests" / f"{number}.parquet"
+        table = pq.read_table(path)
+        place = pa.array([b"\xff\x00"] * len(table), pa.binary())
+        pq.write_table(table.append_column("place", place), path)
+    ran = folder.run("query.by=place", "sink.format=csv")
+    assert ran.exit_code == 1
+    assert (
+        "sink.format: CSV cannot hold the answers' column 'place', which is binary: use parquet or json" in ran.stderr
+    )
+    assert not list((folder.home / "counts").iterdir())
+    assert folder.run("query.by=place", "sink.format=json").exit_code == 0
+    (written,) = (folder.home / "counts").glob("*.json")
+    assert '"place": "/wA="' in written.read_text()

@@ -90,7 +90,7 @@ def write_job(folder: Path, name: str, master: str = "local[2]", settings: str =
 
 def start(job: Path, **environment: str) -> subprocess.Popen:
     """The job as a process group of its own: Python, the JVM and the workers."""
-    command = [sys.executable, "-m", "skyband", "run", str(job)]
+    command = [sys.executable, "-P", "-m", "skyband", "run", str(job)]  # -P as the command `skyband` has it
     return subprocess.Popen(
         command, cwd=job.parent, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={**os.environ, **environment},

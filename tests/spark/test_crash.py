@@ -15,6 +15,7 @@ def test_driver_killed_at_random_moments(session, tmp_path, kills):
     faults.write_source(tmp_path / "source", files=kills + 6)
     run_calmly(session, tmp_path)
     killed = faults.write_job(tmp_path, "killed")
+    (tmp_path / "numpy.py").write_text("raise RuntimeError('not numpy')")  # beside the job: nobody takes it for numpy
     chance, done = random.Random(kills), 0
     for _ in range(kills):
         process = faults.start(killed)

@@ -12,6 +12,9 @@ import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.cli.weblog import make_weblog
+from skyband.queries import examples_of, load_query
+from skyband_specs.queries.checks import query_checks
+from skyband_specs.queries.runner import query_subject, verify_query_subject
 
 pytestmark = pytest.mark.spark
 
@@ -198,3 +201,10 @@ def test_ctrl_c_stops_a_stream_cleanly(job):
     assert "WARN" not in said
     assert out == ""
     assert int(re.search(r"rows in +([\d,]+)", said).group(1).replace(",", "")) >= 1000
+
+
+def test_verify_tries_a_query_in_batch_and_as_a_stream(session):
+    kind = "top-k-workload"
+    tried = query_subject(load_query(kind), examples_of(kind)[:1])
+    report = verify_query_subject(tried, checks=[check for check in query_checks("spark") if check.group == "engine"])
+    assert (report.ok, len(report.results)) == (True, 2), report.text()

@@ -1,5 +1,6 @@
 """Where the local engine writes answers: a file in the sink's folder, complete or not there at all; or the console."""
 
+import base64
 import json
 import sys
 from abc import ABC, abstractmethod
@@ -13,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from skyband import text_tables
+from skyband.columns.frames import plain_type
 from skyband.errors import ConfigError, Problem
 from skyband.instants import python_values
 from skyband.job import manifest
@@ -112,10 +114,13 @@ class Console(Writer):
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """What the system says against writing there, as the sink's problem."""
+def _writing(folder: Path, sink: Sink) -> Iterator[None]:
+    """What the system, or the format, says against writing there, as the sink's problem."""
     try:
         yield
+    except pa.ArrowException as error:  # such as a type that Parquet has not
+        said = f"{sink.format} cannot hold these answers: {' '.join(str(error).split())}: choose another format"
+        raise ConfigError(Problem("sink.format", said)) from error
     except OSError as error:
         said = f"{str(folder)!r} cannot be written: {error.strerror or error}: make room there or choose another path"
         raise ConfigError(Problem("sink.path", said)) from error
@@ -123,7 +128,8 @@ def _writing(folder: Path) -> Iterator[None]:
 
 class _File(Writer):
     def __init__(self, folder: Path, sink: Sink, schema: pa.Schema) -> None:
-        with _writing(folder):
+        self._sink = sink
+        with _writing(folder, sink):
             folder.mkdir(parents=True, exist_ok=True)
             self._open(folder, sink, schema)
 
@@ -135,16 +141,20 @@ class _File(Writer):
         number = next(n for n in range(len(taken) + 1) if f"part-{n:05}{suffix}" not in taken)
         self._name = f"part-{number:05}{suffix}"
         self._partial = folder / f"_{self._name}.partial"  # readers skip names that begin with an underscore
-        self._write, self._close = _format_writer(self._partial, sink, schema)
+        try:
+            self._write, self._close = _format_writer(self._partial, sink, schema)
+        except pa.ArrowException:
+            self._partial.unlink(missing_ok=True)
+            raise
 
     def write(self, answers: pa.Table) -> None:
         if len(answers):
-            with _writing(self._folder):
+            with _writing(self._folder, self._sink):
                 self._write(answers)
 
     def commit(self) -> None:
         """The new answers are there before any old ones go: a crash in between loses none."""
-        with _writing(self._folder):
+        with _writing(self._folder, self._sink):
             self._close()
             manifest.record(self._folder, self._partial, self._name)
             self._partial.replace(self._folder / self._name)
@@ -164,6 +174,7 @@ def _format_writer(path: Path, sink: Sink, schema: pa.Schema) -> Any:
     if sink.format == "json":
         return _json_writer(path)
     if sink.format == "csv":
+        _check_for_csv(schema)
         header = next(value for name, value in sink.with_defaults.items() if name.lower() == "header")
         options = pyarrow.csv.WriteOptions(include_header=option_text(header) == "true", quoting_style="needed")
         csv_file = pyarrow.csv.CSVWriter(str(path), schema, write_options=options)
@@ -183,5 +194,17 @@ def _json_writer(path: Path) -> Any:
     return write, lines.close
 
 
+def _check_for_csv(schema: pa.Schema) -> None:
+    """Raise ConfigError where a column has no text that CSV could hold: bytes, lists, structs."""
+    for field in schema:
+        kind = plain_type(field.type)
+        binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+        if binary or pa.types.is_nested(kind):
+            said = f"CSV cannot hold the answers' column {field.name!r}, which is {kind}: use parquet or json"
+            raise ConfigError(Problem("sink.format", said))
+
+
 def _json(value: Any) -> str:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()  # as Spark writes them
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -58,6 +58,7 @@ def spark_session(job: Job, progress: Progress, warming: Warming | None = None) 
         yield active
         return
     progress.waiting("starting Spark")
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # workers inherit it: a `numpy.py` in the working folder is not numpy
     shards = spark.shard_count(job.query, job.shards)
     settings = {**spark_defaults(job), "spark.sql.shuffle.partitions": str(shards), **job.spark}
     log = tempfile.NamedTemporaryFile(prefix="skyband-spark-", suffix=".log", delete=False)  # noqa: SIM115 - outlives this

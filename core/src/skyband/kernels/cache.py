@@ -1,14 +1,48 @@
 """numba keeps compiled kernels on disk and renews one when its own file changes, not when a kernel that it calls does.
 
-A plugin whose kernels call those of another distribution would go on with the old ones after an upgrade of that.
+A plugin whose kernels call those of another distribution would go on with the old ones after an upgrade of that, and
+fail where what was kept names a module that has moved since.
 """
 
 import inspect
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from numba.core.caching import IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
+
+_UNREADABLE = (ImportError, AttributeError, EOFError, ValueError, TypeError, IndexError, KeyError, pickle.PickleError)
+"""What reading a pickle raises that is cut short, damaged, or of code that is not there any more."""
+
+
+def compile_what_cannot_be_read() -> None:
+    """Have numba compile a kernel anew where what it kept on disk cannot be read, as where there is none.
+
+    It renews what it keeps then. Without this each call of the kernel raises, such as ModuleNotFoundError. Done when
+    this module is imported, which core's kernels do.
+    """
+    if not hasattr(IndexDataCacheFile._load_index, "__wrapped__"):
+        IndexDataCacheFile._load_index = _or(IndexDataCacheFile._load_index, lambda: {})
+        IndexDataCacheFile._load_data = _or(IndexDataCacheFile._load_data, _none_there)
+
+
+def _or(read: Callable[..., Any], otherwise: Callable[[], Any]) -> Callable[..., Any]:
+    @wraps(read)
+    def forgiving(*arguments: Any) -> Any:
+        try:
+            return read(*arguments)
+        except _UNREADABLE:
+            return otherwise()
+
+    return forgiving
+
+
+def _none_there() -> Any:
+    raise FileNotFoundError("what was kept cannot be read")  # which numba takes for a kernel not compiled yet
 
 
 def drop_stale(*modules: ModuleType) -> list[Path]:
@@ -51,3 +85,6 @@ def _callees(module: ModuleType) -> set[ModuleType]:
 
 def _changed(module: ModuleType) -> float:
     return Path(str(module.__file__)).stat().st_mtime
+
+
+compile_what_cannot_be_read()

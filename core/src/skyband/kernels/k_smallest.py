@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+import skyband.kernels.cache  # noqa: F401 - has numba compile what it cannot read of its cache
+
 NOTHING = -1
 
 

@@ -1,5 +1,6 @@
 """From what a plugin says of a backend to its class and to a backend, imported only when one is needed."""
 
+import sys
 from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -64,6 +65,8 @@ def load_class(info: BackendInfo) -> type[Backend]:
     if undone:
         lost = f"so that its field {undone[0]} would be no parameter"
         raise PluginError(f"{_named(info)}: {info.factory} is not made by attrs.define, {lost}")
+    if "numba" in sys.modules:
+        import_module("skyband.kernels.cache")  # its own kernels may call none of core's
     _SOUND[cls] = info.role, info.name
     return cls
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from skyband import spark
+from skyband.job.spark_errors import plain_errors
 
 from skyband_specs.queries.case import QueryCase, cut, gathered
 from skyband_specs.queries.check import equal_answers, query_check
@@ -23,7 +24,7 @@ FILES = 4
 @query_check("engine")
 def check_spark_answers_a_batch_as_local_does(case: QueryCase) -> None:
     """All rows at once, read from files."""
-    with _files(case) as folder:
+    with _files(case) as folder, plain_errors():
         rows = _session().read.parquet(f"{folder}/source")
         spark.apply(rows, case.query(), dict(case.bindings)).write.parquet(f"{folder}/answers")
         equal_answers(_written(folder, case), case.answers(case.rows), "a batch on Spark, as local")
@@ -34,7 +35,7 @@ def check_spark_answers_a_stream_as_local_does(case: QueryCase) -> None:
     """A file a micro-batch: up to the watermark, as a stream goes on."""
     run = case.run(case.rows)
     wanted = gathered(run, [run.push(batch) for batch in cut(case.rows, [])])
-    with _files(case) as folder:
+    with _files(case) as folder, plain_errors():
         schema = _session().read.parquet(f"{folder}/source").schema
         source = _session().readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/source")
         answers = spark.apply(source, case.query(), dict(case.bindings))
