@@ -26,7 +26,7 @@ def compile_what_cannot_be_read() -> None:
     this module is imported, which core's kernels do.
     """
     if not hasattr(IndexDataCacheFile._load_index, "__wrapped__"):
-        IndexDataCacheFile._load_index = _or(IndexDataCacheFile._load_index, lambda: {})
+        IndexDataCacheFile._load_index = _or(IndexDataCacheFile._load_index, dict)
         IndexDataCacheFile._load_data = _or(IndexDataCacheFile._load_data, _none_there)
 
 
