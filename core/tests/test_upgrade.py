@@ -48,6 +48,7 @@ OTHERS = {
     "keep": "first",
     "output": "pairs",
     "carry": ["name"],
+    "order": "smallest",
 }
 """For every key of a query, another value."""
 

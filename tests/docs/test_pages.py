@@ -126,13 +126,20 @@ def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
     page.holds(f"```text\n{shown.body}```", f"```text\n{printed.getvalue()}```")
 
 
-def test_the_programs_in_the_guide_to_deduplication_print_what_it_shows(guide):
-    page, names = guide("deduplicate.md"), {}
-    for program, shown in zip(page.blocks("python"), page.blocks("text"), strict=True):
+@pytest.mark.parametrize("name", ["deduplicate.md", "questions.md"])
+def test_the_programs_of_a_guide_print_what_it_shows(name, guide):
+    """Each program together with those before it; what it prints follows it, where it prints."""
+    page, names = guide(name), {}
+    for program in page.blocks("python"):
         printed = io.StringIO()
         with redirect_stdout(printed):
-            exec(compile(program.body, "deduplicate.md", "exec"), names)
-        page.holds(f"```text\n{shown.body}```", f"```text\n{printed.getvalue()}```")
+            exec(compile(program.body, name, "exec"), names)
+        code = f"```python\n{program.body}```\n"
+        if printed.getvalue():
+            shown = page.text.partition(f"{code}```text\n")[2].partition("```")[0]
+            page.holds(f"{code}```text\n{shown}```", f"{code}```text\n{printed.getvalue()}```")
+        else:
+            assert f"{code}```text" not in page.text
 
 
 def test_the_guide_to_writing_shows_code_that_is_fine_and_files_that_are_made(guide, tmp_path):

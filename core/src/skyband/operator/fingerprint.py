@@ -33,12 +33,25 @@ def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema
     return {"query.kind": query.kind, "windows": "rows" if query.rows else "time", **keys, **types, **chosen}
 
 
-def check_same(held: Any, wanted: Mapping[str, str]) -> None:
-    """Raise SnapshotError unless the state `held` was made by what is `wanted` now, saying what changed."""
+def defaults_of(query: Query) -> dict[str, str]:
+    """What `fingerprint` has for keys of the query at their defaults: what a Skyband meant that did not know them."""
+    found = {}
+    for entry in attrs.fields(type(query)):
+        default: Any = entry.default
+        if entry.init and default is not attrs.NOTHING and not isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+            convert: Any = entry.converter
+            found[f"query.{entry.name}"] = str(convert(default) if convert else default)
+    return found
+
+
+def check_same(held: Any, wanted: Mapping[str, str], defaults: Mapping[str, str]) -> None:
+    """Raise SnapshotError unless the state `held` was made by what is `wanted` now, saying what changed.
+
+    Keys that an older Skyband did not know it had left at their `defaults`; column types it did not write down.
+    """
     if not isinstance(held, dict):
         raise SnapshotError("the checkpoint holds no operator of Skyband; give this job a checkpoint of its own")
-    # Keys that an older Skyband did not know it had left at their default, which is none; types it did not write down.
-    before = {**{name: "None" for name in wanted if name.startswith("query.")}, **held}
+    before = {**{name: defaults[name] for name in wanted if name in defaults}, **held}
     changed = [
         f"{name} was {before.get(name)}, is {wanted.get(name)}"
         for name in sorted({*before, *wanted})

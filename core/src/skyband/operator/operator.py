@@ -19,7 +19,7 @@ from skyband import snapshot
 from skyband.arrays import TIME_MAX, TIME_MIN
 from skyband.columns import frames
 from skyband.errors import ConfigError, PluginError, SnapshotError
-from skyband.operator.fingerprint import check_parameters, check_same, fingerprint
+from skyband.operator.fingerprint import check_parameters, check_same, defaults_of, fingerprint
 from skyband.operator.groups import Groups, Until
 from skyband.queries import state_arrays
 from skyband.queries.attribution import attributed, check_answers
@@ -204,7 +204,7 @@ class Operator:
             if not ready.all():
                 waiting, later = frames.parted(waiting, ready)
                 self._waiting = [later]
-        return frames.ordered(waiting, self.query.order) if len(waiting) else None
+        return frames.ordered(waiting, self.query.ties) if len(waiting) else None
 
     def _processor(self) -> GroupProcessor:
         processor = self.query.processor(self.bindings, self._answers)
@@ -267,7 +267,9 @@ class Operator:
         if "operator" in held.header and held.header.get("layout") != LAYOUT:
             by, here = held.header.get("skyband"), skyband.__version__
             raise SnapshotError(f"the checkpoint was made by skyband {by}, this is {here}: give this job a new one")
-        check_same(held.header.get("operator"), fingerprint(self.query, self.bindings, self.schema))
+        check_same(
+            held.header.get("operator"), fingerprint(self.query, self.bindings, self.schema), defaults_of(self.query)
+        )
         for role, parameters in held.header["backends"].items():
             check_parameters(self.bindings[role], parameters, self.query.backend_parameters(role))
         # Nothing is taken over before all of it fits.

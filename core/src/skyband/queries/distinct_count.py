@@ -55,7 +55,7 @@ class DistinctCount(Query):
         return self.windows[0].rows
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[str, ...]:
         return ("key",) if self.rows else ()
 
     def inputs(self) -> tuple[Input, ...]:

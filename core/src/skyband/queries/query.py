@@ -180,7 +180,7 @@ class Query(ABC):
         return ()
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[str, ...]:
         """Frame columns that order a group's rows of equal time, where their order can be seen in an answer."""
         return ()
 

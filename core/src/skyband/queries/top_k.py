@@ -22,11 +22,16 @@ from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.queries import merging, state_arrays
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.encoding import at_field, closed_length, moments, too_short
+from skyband.queries.order import SMALLEST, order_parameter, score_order
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, as_names, check_names, column_name
 from skyband.registry import Binding
 from skyband.roles import ObjectRanker
 from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
+
+_MOST = float(np.finfo(np.float64).max)
+_MIRRORED = {"min": "max", "max": "min", "largest": "smallest", "smallest": "largest"}
+"""What is to the negatives what the key is to the values."""
 
 
 def _named(kind: pa.DataType) -> bool:
@@ -47,6 +52,10 @@ class TopK(Query):
     the smallest or the mean. Of reports at one time the largest is the latest. `repeats` may instead promise that an
     object does not report again, or m times at most, and that their sum counts: less is kept then. Rows that break such
     a promise are left out, counted, and named by a warning.
+
+    `order = "smallest"` ranks the smallest score first; ties go to the same objects. A stream that an object has no
+    value in counts as 0, in whatever order and whatever the sign of others: where only what is there should count, let
+    all rows be of one stream.
     """
 
     kind: ClassVar[str] = "top-k"
@@ -57,7 +66,10 @@ class TopK(Query):
 
     object: str = column_name(help="the column that names the object a row is about")
     stream: str = column_name(help="the column that names the stream a row comes from")
-    value: str = column_name(help="the column of values, from 0 on, to `upper` where there is one")
+    value: str = column_name(
+        help="the column of values: any numbers, up to `upper` where there is one; from 0 on where `repeats` is a promise "
+        "or `aggregate` a function"
+    )
     streams: tuple[str | int, ...] = checked(
         type="list",
         check=check_names,
@@ -76,6 +88,7 @@ class TopK(Query):
         "otherwise values have no limit",
     )
     repeats: str | int = repeats_parameter()
+    order: str = order_parameter("scores")
 
     def __attrs_post_init__(self) -> None:
         problems = []
@@ -86,8 +99,21 @@ class TopK(Query):
         if isinstance(self.aggregate, tuple) and len(self.aggregate) != len(self.streams):
             message = f"must hold a weight for each of the {len(self.streams)} streams (got {len(self.aggregate)})"
             problems.append(Problem("aggregate", message))
+        if self.order == SMALLEST:
+            problems += self._largest_only()
         if problems:
             raise ConfigError(*problems)
+
+    def _largest_only(self) -> list[Problem]:
+        """What of this query does not go with the smallest first."""
+        said = 'ranks the largest first only: drop order = "smallest", or'
+        problems = []
+        if callable(self.aggregate):
+            problems.append(Problem("aggregate", f"a function {said} name an aggregate"))
+        if self.repeats not in REDUCTIONS:
+            names = ", ".join(REDUCTIONS)
+            problems.append(Problem("repeats", f"a promise {said} choose one of {names} (got {self.repeats!r})"))
+        return problems
 
     @property
     def rows(self) -> bool:
@@ -104,7 +130,7 @@ class TopK(Query):
         }
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[str, ...]:
         return ("object", "stream", "value")
 
     def inputs(self) -> tuple[Input, ...]:
@@ -150,19 +176,34 @@ class TopK(Query):
         """The greatest value there may be. What objects may still gain matters only where `repeats` is a promise."""
         if self.upper is not None:
             return self.upper
-        return 1.0 if self.repeats not in REDUCTIONS or callable(self.aggregate) else float(np.finfo(np.float64).max)
+        return 1.0 if self._bounded else _MOST
+
+    @property
+    def least(self) -> float:
+        """The least value there may be."""
+        return 0.0 if self._bounded else -_MOST
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether its ranker counts on the bounds of values: a promise does, and a function is tried out between them."""
+        return self.repeats not in REDUCTIONS or callable(self.aggregate)
 
     def _check_values(self, numbers: Array) -> None:
-        bad = ~((numbers >= 0.0) & (numbers <= self.greatest))
+        bad = ~((numbers >= self.least) & (numbers <= self.greatest))
         if not bad.any():
             return
         row = int(bad.argmax())
         value = numbers[row].item()
         if value > self.greatest and np.isfinite(value):
-            limit = f"must be a number from 0 to {self.greatest:g}, query.upper (got {value!r})"
+            span = f"at most {self.greatest:g}" if self.least else f"a number from 0 to {self.greatest:g}"
+            limit = f"must be {span}, query.upper (got {value!r})"
             message = f"{limit}: set query.upper to the greatest value that can come"
+        elif not np.isfinite(value):
+            message = f"must be a finite number (got {value!r}): leave such rows out"
         else:
-            message = f"must be a number, at least 0 (got {value!r}): leave such rows out, or shift all values"
+            cause = "aggregate is a function" if self.repeats in REDUCTIONS else f"repeats = {self.repeats!r}"
+            said = f"must be at least 0 where {cause} (got {value!r})"
+            message = f"{said}: choose repeats and aggregate by name, or leave such rows out"
         raise InputError(self.value, message, row)
 
     def _numbered(self, names: pa.Array, excluded: Array) -> Array:
@@ -182,13 +223,16 @@ class TopK(Query):
         return [at_field(self, schema), *rest]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        """Rankers know the largest first: of the smallest first they are given the negatives."""
+        smallest = self.order == SMALLEST
         return {
             "k": self.k,
             "window": closed_length(self.window),
             "streams": len(self.streams),
-            "aggregate": self.aggregate,
-            "upper": self.greatest,
-            "repeats": self.repeats,
+            "aggregate": _MIRRORED.get(self.aggregate, self.aggregate) if smallest else self.aggregate,
+            "upper": _MOST if smallest else self.greatest,
+            "lower": self.least,
+            "repeats": _MIRRORED.get(self.repeats, self.repeats) if smallest else self.repeats,
             "by": "rows" if self.rows else "time",
         }
 
@@ -199,7 +243,7 @@ class TopK(Query):
         """Shards share no object, so the best of all are among the best of each."""
         ids, _ = to_ids(answers.column("object").combine_chunks())
         keyed = answers.append_column("id", pa.array(ids))
-        ranked = merging.merge_top_k(keyed, [*self.by, "at"], [("score", "descending"), ("id", "ascending")])
+        ranked = merging.merge_top_k(keyed, [*self.by, "at"], [("score", score_order(self.order)), ("id", "ascending")])
         return merging.truncate(ranked, self.k, answers.column_names)
 
 
@@ -214,6 +258,7 @@ class _RankingProcessor(BatchedProcessor):
         self._backend_parameters = query.backend_parameters("object-ranker")
         self._schema = answers
         self._repeated = 0
+        self._mirrored = query.order == SMALLEST
         super().__init__(query.every.length, query.window.length, query.rows)
 
     def begin(self) -> None:
@@ -223,12 +268,15 @@ class _RankingProcessor(BatchedProcessor):
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
         marks = asked - (self._ranker.by == "time")
-        found = self._ranker.answers(times, rows["stream"], rows["object"], rows["value"], marks)
+        values = 0.0 - rows["value"] if self._mirrored else rows["value"]
+        offsets, objects, scores = self._ranker.answers(times, rows["stream"], rows["object"], values, marks)
         self._repeated += self._ranker.repeated - self._counted
         self._counted = self._ranker.repeated
         if len(times):
             self._names.update(times, rows)
-        return self._answers(asked, *found) if len(asked) else None
+        if not len(asked):
+            return None
+        return self._answers(asked, offsets, objects, 0.0 - scores if self._mirrored else scores)
 
     def _answers(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> pa.RecordBatch:
         """Answers as rows, while the names they need are known."""

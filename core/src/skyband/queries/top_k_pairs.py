@@ -87,7 +87,7 @@ class TopKPairs(Query):
         return self.window.rows
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[str, ...]:
         return ("code", "tie") if self.side is None else ("code", "side", "tie")
 
     def inputs(self) -> tuple[Input, ...]:
@@ -136,7 +136,7 @@ class TopKPairs(Query):
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Rows with nothing to tell them apart go to the same shards."""
         rows = matrix_rows(shards)
-        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.order)]), rows, shards // rows)
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.ties)]), rows, shards // rows)
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in PLACES)]

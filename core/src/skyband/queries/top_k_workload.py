@@ -18,6 +18,7 @@ from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.queries import merging, state_arrays
 from skyband.queries.encoding import at_field, moments
+from skyband.queries.order import SMALLEST, order_parameter, score_order
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.workload_queries import NamedQuery, named_queries
@@ -51,10 +52,11 @@ class TopKWorkload(Query):
     files: ClassVar[tuple[str, ...]] = ("queries",)
 
     object: str = column_name(help="the column that names the object a row is about")
-    score: str = column_name(help="the column of scores: the highest rank first")
+    score: str = column_name(help="the column of scores")
     queries: tuple[NamedQuery, ...] = named_queries(
         help="the queries, each with a name, window, slide and k, and perhaps a phase: a list, or a CSV or Parquet file"
     )
+    order: str = order_parameter("scores")
 
     @property
     def rows(self) -> bool:
@@ -65,7 +67,7 @@ class TopKWorkload(Query):
         return tuple(query.definition for query in self.queries)
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[str, ...]:
         return ("object", "score") if self.rows else ()
 
     def inputs(self) -> tuple[Input, ...]:
@@ -99,7 +101,9 @@ class TopKWorkload(Query):
         """Shards share no object, so the best of all are among the best of each."""
         ids, _ = to_ids(answers.column("object").combine_chunks())
         keyed = answers.append_column("id", pa.array(ids))
-        ranked = merging.merge_top_k(keyed, [*self.by, "at", "query"], [("score", "descending"), ("id", "ascending")])
+        ranked = merging.merge_top_k(
+            keyed, [*self.by, "at", "query"], [("score", score_order(self.order)), ("id", "ascending")]
+        )
         place = pc.index_in(ranked.column("query"), value_set=pa.array([query.name for query in self.queries]))
         most = np.array([query.k for query in self.queries])[place.to_numpy()]
         return merging.truncate(ranked, most, answers.column_names)
@@ -122,6 +126,8 @@ class _WorkloadProcessor(GroupProcessor):
         self._horizon = int(self._windows.max())
         self._stretch = int(min(_MOST_MOMENTS / (1 / self._slides).sum(), 2.0**62)) or 1
         """Of time, with about as many moments."""
+        self._mirrored = query.order == SMALLEST
+        """Rankers know the largest first: of the smallest first they are given the negatives."""
         self._since: Int64 | None = None
         self._labels = pa.array([one.name for one in query.queries], pa.string())
         self._binding = ranker
@@ -191,7 +197,8 @@ class _WorkloadProcessor(GroupProcessor):
                     self._begin()
             if stop > start:
                 part = rows.slice(start, stop)
-                found = self._ranker.update(times[start:stop], part["object"], part["score"])
+                scores = 0.0 - part["score"] if self._mirrored else part["score"]
+                found = self._ranker.update(times[start:stop], part["object"], scores)
                 self._names.update(times[start:stop], part)
                 self._last = int(times[stop - 1])
                 self._write(found)
@@ -217,7 +224,7 @@ class _WorkloadProcessor(GroupProcessor):
             self._labels.take(pa.array(np.repeat(found.query, sizes))),
             pa.array(ranks, pa.int64()),
             self._names.of(found.objects),
-            pa.array(found.scores),
+            pa.array(0.0 - found.scores if self._mirrored else found.scores),
         ]
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         due = self._due(found, ends)

@@ -63,7 +63,7 @@ class UncertainJoin(Query):
         return True
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[str, ...]:
         return ("side", "code", "tie")
 
     def inputs(self) -> tuple[Input, ...]:
@@ -98,7 +98,7 @@ class UncertainJoin(Query):
 
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Every row is kept in all shards and meets the other side in one."""
-        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.order)]), 1, shards)
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.ties)]), 1, shards)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no match, and all there are is wanted."""

@@ -52,7 +52,7 @@ class UncertainSum(Query):
         return True
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[str, ...]:
         return ("tie",)
 
     def inputs(self) -> tuple[Input, ...]:

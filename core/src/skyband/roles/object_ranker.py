@@ -46,11 +46,11 @@ def _check_repeats(value: Any) -> str | None:
     return f"must be one of {', '.join(REPEATS)}, or the occurrences a window, at least 1 (got {value!r})"
 
 
-def _check_monotone(function: Callable[[Float64], float], streams: int, ceiling: float) -> str | None:
+def _check_monotone(function: Callable[[Float64], float], streams: int, floor: float, ceiling: float) -> str | None:
     """What is wrong with a user's aggregate, found by raising one value at a time in fixed random samples."""
     draw = np.random.default_rng(0)
     for sample in range(32 * streams):
-        lower = draw.random(streams) * ceiling * (draw.random(streams) < 0.7)
+        lower = (floor + draw.random(streams) * (ceiling - floor)) * (draw.random(streams) < 0.7)
         higher = lower.copy()
         stream = sample % streams
         higher[stream] = lower[stream] + (ceiling - lower[stream]) * draw.choice([0.01, 0.5, 1.0])
@@ -107,6 +107,8 @@ class ObjectRanker(Clocked):
     at most once or m times within a window, and a stream's value is the sum of its valid reports, newest first. A
     report that breaks the promise is left out, so that one row does not end a stream, and counted in `repeated`: those
     that came first stand.
+
+    Values below 0, from `lower` on, are for the former only: where a report may lower a score, a promise bounds nothing.
     """
 
     role: ClassVar[str] = "object-ranker"
@@ -118,6 +120,9 @@ class ObjectRanker(Clocked):
     )
     aggregate: str | Sequence[float] | Callable[[Float64], float] = aggregate_parameter()
     upper: float = number(1.0, above=0, help="no value is above this")
+    lower: float = number(
+        0.0, at_most=0, help="no value is below this; below 0 only where `repeats` is latest, largest, smallest or mean"
+    )
     repeats: str | int = repeats_parameter()
 
     _repeated: int = field(default=0, init=False)
@@ -135,8 +140,11 @@ class ObjectRanker(Clocked):
     def __attrs_post_init__(self) -> None:
         given = self.aggregate
         message = None
+        if self.lower < 0 and self.repeats not in REDUCTIONS:
+            said = f"must be 0 where repeats = {self.repeats!r}: values below 0 need one of {', '.join(REDUCTIONS)}"
+            raise ConfigError(Problem("lower", f"{said} (got {self.lower})"))
         if callable(given):
-            message = _check_monotone(given, self.streams, self.upper * self.occurrences)
+            message = _check_monotone(given, self.streams, self.lower, self.upper * self.occurrences)
         elif not isinstance(given, str) and len(given) != self.streams:
             message = f"must hold a weight for each of the {self.streams} streams (got {len(given)})"
         if message:
@@ -145,10 +153,10 @@ class ObjectRanker(Clocked):
     def update(
         self, times: npt.ArrayLike, streams: npt.ArrayLike, objects: npt.ArrayLike, values: npt.ArrayLike
     ) -> None:
-        """Take in values (float64[n], in [0, upper]) of objects (int64[n]) from streams (int32[n]) at times (int64[n]).
+        """Take in values (float64[n], in [lower, upper]) of objects (int64[n]) from streams (int32[n]) at times (int64[n]).
 
         Moves `now` to the last time. Raises InputError, the ranker unchanged, on unequal lengths, times that go
-        back, a stream that does not exist, or a value that is NaN or outside [0, upper].
+        back, a stream that does not exist, or a value that is NaN or outside [lower, upper].
         """
         rows = self._checked(times, streams, objects, values)
         if len(rows[0]):
@@ -185,7 +193,7 @@ class ObjectRanker(Clocked):
         if unknown.any():
             row = int(unknown.argmax())
             raise InputError("streams", f"must be from 0 to {self.streams - 1} (got {int(origin[row])})", row)
-        within("values", numbers, 0.0, self.upper)
+        within("values", numbers, self.lower, self.upper)
         return moments, origin, ids, numbers
 
     def _answers(

@@ -40,7 +40,7 @@ class MineQuery(Query):
         return self.window.rows
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[str, ...]:
         return ("value",) if self.rows else ()  # which of two rows of one time comes first shows where rows count
 
     def inputs(self) -> tuple[Input, ...]:

@@ -29,7 +29,7 @@ def read_reports(state: StateReader, ranker: ObjectRanker) -> Rows:
     times = state.ascending("times", at_most=latest_time(ranker))
     streams = state.column("streams", np.int32, len(times), at_least=0, at_most=ranker.streams - 1)
     objects = state.column("objects", np.int64, len(times))
-    values = state.column("values", np.float64, len(times), at_least=0, at_most=ranker.upper)
+    values = state.column("values", np.float64, len(times), at_least=ranker.lower, at_most=ranker.upper)
     return Rows(times, streams, objects, values)
 
 

@@ -142,7 +142,8 @@ class SortedLists(ObjectRanker):
                     met.add(name)
                     found.add(self._key(name, self._known[name]))
             depth += 1
-            threshold = -self._score([0.0 - value for value, _ in tops])
+            # An object further down has at most these values, and 0 where it has none.
+            threshold = -self._score([max(0.0, 0.0 - value) for value, _ in tops])
             if len(found) >= most and found[most - 1][0] < threshold:
                 break
         self._bound = found[most - 1] if len(found) >= most else _LAST

@@ -125,7 +125,7 @@ class NearDuplicates(Query):
         return self.window.rows
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[str, ...]:
         return ("code", "tie") if self.side is None else ("code", "side", "tie")
 
     def inputs(self) -> tuple[Input, ...]:
@@ -182,7 +182,7 @@ class NearDuplicates(Query):
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Rows with nothing to tell them apart go to the same shards."""
         lines = matrix_rows(shards)
-        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.order)]), lines, shards // lines)
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.ties)]), lines, shards // lines)
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in (PLACE, MATCH_PLACE))]

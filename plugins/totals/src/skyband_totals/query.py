@@ -93,7 +93,7 @@ class HeavyHitters(Query):
         return self.windows[0].rows
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[str, ...]:
         return ("object", *self.amounts) if self.rows else ()
 
     @property

@@ -17,6 +17,12 @@ STEADY_ROWS = 24_000
 ODD_ROWS = 90
 
 
+def _from_lower(stream: ObjectStream, case: Case) -> ObjectStream:
+    """The stream with its values, from 0 to `upper`, spread to those from `lower` on."""
+    lower, upper = case.parameters.get("lower", 0.0), case.parameters.get("upper", 1.0)
+    return evolve(stream, values=stream.values + lower * (1 - stream.values / upper)) if lower else stream
+
+
 class ObjectRankerDriver(Driver):
     """Feeds (times, streams, objects, values) and asks for the top k."""
 
@@ -34,29 +40,30 @@ class ObjectRankerDriver(Driver):
             {"k": 4, "window": 20, "streams": 2, "aggregate": "min", "repeats": "per-window"},
             {"k": 2, "window": 9, "streams": 2, "aggregate": "max", "repeats": "per-window", "by": "rows"},
             {"k": 50, "window": 1, "streams": 1, "by": "rows"},
-            {"k": 2, "window": 20, "streams": 2},
+            {"k": 2, "window": 20, "streams": 2, "lower": -1.0},
             {"k": 3, "window": 60, "streams": 3, "aggregate": "max", "repeats": "largest", "upper": 4.0},
             {"k": 2, "window": 40, "streams": 2, "aggregate": "min", "repeats": "smallest", "by": "rows"},
-            {"k": 4, "window": 60, "streams": 2, "aggregate": (0.5, 2.0), "repeats": "mean"},
+            {"k": 4, "window": 60, "streams": 2, "aggregate": (0.5, 2.0), "repeats": "mean", "lower": -3.0},
         ]
         return [plain, *({**other, "sketch": "exact"} for other in others)]
 
     def tiny(self, case: Case) -> Iterator[ObjectStream]:
         """All streams of a few reports by two objects."""
-        return tiny(case.parameters["streams"], case.parameters.get("upper", 1.0))
+        for stream in tiny(case.parameters["streams"], case.parameters.get("upper", 1.0)):
+            yield _from_lower(stream, case)
 
     def seeded(self, case: Case, seed: int) -> ObjectStream:
         """Ties, bursts, silences, reports that break the promise."""
-        return bursts(seed, case.parameters["streams"], case.parameters.get("upper", 1.0))
+        return _from_lower(bursts(seed, case.parameters["streams"], case.parameters.get("upper", 1.0)), case)
 
     def steady(self, case: Case) -> ObjectStream:
         """New objects for ever, each gone soon."""
-        return steady(case.parameters["streams"], case.parameters.get("upper", 1.0), STEADY_ROWS)
+        return _from_lower(steady(case.parameters["streams"], case.parameters.get("upper", 1.0), STEADY_ROWS), case)
 
     def odd(self, case: Case) -> Iterator[tuple[str, ObjectStream]]:
         """Ids alike in part, values beside one another, times at their ends."""
         upper = case.parameters.get("upper", 1.0)
-        plain = bursts(4, case.parameters["streams"], upper, ODD_ROWS)
+        plain = _from_lower(bursts(4, case.parameters["streams"], upper, ODD_ROWS), case)
         for label, name in NAMES.items():
             yield f"objects {label}", evolve(plain, objects=name(numbered(plain.objects)))
         yield "values beside one another", evolve(plain, values=neighbours(1, ODD_ROWS, upper))
@@ -111,7 +118,7 @@ class ObjectRankerDriver(Driver):
             ("a stream that does not exist", update(streams=[0, backend.streams, 0])),
             ("a negative stream", update(streams=[0, 0, -1])),
             ("a value above upper", update(values=[0.0, 0.0, np.nextafter(backend.upper, np.inf)])),
-            ("a negative value", update(values=[0.0, -1e-9, 0.0])),
+            ("a value below lower", update(values=[0.0, np.nextafter(backend.lower, -np.inf), 0.0])),
             ("a value that is NaN", update(values=[0.0, np.nan, 0.0])),
             ("an object that is not whole", update(objects=[1, 2.5, 3])),
             ("objects that are text", update(objects=np.array(["a", "b", "c"]))),
