@@ -67,8 +67,8 @@ class TopK(Query):
     object: str = column_name(help="the column that names the object a row is about")
     stream: str = column_name(help="the column that names the stream a row comes from")
     value: str = column_name(
-        help="the column of values: any numbers, up to `upper` where there is one; from 0 on where `repeats` is a promise "
-        "or `aggregate` a function"
+        help="the column of values, up to `upper` where there is one; from 0 on where `repeats` is a promise or "
+        "`aggregate` a function"
     )
     streams: tuple[str | int, ...] = checked(
         type="list",
@@ -185,7 +185,7 @@ class TopK(Query):
 
     @property
     def _bounded(self) -> bool:
-        """Whether its ranker counts on the bounds of values: a promise does, and a function is tried out between them."""
+        """Whether its ranker counts on bounds of the values: a promise does, and a function is tried between them."""
         return self.repeats not in REDUCTIONS or callable(self.aggregate)
 
     def _check_values(self, numbers: Array) -> None:

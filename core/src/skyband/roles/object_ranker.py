@@ -108,7 +108,8 @@ class ObjectRanker(Clocked):
     report that breaks the promise is left out, so that one row does not end a stream, and counted in `repeated`: those
     that came first stand.
 
-    Values below 0, from `lower` on, are for the former only: where a report may lower a score, a promise bounds nothing.
+    Values below 0, from `lower` on, are for the former only: where a report may lower a score, a promise bounds
+    nothing.
     """
 
     role: ClassVar[str] = "object-ranker"
@@ -121,7 +122,7 @@ class ObjectRanker(Clocked):
     aggregate: str | Sequence[float] | Callable[[Float64], float] = aggregate_parameter()
     upper: float = number(1.0, above=0, help="no value is above this")
     lower: float = number(
-        0.0, at_most=0, help="no value is below this; below 0 only where `repeats` is latest, largest, smallest or mean"
+        0.0, at_most=0, help="no value is below this; below 0 where `repeats` is latest, largest, smallest or mean"
     )
     repeats: str | int = repeats_parameter()
 
@@ -153,9 +154,9 @@ class ObjectRanker(Clocked):
     def update(
         self, times: npt.ArrayLike, streams: npt.ArrayLike, objects: npt.ArrayLike, values: npt.ArrayLike
     ) -> None:
-        """Take in values (float64[n], in [lower, upper]) of objects (int64[n]) from streams (int32[n]) at times (int64[n]).
+        """Take in values (float64[n], in [lower, upper]) of objects (int64[n]) from streams (int32[n]) at times.
 
-        Moves `now` to the last time. Raises InputError, the ranker unchanged, on unequal lengths, times that go
+        Times are int64[n]. Moves `now` to the last time. Raises InputError, the ranker unchanged, on unequal lengths, times that go
         back, a stream that does not exist, or a value that is NaN or outside [lower, upper].
         """
         rows = self._checked(times, streams, objects, values)
