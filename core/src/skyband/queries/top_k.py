@@ -30,7 +30,7 @@ from skyband.roles import ObjectRanker
 from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
 
 _MOST = float(np.finfo(np.float64).max)
-_MIRRORED = {"min": "max", "max": "min", "largest": "smallest", "smallest": "largest"}
+_MIRRORED: Mapping[Any, str] = {"min": "max", "max": "min", "largest": "smallest", "smallest": "largest"}
 """What is to the negatives what the key is to the values."""
 
 

@@ -156,8 +156,8 @@ class ObjectRanker(Clocked):
     ) -> None:
         """Take in values (float64[n], in [lower, upper]) of objects (int64[n]) from streams (int32[n]) at times.
 
-        Times are int64[n]. Moves `now` to the last time. Raises InputError, the ranker unchanged, on unequal lengths, times that go
-        back, a stream that does not exist, or a value that is NaN or outside [lower, upper].
+        Times are int64[n]. Moves `now` to the last time. Raises InputError, the ranker unchanged, on unequal lengths,
+        times that go back, a stream that does not exist, or a value that is NaN or outside [lower, upper].
         """
         rows = self._checked(times, streams, objects, values)
         if len(rows[0]):
