@@ -15,12 +15,14 @@ from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, ValuesById, is_plain, to_ids
 from skyband.columns.numbers import as_float64, is_number
+from skyband.columns.ranked_rows import RankedRows, Which
 from skyband.columns.rows import Rows
 from skyband.config.durations import Duration, duration
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.queries import merging, state_arrays
 from skyband.queries.batched_processor import BatchedProcessor
+from skyband.queries.carrying import TIE, carry_columns, carry_fields, carry_inputs, carry_parameter, carry_problems
 from skyband.queries.encoding import at_field, closed_length, moments, too_short
 from skyband.queries.order import SMALLEST, order_parameter, score_order
 from skyband.queries.processor import GroupProcessor
@@ -89,6 +91,10 @@ class TopK(Query):
     )
     repeats: str | int = repeats_parameter()
     order: str = order_parameter("scores")
+    carry: tuple[str, ...] = carry_parameter(
+        help="further columns of an object's row to give with it: of its latest row, or where `repeats` is largest or "
+        "smallest of the row of that value"
+    )
 
     def __attrs_post_init__(self) -> None:
         problems = []
@@ -99,6 +105,7 @@ class TopK(Query):
         if isinstance(self.aggregate, tuple) and len(self.aggregate) != len(self.streams):
             message = f"must hold a weight for each of the {len(self.streams)} streams (got {len(self.aggregate)})"
             problems.append(Problem("aggregate", message))
+        problems += carry_problems(self.carry, ("at", "rank", "object", "score", *self.by))
         if self.order == SMALLEST:
             problems += self._largest_only()
         if problems:
@@ -131,13 +138,14 @@ class TopK(Query):
 
     @property
     def ties(self) -> tuple[str, ...]:
-        return ("object", "stream", "value")
+        return ("object", "stream", "value", *([TIE] if self.carry else []))
 
     def inputs(self) -> tuple[Input, ...]:
         return (
             Input("object", self.object, PLAIN, is_plain),
             Input("stream", self.stream, "a string or a whole number", _named),
             Input("value", self.value, "a number", is_number),
+            *carry_inputs(self.carry),
         )
 
     def check(self, schema: pa.Schema) -> list[Problem]:
@@ -168,6 +176,7 @@ class TopK(Query):
             "key": pa.array(hash_column(objects)),
             "stream": pa.array(self._numbered(streams, excluded)),
             "value": pa.array(numbers),
+            **carry_columns(self.carry, batch),
         }
         return (columns if names is None else {**columns, "name": names}), masks
 
@@ -220,7 +229,7 @@ class TopK(Query):
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         kind = plain_type(schema.field(self.object).type)
         rest = [pa.field("rank", pa.int64()), pa.field("object", kind), pa.field("score", pa.float64())]
-        return [at_field(self, schema), *rest]
+        return [at_field(self, schema), *rest, *carry_fields(self.carry, schema)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         """Rankers know the largest first: of the smallest first they are given the negatives."""
@@ -259,12 +268,17 @@ class _RankingProcessor(BatchedProcessor):
         self._schema = answers
         self._repeated = 0
         self._mirrored = query.order == SMALLEST
+        self._carry = [answers.field(name) for name in query.carry]
+        self._which: Which = "largest" if query.repeats == "largest" else "latest"
+        if query.repeats == "smallest":
+            self._which = "smallest"
         super().__init__(query.every.length, query.window.length, query.rows)
 
     def begin(self) -> None:
         self._ranker = cast(ObjectRanker, self._binding.create(**self._backend_parameters))
         self._names = ValuesById(self._schema.field("object").type)
         self._counted = 0
+        self._ranked_rows = RankedRows(self._carry, self._which)
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
         marks = asked - (self._ranker.by == "time")
@@ -274,6 +288,7 @@ class _RankingProcessor(BatchedProcessor):
         self._counted = self._ranker.repeated
         if len(times):
             self._names.update(times, rows)
+            self._ranked_rows.update(times, rows, rows["value"])
         if not len(asked):
             return None
         return self._answers(asked, offsets, objects, 0.0 - scores if self._mirrored else scores)
@@ -281,13 +296,18 @@ class _RankingProcessor(BatchedProcessor):
     def _answers(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> pa.RecordBatch:
         """Answers as rows, while the names they need are known."""
         sizes = np.diff(offsets)
+        until = np.repeat(asked, sizes)
         columns = [
-            moments(np.repeat(asked, sizes), self._schema.field("at").type),
+            moments(until, self._schema.field("at").type),
             pa.array(np.arange(1, len(objects) + 1) - np.repeat(offsets[:-1], sizes), pa.int64()),
             self._names.of(objects),
             pa.array(scores),
+            *self._ranked_rows.of(
+                np.repeat(np.arange(len(asked)), sizes), objects, scores, until - self._horizon, until
+            ),
         ]
         self._names.forget(int(asked[-1]) - self._horizon)
+        self._ranked_rows.forget(int(asked[-1]) - self._horizon)
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def take_dropped(self) -> Mapping[str, int]:
@@ -299,11 +319,14 @@ class _RankingProcessor(BatchedProcessor):
         return len(self._ranker)
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        names = state_arrays.frame_to_array("names", self._names.frame())
-        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | names
+        named = state_arrays.frame_to_array("names", self._names.frame())
+        named |= state_arrays.frame_to_array("carried", self._ranked_rows.frame())
+        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | named
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
         self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
         self._counted = self._ranker.repeated
         self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
+        rows = self._ranked_rows
+        rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))

@@ -14,9 +14,11 @@ from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, ValuesById, is_plain, to_ids
 from skyband.columns.numbers import as_float64, is_number
+from skyband.columns.ranked_rows import RankedRows
 from skyband.columns.rows import Rows
-from skyband.errors import SnapshotError
+from skyband.errors import ConfigError, SnapshotError
 from skyband.queries import merging, state_arrays
+from skyband.queries.carrying import TIE, carry_columns, carry_fields, carry_inputs, carry_parameter, carry_problems
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.order import SMALLEST, order_parameter, score_order
 from skyband.queries.processor import GroupProcessor
@@ -57,6 +59,12 @@ class TopKWorkload(Query):
         help="the queries, each with a name, window, slide and k, and perhaps a phase: a list, or a CSV or Parquet file"
     )
     order: str = order_parameter("scores")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the ranked row to give with it")
+
+    def __attrs_post_init__(self) -> None:
+        problems = carry_problems(self.carry, ("at", "query", "rank", "object", "score", *self.by))
+        if problems:
+            raise ConfigError(*problems)
 
     @property
     def rows(self) -> bool:
@@ -68,12 +76,14 @@ class TopKWorkload(Query):
 
     @property
     def ties(self) -> tuple[str, ...]:
-        return ("object", "score") if self.rows else ()
+        carried = (TIE,) if self.carry else ()
+        return ("object", "score", *carried) if self.rows or self.carry else ()
 
     def inputs(self) -> tuple[Input, ...]:
         return (
             Input("object", self.object, PLAIN, is_plain),
             Input("score", self.score, "a number", is_number),
+            *carry_inputs(self.carry),
         )
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
@@ -82,13 +92,15 @@ class TopKWorkload(Query):
         missing, unscored = objects.is_null().to_numpy(zero_copy_only=False), np.isnan(scores)
         ids, names = to_ids(objects)
         columns = {"object": pa.array(ids), "key": pa.array(hash_column(objects)), "score": pa.array(scores)}
+        columns |= carry_columns(self.carry, batch)
         masks = zip(self.drop_reasons, (missing, unscored), strict=True)
         return columns if names is None else {**columns, "name": names}, dict(masks)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         kind = plain_type(schema.field(self.object).type)
         named = [pa.field("query", pa.string()), pa.field("rank", pa.int64())]
-        return [at_field(self, schema), *named, pa.field("object", kind), pa.field("score", pa.float64())]
+        ranked = [pa.field("object", kind), pa.field("score", pa.float64())]
+        return [at_field(self, schema), *named, *ranked, *carry_fields(self.carry, schema)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         lengths = tuple(query.lengths for query in self.queries)
@@ -128,6 +140,7 @@ class _WorkloadProcessor(GroupProcessor):
         """Of time, with about as many moments."""
         self._mirrored = query.order == SMALLEST
         """Rankers know the largest first: of the smallest first they are given the negatives."""
+        self._carry = [answers.field(name) for name in query.carry]
         self._since: Int64 | None = None
         self._labels = pa.array([one.name for one in query.queries], pa.string())
         self._binding = ranker
@@ -139,6 +152,7 @@ class _WorkloadProcessor(GroupProcessor):
     def _begin(self) -> None:
         self._ranker = cast(WorkloadRanker, self._binding.create(**self._backend_parameters))
         self._names = ValuesById(self._schema.field("object").type)
+        self._ranked_rows = RankedRows(self._carry, "each")
         self._last: int | None = None
 
     def start_from(self, since: Mapping[str, int]) -> None:
@@ -200,6 +214,7 @@ class _WorkloadProcessor(GroupProcessor):
                 scores = 0.0 - part["score"] if self._mirrored else part["score"]
                 found = self._ranker.update(times[start:stop], part["object"], scores)
                 self._names.update(times[start:stop], part)
+                self._ranked_rows.update(times[start:stop], part, part["score"])
                 self._last = int(times[stop - 1])
                 self._write(found)
 
@@ -219,12 +234,16 @@ class _WorkloadProcessor(GroupProcessor):
             return
         sizes = np.diff(found.offsets)
         ranks = np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes)
+        scores = 0.0 - found.scores if self._mirrored else found.scores
+        until = np.repeat(found.at, sizes)
+        since = until - np.repeat(self._windows[found.query], sizes)
         columns = [
-            moments(np.repeat(found.at, sizes), self._schema.field("at").type),
+            moments(until, self._schema.field("at").type),
             self._labels.take(pa.array(np.repeat(found.query, sizes))),
             pa.array(ranks, pa.int64()),
             self._names.of(found.objects),
-            pa.array(0.0 - found.scores if self._mirrored else found.scores),
+            pa.array(scores),
+            *self._ranked_rows.of(np.repeat(np.arange(len(found)), sizes), found.objects, scores, since, until),
         ]
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         due = self._due(found, ends)
@@ -242,6 +261,7 @@ class _WorkloadProcessor(GroupProcessor):
     def _collect(self) -> pa.RecordBatch | None:
         if self._last is not None:
             self._names.forget(self._last - self._horizon)
+            self._ranked_rows.forget(self._last - self._horizon)
         parts, self._answers = self._answers, []
         return pa.concat_batches(parts) if parts else None
 
@@ -252,8 +272,10 @@ class _WorkloadProcessor(GroupProcessor):
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         # A snapshot, not just its state: it tells the queries, which may be others when the processor is loaded.
         ranker = {"ranker": np.frombuffer(self._ranker.snapshot(), np.uint8)}
-        return {"last": self._last, "count": self._count}, ranker | state_arrays.frame_to_array(
-            "names", self._names.frame()
+        return {"last": self._last, "count": self._count}, (
+            ranker
+            | state_arrays.frame_to_array("names", self._names.frame())
+            | state_arrays.frame_to_array("carried", self._ranked_rows.frame())
         )
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
@@ -265,5 +287,7 @@ class _WorkloadProcessor(GroupProcessor):
             raise SnapshotError(f"contradicts itself: a ranker at {now} cannot have seen {count!r} rows up to {last!r}")
         self._last, self._count = last, count
         self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
+        rows = self._ranked_rows
+        rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
         if tuple(self._ranker.queries) != self._backend_parameters["queries"]:
             self._ranker.reconfigure(self._backend_parameters["queries"])

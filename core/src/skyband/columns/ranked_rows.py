@@ -1,0 +1,172 @@
+"""The rows behind an answer: from the object it names, and a window, to the row and the columns it is to carry."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Float64, Int64
+from skyband.columns import frames
+from skyband.columns.rows import Rows
+from skyband.errors import SnapshotError
+
+_LEAST = 1024
+_OWN = ("time", "id", "value")
+
+Which = Literal["latest", "largest", "smallest", "each"]
+
+
+def carried(number: int) -> str:
+    """The frame column that brings the column to carry of this number."""
+    return f"carry.{number}"
+
+
+class RankedRows:
+    """The rows of a group that an answer may still come from, in order of arrival, with their columns to carry.
+
+    `which` row of an object stands for it: the latest, that of its largest or its smallest value (the latest of equal
+    ones), or each by itself, told by its value. Kept is one row an object for "latest", those that no later one of the
+    object reaches for "largest" and "smallest", and all of the window for "each". Asked O(n log n) for n rows held.
+    """
+
+    def __init__(self, fields: Sequence[pa.Field], which: Which) -> None:
+        own = [pa.field(name, pa.float64() if name == "value" else pa.int64()) for name in _OWN]
+        named = [field.with_name(carried(number)) for number, field in enumerate(fields)]
+        self._which = which
+        self._schema = pa.schema([*own, *named])
+        self._before: int | None = None
+        self._settled = pa.RecordBatch.from_pylist([], schema=self._schema)
+        self._new: list[pa.RecordBatch] = []
+        self._rows = 0
+
+    def update(self, times: Int64, rows: Rows, values: Float64) -> None:
+        """Take in rows at these times (ascending): columns `object` and those to carry, with a value each."""
+        if len(self._schema) == len(_OWN) or not len(times):
+            return
+        columns = [pa.array(times), pa.array(rows["object"]), pa.array(values + 0.0)]
+        for number in range(len(self._schema) - len(_OWN)):
+            column = rows[carried(number)]
+            column = pa.array(column) if isinstance(column, np.ndarray) else column
+            columns.append(column.cast(self._schema.types[len(columns)]))
+        self._new.append(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+        self._rows += len(times)
+
+    def of(self, answers: Int64, ids: Int64, values: Float64, since: Int64, until: Int64) -> list[pa.Array]:
+        """The columns to carry of the row behind each entry of answers: int64[m] or float64[m] each.
+
+        An entry is of the answer with this number, names this object with this score, and comes of the rows with
+        since <= time < until. Of entries of one answer that are alike the first is the latest row.
+        """
+        if len(self._schema) == len(_OWN):
+            return []
+        table = self._together()
+        places = self._places(table, answers, ids, values + 0.0, since, until)
+        return [table.column(number).take(pa.array(places)) for number in range(len(_OWN), len(self._schema))]
+
+    def forget(self, before: int) -> None:
+        """Every answer to come is of all rows so far, without those before this time."""
+        self._before = before
+        if self._rows > 2 * len(self._settled) + _LEAST:
+            self._settle()
+
+    def frame(self) -> pa.RecordBatch:
+        """All that is known, in one form however it came."""
+        self._settle()
+        return self._settled
+
+    def load_state(self, frame: pa.RecordBatch) -> None:
+        """Take over what `frame` gave. Raises SnapshotError where its rows are not in the order of their times."""
+        times, ids, values = (frame.column(name) for name in _OWN)
+        when = times.to_numpy(zero_copy_only=False)
+        if times.null_count or ids.null_count or values.null_count or (when[1:] < when[:-1]).any():
+            raise SnapshotError("contradicts itself: rows to carry must be in the order of their times")
+        self._settled = frame
+
+    def _together(self) -> pa.RecordBatch:
+        return frames.concatenated([self._settled, *self._new])
+
+    def _settle(self) -> None:
+        table = self._together()
+        self._new, self._rows = [], 0
+        times, ids, values = (table.column(name).to_numpy() for name in _OWN)
+        kept = np.ones(len(table), bool) if self._before is None else times >= self._before
+        if self._which != "each":
+            kept &= _unreached(ids, np.zeros(len(ids)) if self._which == "latest" else self._signed(values))
+        self._settled = table.filter(pa.array(kept))
+
+    def _signed(self, values: Float64) -> Float64:
+        return -values if self._which == "smallest" else values
+
+    def _places(
+        self, table: pa.RecordBatch, answers: Int64, ids: Int64, values: Float64, since: Int64, until: Int64
+    ) -> Int64:
+        """int64[m]: where in the table the row behind each entry is."""
+        times, known, ranked = (table.column(name).to_numpy() for name in _OWN)
+        columns = [np.concatenate([known, ids])]
+        if self._which == "each":
+            columns.append(np.concatenate([ranked, values]))
+        codes = _codes(columns)
+        mine, asked = codes[: len(table)], codes[len(table) :]
+        order = np.argsort(mine, kind="stable")
+        width = len(table) + 1
+        keys = mine[order] * width + order
+        starts = np.searchsorted(keys, asked * width + np.searchsorted(times, since))
+        stops = np.searchsorted(keys, asked * width + np.searchsorted(times, until))
+        last = stops - 1
+        if self._which == "each":
+            last = last - _nth(answers, asked)
+        if (last < starts).any():
+            raise SnapshotError("contradicts itself: the state has no row for an object in its answers")
+        if self._which in ("largest", "smallest"):
+            last = _last_best(self._signed(ranked)[order], starts, stops)
+        return order[last]
+
+
+def _codes(columns: list[Array]) -> Int64:
+    """int64[n]: a number for each row, the same where all columns are the same."""
+    order = np.lexsort(columns[::-1])
+    new = np.zeros(len(order), bool)
+    for column in columns:
+        new[1:] |= column[order][1:] != column[order][:-1]
+    codes = np.empty(len(order), np.int64)
+    codes[order] = np.cumsum(new)
+    return codes
+
+
+def _nth(answers: Int64, codes: Int64) -> Int64:
+    """int64[m]: how many entries of the same answer and code are before each."""
+    return _place_in_run(_codes([answers, codes]))
+
+
+def _place_in_run(codes: Int64) -> Int64:
+    order = np.argsort(codes, kind="stable")
+    place = np.arange(len(codes))
+    new = np.append(True, codes[order][1:] != codes[order][:-1])[: len(codes)]
+    found = np.empty(len(codes), np.int64)
+    found[order] = place - np.maximum.accumulate(np.where(new, place, 0))
+    return found
+
+
+def _unreached(ids: Int64, values: Float64) -> Array:
+    """bool[n]: rows in order of arrival that no later one of the same id reaches."""
+    codes = _codes([ids])
+    ranks = _codes([values])
+    order = np.lexsort([-np.arange(len(ids)), codes])  # an id after the other, each from its latest row on
+    keys = codes[order] * (len(ids) + 1) + ranks[order]
+    highest = np.maximum.accumulate(keys) if len(keys) else keys
+    kept = np.ones(len(ids), bool)
+    kept[order[1:]] = keys[1:] > highest[:-1]
+    return kept
+
+
+def _last_best(values: Float64, starts: Int64, stops: Int64) -> Int64:
+    """int64[m]: of each stretch of values, none empty, the last place of its largest."""
+    sizes = stops - starts
+    cuts = np.append(0, np.cumsum(sizes))
+    places = np.arange(cuts[-1]) - np.repeat(cuts[:-1] - starts, sizes)
+    if not len(places):
+        return starts
+    best = np.maximum.reduceat(values[places], cuts[:-1])
+    found = np.where(values[places] == np.repeat(best, sizes), places, -1)
+    return np.maximum.reduceat(found, cuts[:-1])
