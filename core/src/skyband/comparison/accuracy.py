@@ -40,7 +40,9 @@ def accuracy(query: Query, answers: pa.Table, exact: pa.Table) -> Accuracy:
     if query.kind == "uncertain-sum":
         return _sums(len(query.by), answers, exact)
     how = (
-        _sets(*query.compared_by) if query.compared_value is None else _values(query.compared_value, query.compared_by)
+        _sets(*query.compared_columns)
+        if query.compared_value is None
+        else _values(query.compared_value, query.compared_columns)
     )
     return how(len(query.by), answers, exact)
 

@@ -34,11 +34,11 @@ def _check(value: Any) -> str | None:
     return "names a column twice" if len(set(value)) < len(value) else None
 
 
-def carry_problems(carry: tuple[str, ...], taken: Iterable[str]) -> list[Problem]:
-    """Columns to carry that are called as others of the answers are."""
+def name_problems(key: str, columns: tuple[str, ...], taken: Iterable[str]) -> list[Problem]:
+    """Columns of the source named by `key`, to be in the answers, that are called as others there are."""
     known = set(taken)
     said = "is what another column of the answers is called: rename it in the source"
-    return [Problem("carry", f"{name!r} {said}") for name in carry if name in known]
+    return [Problem(key, f"{name!r} {said}") for name in columns if name in known]
 
 
 def carry_inputs(carry: tuple[str, ...]) -> tuple[Input, ...]:

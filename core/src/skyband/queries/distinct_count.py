@@ -9,15 +9,15 @@ import pyarrow.compute as pc
 from attrs import define
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.columns.hashing import hash_column
-from skyband.columns.ids import PLAIN, is_plain
+from skyband.columns.hashing import hash_columns
 from skyband.columns.rows import Rows
 from skyband.config.durations import Duration, duration, durations, written
 from skyband.errors import ConfigError, Problem
 from skyband.queries import state_arrays
 from skyband.queries.encoding import at_field, moments
+from skyband.queries.identity import Columns, columns_of, identity, identity_inputs, missing
 from skyband.queries.processor import GroupProcessor, WindowedProcessor
-from skyband.queries.query import Input, Query, column_name
+from skyband.queries.query import Input, Query
 from skyband.queries.small_groups import SmallGroups
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
@@ -31,7 +31,7 @@ class DistinctCount(Query):
     """Counts the distinct values of a column over several windows, all from one sketch.
 
     Result columns: at, window, count, low, high. `low` and `high` are the bound the sketch declares, equal to
-    `count` where it is exact. Null items are not counted, and reported.
+    `count` where it is exact. Null items are not counted, and reported; of several columns one is enough.
     """
 
     kind: ClassVar[str] = "distinct-count"
@@ -42,7 +42,7 @@ class DistinctCount(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = ("null item",)
     whole_columns: ClassVar[Mapping[str, Any]] = {"count": pc.round, "low": pc.floor, "high": pc.ceil}
 
-    item: str = column_name(help="the column whose distinct values are counted")
+    item: Columns = identity(help="the column whose distinct values are counted; several: whose values together are")
     windows: tuple[Duration, ...] = durations(help="lengths of the windows")
     every: Duration = duration(help="how often to answer, aligned to the epoch (or to the first row)")
 
@@ -59,12 +59,12 @@ class DistinctCount(Query):
         return ("key",) if self.rows else ()
 
     def inputs(self) -> tuple[Input, ...]:
-        return (Input("item", self.item, PLAIN, is_plain),)
+        return identity_inputs("item", self.item)
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        items = batch.column(self.item)
-        masks = {"null item": items.is_null().to_numpy(zero_copy_only=False)} if items.null_count else {}
-        return {"key": pa.array(hash_column(items))}, masks
+        items = [batch.column(name) for name in columns_of(self.item)]
+        masks = {"null item": missing(items)} if any(column.null_count for column in items) else {}
+        return {"key": pa.array(hash_columns(items))}, masks
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high")]

@@ -157,6 +157,11 @@ class Query(ABC):
         return answers
 
     @property
+    def compared_columns(self) -> tuple[str, ...]:
+        """`compared_by` as this query's answers have it."""
+        return self.compared_by
+
+    @property
     def promises(self) -> Mapping[str, str]:
         """Of the `drop_reasons`, those that mean that a promise about the input was broken: what a user should know
         of such rows, as a sentence about "rows", with the remedy.

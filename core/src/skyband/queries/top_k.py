@@ -2,33 +2,40 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
 
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array
 from skyband.columns import frames
 from skyband.columns.frames import plain_type
-from skyband.columns.hashing import hash_column
-from skyband.columns.ids import PLAIN, ValuesById, is_plain, to_ids
 from skyband.columns.numbers import as_float64, is_number
-from skyband.columns.ranked_rows import RankedRows, Which
-from skyband.columns.rows import Rows
 from skyband.config.durations import Duration, duration
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
-from skyband.queries import merging, state_arrays
-from skyband.queries.batched_processor import BatchedProcessor
-from skyband.queries.carrying import TIE, carry_columns, carry_fields, carry_inputs, carry_parameter, carry_problems
-from skyband.queries.encoding import at_field, closed_length, moments, too_short
+from skyband.queries import merging
+from skyband.queries.carrying import TIE, carry_columns, carry_fields, carry_inputs, carry_parameter, name_problems
+from skyband.queries.encoding import at_field, closed_length, too_short
+from skyband.queries.identity import (
+    Columns,
+    answer_ids,
+    columns_of,
+    identity,
+    identity_fields,
+    identity_inputs,
+    identity_names,
+    missing,
+    several,
+    to_keys,
+)
 from skyband.queries.order import SMALLEST, order_parameter, score_order
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, as_names, check_names, column_name
+from skyband.queries.top_k_processor import RankingProcessor
 from skyband.registry import Binding
-from skyband.roles import ObjectRanker
 from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
 
 _MOST = float(np.finfo(np.float64).max)
@@ -58,6 +65,9 @@ class TopK(Query):
     `order = "smallest"` ranks the smallest score first; ties go to the same objects. A stream that an object has no
     value in counts as 0, in whatever order and whatever the sign of others: where only what is there should count, let
     all rows be of one stream.
+
+    `object` may name several columns, which tell objects apart together: the answers then have these in the place of
+    `object`, and equal scores rank by the hash of all of them. A row where one of them is null has no object.
     """
 
     kind: ClassVar[str] = "top-k"
@@ -66,7 +76,7 @@ class TopK(Query):
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null stream", "null value", "repeated report")
 
-    object: str = column_name(help="the column that names the object a row is about")
+    object: Columns = identity(help="the column that names the object a row is about, or several that do together")
     stream: str = column_name(help="the column that names the stream a row comes from")
     value: str = column_name(
         help="the column of values, up to `upper` where there is one; from 0 on where `repeats` is a promise or "
@@ -105,7 +115,9 @@ class TopK(Query):
         if isinstance(self.aggregate, tuple) and len(self.aggregate) != len(self.streams):
             message = f"must hold a weight for each of the {len(self.streams)} streams (got {len(self.aggregate)})"
             problems.append(Problem("aggregate", message))
-        problems += carry_problems(self.carry, ("at", "rank", "object", "score", *self.by))
+        taken = ("at", "rank", "score", *self.by)
+        problems += name_problems("object", several(self.object), taken)
+        problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
         if self.order == SMALLEST:
             problems += self._largest_only()
         if problems:
@@ -127,6 +139,10 @@ class TopK(Query):
         return self.window.rows
 
     @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return several(self.object) or self.compared_by
+
+    @property
     def promises(self) -> Mapping[str, str]:
         if self.repeats in REDUCTIONS:
             return {}
@@ -142,7 +158,7 @@ class TopK(Query):
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            Input("object", self.object, PLAIN, is_plain),
+            *identity_inputs("object", self.object),
             Input("stream", self.stream, "a string or a whole number", _named),
             Input("value", self.value, "a number", is_number),
             *carry_inputs(self.carry),
@@ -159,24 +175,27 @@ class TopK(Query):
         return problems
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        objects, streams, values = (batch.column(name) for name in (self.object, self.stream, self.value))
+        objects = [batch.column(name) for name in columns_of(self.object)]
+        streams, values = batch.column(self.stream), batch.column(self.value)
         masks = {
             reason: column.is_null().to_numpy(zero_copy_only=False)
-            for reason, column in (("null object", objects), ("null stream", streams), ("null value", values))
+            for reason, column in (("null stream", streams), ("null value", values))
             if column.null_count
         }
+        if any(column.null_count for column in objects):
+            masks = {"null object": missing(objects), **masks}
         excluded = np.zeros(len(batch), bool)
         for mask in masks.values():
             excluded |= mask
         numbers = as_float64(self.value, values).fill_null(0.0).to_numpy(zero_copy_only=False)
         self._check_values(np.where(excluded, 0.0, numbers))
-        ids, names = to_ids(objects)
+        ids, keys, names = to_keys(objects)
         columns = {
             "object": pa.array(ids),
-            "key": pa.array(hash_column(objects)),
+            "key": pa.array(keys),
             "stream": pa.array(self._numbered(streams, excluded)),
             "value": pa.array(numbers),
-            **carry_columns(self.carry, batch),
+            **carry_columns((*several(self.object), *self.carry), batch),
         }
         return (columns if names is None else {**columns, "name": names}), masks
 
@@ -227,9 +246,8 @@ class TopK(Query):
         return found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kind = plain_type(schema.field(self.object).type)
-        rest = [pa.field("rank", pa.int64()), pa.field("object", kind), pa.field("score", pa.float64())]
-        return [at_field(self, schema), *rest, *carry_fields(self.carry, schema)]
+        ranked = [pa.field("rank", pa.int64()), *identity_fields("object", self.object, schema)]
+        return [at_field(self, schema), *ranked, pa.field("score", pa.float64()), *carry_fields(self.carry, schema)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         """Rankers know the largest first: of the smallest first they are given the negatives."""
@@ -246,87 +264,10 @@ class TopK(Query):
         }
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        return _RankingProcessor(self, bindings["object-ranker"], answers)
+        return RankingProcessor(self, bindings["object-ranker"], answers)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
-        ids, _ = to_ids(answers.column("object").combine_chunks())
-        keyed = answers.append_column("id", pa.array(ids))
+        keyed = answers.append_column("id", pa.array(answer_ids(answers, "object", self.object)))
         ranked = merging.merge_top_k(keyed, [*self.by, "at"], [("score", score_order(self.order)), ("id", "ascending")])
         return merging.truncate(ranked, self.k, answers.column_names)
-
-
-class _RankingProcessor(BatchedProcessor):
-    no_rows: ClassVar[Rows] = Rows(
-        np.empty(0, np.int64),
-        {"stream": np.empty(0, np.int32), "object": np.empty(0, np.int64), "value": np.empty(0)},
-    )
-
-    def __init__(self, query: TopK, ranker: Binding, answers: pa.Schema) -> None:
-        self._binding = ranker
-        self._backend_parameters = query.backend_parameters("object-ranker")
-        self._schema = answers
-        self._repeated = 0
-        self._mirrored = query.order == SMALLEST
-        self._carry = [answers.field(name) for name in query.carry]
-        self._which: Which = "largest" if query.repeats == "largest" else "latest"
-        if query.repeats == "smallest":
-            self._which = "smallest"
-        super().__init__(query.every.length, query.window.length, query.rows)
-
-    def begin(self) -> None:
-        self._ranker = cast(ObjectRanker, self._binding.create(**self._backend_parameters))
-        self._names = ValuesById(self._schema.field("object").type)
-        self._counted = 0
-        self._ranked_rows = RankedRows(self._carry, self._which)
-
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
-        marks = asked - (self._ranker.by == "time")
-        values = 0.0 - rows["value"] if self._mirrored else rows["value"]
-        offsets, objects, scores = self._ranker.answers(times, rows["stream"], rows["object"], values, marks)
-        self._repeated += self._ranker.repeated - self._counted
-        self._counted = self._ranker.repeated
-        if len(times):
-            self._names.update(times, rows)
-            self._ranked_rows.update(times, rows, rows["value"])
-        if not len(asked):
-            return None
-        return self._answers(asked, offsets, objects, 0.0 - scores if self._mirrored else scores)
-
-    def _answers(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> pa.RecordBatch:
-        """Answers as rows, while the names they need are known."""
-        sizes = np.diff(offsets)
-        until = np.repeat(asked, sizes)
-        columns = [
-            moments(until, self._schema.field("at").type),
-            pa.array(np.arange(1, len(objects) + 1) - np.repeat(offsets[:-1], sizes), pa.int64()),
-            self._names.of(objects),
-            pa.array(scores),
-            *self._ranked_rows.of(
-                np.repeat(np.arange(len(asked)), sizes), objects, scores, until - self._horizon, until
-            ),
-        ]
-        self._names.forget(int(asked[-1]) - self._horizon)
-        self._ranked_rows.forget(int(asked[-1]) - self._horizon)
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
-
-    def take_dropped(self) -> Mapping[str, int]:
-        taken, self._repeated = self._repeated, 0
-        return {"repeated report": taken}
-
-    @property
-    def retained(self) -> int:
-        return len(self._ranker)
-
-    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        named = state_arrays.frame_to_array("names", self._names.frame())
-        named |= state_arrays.frame_to_array("carried", self._ranked_rows.frame())
-        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | named
-
-    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        self.set_clock(header["clock"])
-        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
-        self._counted = self._ranker.repeated
-        self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
-        rows = self._ranked_rows
-        rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))

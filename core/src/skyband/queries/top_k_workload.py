@@ -10,16 +10,26 @@ import pyarrow.compute as pc
 from attrs import define
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
-from skyband.columns.frames import plain_type
-from skyband.columns.hashing import hash_column
-from skyband.columns.ids import PLAIN, ValuesById, is_plain, to_ids
+from skyband.columns.ids import ValuesById
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.ranked_rows import RankedRows
 from skyband.columns.rows import Rows
 from skyband.errors import ConfigError, SnapshotError
 from skyband.queries import merging, state_arrays
-from skyband.queries.carrying import TIE, carry_columns, carry_fields, carry_inputs, carry_parameter, carry_problems
+from skyband.queries.carrying import TIE, carry_columns, carry_fields, carry_inputs, carry_parameter, name_problems
 from skyband.queries.encoding import at_field, moments
+from skyband.queries.identity import (
+    Columns,
+    answer_ids,
+    columns_of,
+    identity,
+    identity_fields,
+    identity_inputs,
+    identity_names,
+    missing,
+    several,
+    to_keys,
+)
 from skyband.queries.order import SMALLEST, order_parameter, score_order
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
@@ -43,6 +53,9 @@ class TopKWorkload(Query):
 
     Where objects are not integers, the name of every object of the longest window is kept, not only of those that
     may still be answered: number them where there are millions.
+
+    `object` may name several columns, which tell objects apart together: the answers then have these in the place of
+    `object`, and equal scores rank by the hash of all of them. A row where one of them is null has no object.
     """
 
     kind: ClassVar[str] = "top-k-workload"
@@ -53,7 +66,7 @@ class TopKWorkload(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "no score")
     files: ClassVar[tuple[str, ...]] = ("queries",)
 
-    object: str = column_name(help="the column that names the object a row is about")
+    object: Columns = identity(help="the column that names the object a row is about, or several that do together")
     score: str = column_name(help="the column of scores")
     queries: tuple[NamedQuery, ...] = named_queries(
         help="the queries, each with a name, window, slide and k, and perhaps a phase: a list, or a CSV or Parquet file"
@@ -62,13 +75,19 @@ class TopKWorkload(Query):
     carry: tuple[str, ...] = carry_parameter(help="further columns of the ranked row to give with it")
 
     def __attrs_post_init__(self) -> None:
-        problems = carry_problems(self.carry, ("at", "query", "rank", "object", "score", *self.by))
+        taken = ("at", "query", "rank", "score", *self.by)
+        problems = name_problems("object", several(self.object), taken)
+        problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
         if problems:
             raise ConfigError(*problems)
 
     @property
     def rows(self) -> bool:
         return self.queries[0].window.rows
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return ("query", *columns_of(self.object)) if several(self.object) else self.compared_by
 
     @property
     def subqueries(self) -> tuple[str, ...]:
@@ -81,25 +100,23 @@ class TopKWorkload(Query):
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            Input("object", self.object, PLAIN, is_plain),
+            *identity_inputs("object", self.object),
             Input("score", self.score, "a number", is_number),
             *carry_inputs(self.carry),
         )
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        objects = batch.column(self.object)
+        objects = [batch.column(name) for name in columns_of(self.object)]
         scores = as_float64(self.score, batch.column(self.score)).fill_null(np.nan).to_numpy(zero_copy_only=False)
-        missing, unscored = objects.is_null().to_numpy(zero_copy_only=False), np.isnan(scores)
-        ids, names = to_ids(objects)
-        columns = {"object": pa.array(ids), "key": pa.array(hash_column(objects)), "score": pa.array(scores)}
-        columns |= carry_columns(self.carry, batch)
-        masks = zip(self.drop_reasons, (missing, unscored), strict=True)
+        ids, keys, names = to_keys(objects)
+        columns = {"object": pa.array(ids), "key": pa.array(keys), "score": pa.array(scores)}
+        columns |= carry_columns((*several(self.object), *self.carry), batch)
+        masks = zip(self.drop_reasons, (missing(objects), np.isnan(scores)), strict=True)
         return columns if names is None else {**columns, "name": names}, dict(masks)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kind = plain_type(schema.field(self.object).type)
         named = [pa.field("query", pa.string()), pa.field("rank", pa.int64())]
-        ranked = [pa.field("object", kind), pa.field("score", pa.float64())]
+        ranked = [*identity_fields("object", self.object, schema), pa.field("score", pa.float64())]
         return [at_field(self, schema), *named, *ranked, *carry_fields(self.carry, schema)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
@@ -111,8 +128,7 @@ class TopKWorkload(Query):
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
-        ids, _ = to_ids(answers.column("object").combine_chunks())
-        keyed = answers.append_column("id", pa.array(ids))
+        keyed = answers.append_column("id", pa.array(answer_ids(answers, "object", self.object)))
         ranked = merging.merge_top_k(
             keyed, [*self.by, "at", "query"], [("score", score_order(self.order)), ("id", "ascending")]
         )
@@ -140,7 +156,8 @@ class _WorkloadProcessor(GroupProcessor):
         """Of time, with about as many moments."""
         self._mirrored = query.order == SMALLEST
         """Rankers know the largest first: of the smallest first they are given the negatives."""
-        self._carry = [answers.field(name) for name in query.carry]
+        self._several = len(several(query.object))
+        self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         self._since: Int64 | None = None
         self._labels = pa.array([one.name for one in query.queries], pa.string())
         self._binding = ranker
@@ -151,7 +168,7 @@ class _WorkloadProcessor(GroupProcessor):
 
     def _begin(self) -> None:
         self._ranker = cast(WorkloadRanker, self._binding.create(**self._backend_parameters))
-        self._names = ValuesById(self._schema.field("object").type)
+        self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
         self._ranked_rows = RankedRows(self._carry, "each")
         self._last: int | None = None
 
@@ -237,13 +254,15 @@ class _WorkloadProcessor(GroupProcessor):
         scores = 0.0 - found.scores if self._mirrored else found.scores
         until = np.repeat(found.at, sizes)
         since = until - np.repeat(self._windows[found.query], sizes)
+        answer = np.repeat(np.arange(len(found)), sizes)
+        carried = self._ranked_rows.of(answer, found.objects, scores, since, until)
         columns = [
             moments(until, self._schema.field("at").type),
             self._labels.take(pa.array(np.repeat(found.query, sizes))),
             pa.array(ranks, pa.int64()),
-            self._names.of(found.objects),
+            *(carried[: self._several] or [self._names.of(found.objects)]),
             pa.array(scores),
-            *self._ranked_rows.of(np.repeat(np.arange(len(found)), sizes), found.objects, scores, since, until),
+            *carried[self._several :],
         ]
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         due = self._due(found, ends)

@@ -1,0 +1,86 @@
+"""Keys that name an object or item by one column or by several together, such as `object = ["host", "url"]`."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Int64, UInt64
+from skyband.columns.frames import plain_type
+from skyband.columns.hashing import hash_column, hash_columns
+from skyband.columns.ids import PLAIN, is_plain, to_ids
+from skyband.config.parameters import checked
+from skyband.queries.query import Input
+
+Columns = str | tuple[str, ...]
+
+
+def identity(*, help: str) -> Any:
+    """A field of a query that names one column, or several that tell things apart together."""
+    return checked(type="column | columns", check=_check, converter=_one_or_more, help=help)
+
+
+def _one_or_more(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    return value[0] if len(value) == 1 else tuple(value)
+
+
+def _check(value: Any) -> str | None:
+    names = value if isinstance(value, tuple) else (value,)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        return f"must be a column name or a list of them (got {value!r})"
+    return "names a column twice" if len(set(names)) < len(names) else None
+
+
+def columns_of(named: Columns) -> tuple[str, ...]:
+    """The columns, each once."""
+    return named if isinstance(named, tuple) else (named,)
+
+
+def several(named: Columns) -> tuple[str, ...]:
+    """The columns where they are several; none where there is one."""
+    return named if isinstance(named, tuple) else ()
+
+
+def identity_inputs(key: str, named: Columns) -> tuple[Input, ...]:
+    """The columns as a query reads them."""
+    return tuple(Input(key, name, PLAIN, is_plain) for name in columns_of(named))
+
+
+def identity_names(name: str, named: Columns) -> tuple[str, ...]:
+    """What the answers call the object: by this name where it is one column, or the several columns by their own."""
+    return several(named) or (name,)
+
+
+def identity_fields(name: str, named: Columns, schema: pa.Schema) -> list[pa.Field]:
+    """The columns of the answers that name the object."""
+    kinds = [plain_type(schema.field(column).type) for column in columns_of(named)]
+    return [pa.field(*pair) for pair in zip(identity_names(name, named), kinds, strict=True)]
+
+
+def missing(columns: list[pa.Array]) -> Array:
+    """bool[n]: rows where one of the columns is null."""
+    found = np.zeros(len(columns[0]), bool)
+    for column in columns:
+        if column.null_count:
+            found |= column.is_null().to_numpy(zero_copy_only=False)
+    return found
+
+
+def to_keys(columns: list[pa.Array]) -> tuple[Int64, UInt64, pa.Array | None]:
+    """int64[n], an id for each row; uint64[n], a hash; and the names behind the ids, where one column needs them.
+
+    The id of several columns is their hash together: `RankedRows` brings them back.
+    """
+    if len(columns) == 1:
+        ids, names = to_ids(columns[0])
+        return ids, hash_column(columns[0]), names
+    hashes = hash_columns(columns)
+    return hashes.view(np.int64), hashes, None
+
+
+def answer_ids(answers: pa.Table, name: str, named: Columns) -> Int64:
+    """int64[n]: the ids of the objects in answers, by which equal scores are ranked."""
+    columns = [answers.column(column).combine_chunks() for column in identity_names(name, named)]
+    return to_keys(columns)[0]

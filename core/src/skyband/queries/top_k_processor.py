@@ -1,0 +1,100 @@
+"""One group's stream of top-k: values to an object ranker, and its answers back as rows."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Int64
+from skyband.columns.ids import ValuesById
+from skyband.columns.ranked_rows import RankedRows, Which
+from skyband.columns.rows import Rows
+from skyband.queries import state_arrays
+from skyband.queries.batched_processor import BatchedProcessor
+from skyband.queries.encoding import moments
+from skyband.queries.identity import several
+from skyband.queries.order import SMALLEST
+from skyband.registry import Binding
+from skyband.roles import ObjectRanker
+
+if TYPE_CHECKING:
+    from skyband.queries.top_k import TopK
+
+
+class RankingProcessor(BatchedProcessor):
+    """Feeds an object ranker, and gives its answers the names and columns of their objects."""
+
+    no_rows: ClassVar[Rows] = Rows(
+        np.empty(0, np.int64),
+        {"stream": np.empty(0, np.int32), "object": np.empty(0, np.int64), "value": np.empty(0)},
+    )
+
+    def __init__(self, query: "TopK", ranker: Binding, answers: pa.Schema) -> None:
+        self._binding = ranker
+        self._backend_parameters = query.backend_parameters("object-ranker")
+        self._schema = answers
+        self._repeated = 0
+        self._mirrored = query.order == SMALLEST
+        self._several = len(several(query.object))
+        self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        self._which: Which = "largest" if query.repeats == "largest" else "latest"
+        if query.repeats == "smallest":
+            self._which = "smallest"
+        super().__init__(query.every.length, query.window.length, query.rows)
+
+    def begin(self) -> None:
+        self._ranker = cast(ObjectRanker, self._binding.create(**self._backend_parameters))
+        self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
+        self._counted = 0
+        self._ranked_rows = RankedRows(self._carry, self._which)
+
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
+        marks = asked - (self._ranker.by == "time")
+        values = 0.0 - rows["value"] if self._mirrored else rows["value"]
+        offsets, objects, scores = self._ranker.answers(times, rows["stream"], rows["object"], values, marks)
+        self._repeated += self._ranker.repeated - self._counted
+        self._counted = self._ranker.repeated
+        if len(times):
+            self._names.update(times, rows)
+            self._ranked_rows.update(times, rows, rows["value"])
+        if not len(asked):
+            return None
+        return self._answers(asked, offsets, objects, 0.0 - scores if self._mirrored else scores)
+
+    def _answers(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> pa.RecordBatch:
+        """Answers as rows, while the names they need are known."""
+        sizes = np.diff(offsets)
+        answer, until = np.repeat(np.arange(len(asked)), sizes), np.repeat(asked, sizes)
+        carried = self._ranked_rows.of(answer, objects, scores, until - self._horizon, until)
+        columns = [
+            moments(until, self._schema.field("at").type),
+            pa.array(np.arange(1, len(objects) + 1) - np.repeat(offsets[:-1], sizes), pa.int64()),
+            *(carried[: self._several] or [self._names.of(objects)]),
+            pa.array(scores),
+            *carried[self._several :],
+        ]
+        self._names.forget(int(asked[-1]) - self._horizon)
+        self._ranked_rows.forget(int(asked[-1]) - self._horizon)
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def take_dropped(self) -> Mapping[str, int]:
+        taken, self._repeated = self._repeated, 0
+        return {"repeated report": taken}
+
+    @property
+    def retained(self) -> int:
+        return len(self._ranker)
+
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        named = state_arrays.frame_to_array("names", self._names.frame())
+        named |= state_arrays.frame_to_array("carried", self._ranked_rows.frame())
+        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | named
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self.set_clock(header["clock"])
+        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
+        self._counted = self._ranker.repeated
+        self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
+        rows = self._ranked_rows
+        rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
