@@ -95,6 +95,13 @@ FAMILIES = {
     "distinct-count": Family(
         {"kind": "distinct-count", "item": "client", "windows": ["100 seconds"], "every": "1 second"}, requests
     ),
+    "heavy-hitters": Family(
+        {"kind": "heavy-hitters", "object": "client", "windows": ["100 seconds"], "every": "1 second", "k": 10},
+        requests,
+    ),
+    "near-duplicates": Family(
+        {"kind": "near-duplicates", "id": "id", "tokens": "tokens", "threshold": 0.7, "window": "100 seconds"}, sets
+    ),
     "top-k": Family(
         {"kind": "top-k", "object": "object", "stream": "stream", "value": "value", "streams": list(range(STREAMS))}
         | {"k": 10, "repeats": "never", **OVER},

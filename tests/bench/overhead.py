@@ -29,7 +29,7 @@ from skyband.queries import make_query
 from skyband.queries.query import Query
 from skyband.text_tables import table
 
-ROWS = {"top-k-pairs": 200_000, "uncertain-join": 200_000}
+ROWS = {"near-duplicates": 200_000, "top-k-pairs": 200_000, "uncertain-join": 200_000}
 """Of the families whose backends do most."""
 
 Run = Callable[[], None]
@@ -39,7 +39,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("families", nargs="*", metavar="FAMILY", default=[*FAMILIES], help=", ".join(FAMILIES))
-    parser.add_argument("--rows", type=int, help="of each; 1,000,000, or 200,000 of pairs and joins")
+    parser.add_argument("--rows", type=int, help="of each; 1,000,000, or 200,000 of sets and joins")
     parser.add_argument("--batch", type=int, default=65_536)
     parser.add_argument("--every", metavar="DURATION", help="between answers, of families that have it")
     parser.add_argument("--rounds", type=int, default=5)
@@ -120,6 +120,20 @@ def _distinct(query: Any, batches: list[pa.RecordBatch]) -> Run:
     return run
 
 
+def _totals(query: Any, batches: list[pa.RecordBatch]) -> Run:
+    given = [
+        (_times(batch), *_numpy(batch, "client"), moments)
+        for batch, moments in zip(batches, _moments(batches, query.every.length), strict=True)
+    ]
+
+    def run() -> None:
+        ranker: Any = skyband.create("total-ranker", **query.backend_parameters("total-ranker"))
+        for times, clients, moments in given:
+            ranker.answers(times, clients, moments=moments)
+
+    return run
+
+
 def _objects(query: Any, batches: list[pa.RecordBatch]) -> Run:
     given = [
         (_times(batch), *_numpy(batch, "stream", "object", "value"), moments - 1)
@@ -156,6 +170,20 @@ def _pairs(query: Any, batches: list[pa.RecordBatch]) -> Run:
         ranker: Any = skyband.create("pair-ranker", **query.backend_parameters("pair-ranker"))
         for batch in given:
             ranker.answers(*batch)
+
+    return run
+
+
+def _near(query: Any, batches: list[pa.RecordBatch]) -> Run:
+    given = []
+    for batch in batches:
+        cuts = batch["tokens"].offsets.to_numpy().astype(np.int64)
+        given.append((_times(batch), cuts - cuts[0], batch["tokens"].flatten().to_numpy()))
+
+    def run() -> None:
+        matcher: Any = skyband.create("set-matcher", **query.backend_parameters("set-matcher"))
+        for batch in given:
+            matcher.update(*batch)
 
     return run
 
@@ -229,6 +257,8 @@ class _Side:
 
 BARE: dict[str, Callable[[Any, list[pa.RecordBatch]], Run]] = {
     "distinct-count": _distinct,
+    "heavy-hitters": _totals,
+    "near-duplicates": _near,
     "top-k": _objects,
     "top-k-workload": _workload,
     "top-k-pairs": _pairs,

@@ -5,8 +5,9 @@
 One table. Every way is a whole run from Parquet files to the last answer; a stream comes in four micro-batches (a
 rival's in as many as its share of the files gives). A first run of each warms up the JVM and the compiled kernels.
 Rivals that are much slower get the first rows of the stream only, `rows` says how many: their windows are then not yet
-full, so they look faster than they are. What each rival is: `spark_distinct.py`, `spark_top_k.py`, `spark_workload.py`,
-`spark_pairs.py`, `spark_uncertain.py`; those of the last two do less than is asked, or something near it.
+full, so they look faster than they are. What each rival is: `spark_distinct.py`, `spark_totals.py`, `spark_top_k.py`,
+`spark_workload.py`, `spark_near_duplicates.py`, `spark_pairs.py`, `spark_uncertain.py`; those of the last two do less
+than is asked, or something near it.
 """
 
 import argparse
@@ -21,8 +22,10 @@ from typing import Any
 
 import on_spark
 import spark_distinct
+import spark_near_duplicates
 import spark_pairs
 import spark_top_k
+import spark_totals
 import spark_uncertain
 import spark_workload
 from attrs import field, frozen
@@ -62,6 +65,21 @@ def compared(share: float) -> dict[str, Compared]:
             {
                 "panes of HLL": Way(spark_distinct.panes),
                 "sliding approx_count_distinct": Way(spark_distinct.sliding),
+            },
+        ),
+        "heavy-hitters": Compared(
+            int(1_000_000 * share),
+            {
+                "panes of approx_top_k": Way(spark_totals.panes),
+                "sliding approx_top_k": Way(spark_totals.sliding, files=4),
+                "sliding count, max_by": Way(spark_totals.counted, files=4),
+            },
+        ),
+        "near-duplicates": Compared(
+            int(200_000 * share),
+            {
+                "self-join by tokens": Way(spark_near_duplicates.by_tokens, files=1),
+                "MinHashLSH": Way(spark_near_duplicates.by_minhash, files=2, streams=False),
             },
         ),
         "top-k": Compared(

@@ -42,7 +42,7 @@ def _with_window(keys: dict[str, Any], rows: int, data: Any) -> dict[str, Any]:
         return keys | {"size": rows if keys["kind"] == "uncertain-sum" else rows // 2}
     span = (data["ts"][-1].as_py() - data["ts"][0].as_py()).total_seconds()
     window = {"window": f"{max(round(span / 2), 1)} seconds"}
-    if keys["kind"] == "distinct-count":
+    if "windows" in keys:
         return keys | {"windows": [*window.values()]}
     if keys["kind"] == "top-k-workload":
         return keys | {"queries": [{**query, **window} for query in keys["queries"]]}
