@@ -294,3 +294,18 @@ def test_bytes_are_refused_for_csv_and_written_as_spark_does_in_json(folder):
     assert folder.run("query.by=place", "sink.format=json").exit_code == 0
     (written,) = (folder.home / "counts").glob("*.json")
     assert '"place": "/wA="' in written.read_text()
+
+
+@pytest.mark.parametrize("path", ["a\\u0000b", "x" * 256, "x/" * 600])
+@pytest.mark.parametrize("key", ["source.path", "sink.path"])
+def test_what_no_file_system_takes_is_no_path(folder, key, path):
+    ran = folder.run(f'{key}="{path}"')
+    assert ran.exit_code == 1
+    assert ran.stderr.startswith(f"--set: {key}: must be ")
+    assert len(ran.stderr) < 500
+
+
+def test_a_file_without_an_end_is_no_job(folder):
+    ran = folder.call("check", "/dev/zero")
+    assert ran.exit_code == 1
+    assert "/dev/zero: is no job: it is larger than 10,000,000 bytes" in ran.output

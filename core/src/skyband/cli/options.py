@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from skyband.errors import suggest
+from skyband.errors import ConfigError, suggest
 from skyband.registry.directory import comes_with
 
 ENGINES = ("spark", "local")
@@ -22,9 +22,10 @@ class RoleName(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from skyband.registry import installed
 
-        if value not in installed().roles:
-            self.fail(f"unknown role {value!r}; {suggest(value, installed().roles)}", param, ctx)
-        return str(value)
+        try:
+            return installed().role(str(value)).name  # raises PluginError for a role that is there and cannot be used
+        except ConfigError as error:
+            self.fail("; ".join(problem.message for problem in error.problems), param, ctx)
 
     def get_metavar(self, *_: Any, **__: Any) -> str:
         from skyband.registry import installed

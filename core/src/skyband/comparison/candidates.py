@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from skyband.errors import ConfigError, PluginError, Problem, suggest
+from skyband.errors import ConfigError, PluginError, Problem
 from skyband.job.reading import assignment
 from skyband.registry import installed
 from skyband.registry.info import BackendInfo
@@ -42,10 +42,8 @@ def role_and_names(text: str) -> tuple[str, str]:
 
 
 def known_role(role: str) -> str:
-    """The role. Raises ConfigError where it is unknown."""
-    if role not in installed().roles:
-        raise ConfigError(Problem("", f"unknown role {role!r}; {suggest(role, installed().roles)}"))
-    return role
+    """The role. Raises ConfigError where it is unknown, PluginError where it cannot be used."""
+    return installed().role(role).name
 
 
 def choices(role: str, names: str, of_job: Any = None) -> list[Choice]:

@@ -41,6 +41,22 @@ def _text_problem(value: Any) -> str | None:
     return None if isinstance(value, str) and value else f"must be text (got {value!r})"
 
 
+MOST_BYTES, MOST_BYTES_A_NAME = 1000, 255
+"""Of a path, and of a file's or folder's name: what the usual file systems hold, with room for the job's folder."""
+
+
+def _path_problem(value: Any) -> str | None:
+    if _text_problem(value) is not None:
+        return _text_problem(value)
+    if "\0" in value:
+        return f"must be without a NUL character (got {value!r:.80})"
+    sizes = [len(name.encode(errors="replace")) for name in value.split("/")]
+    if sum(sizes) + len(sizes) > MOST_BYTES or max(sizes) > MOST_BYTES_A_NAME:
+        said = f"at most {MOST_BYTES:,} bytes, {MOST_BYTES_A_NAME} between two slashes"
+        return f"must be {said} (got {sum(sizes) + len(sizes) - 1:,} and {max(sizes):,}: {value!r:.80}…)"
+    return None
+
+
 def _schema_problem(value: Any) -> str | None:
     if not isinstance(value, str):
         return f'must be columns and types, such as "ts TIMESTAMP, client STRING" (got {value!r})'
@@ -82,6 +98,10 @@ def _text(default: Any = NOTHING, *, help: str) -> Any:
     return checked(default, type="str", check=_text_problem, help=help)
 
 
+def _path(default: Any = NOTHING, *, help: str) -> Any:
+    return checked(default, type="str", check=_path_problem, help=help)
+
+
 def _options(and_then: str = "") -> Any:
     said = f"further options, passed on to Spark{and_then}"
     return checked({}, type="table", check=_options_problem, help=said)
@@ -92,7 +112,7 @@ class Source:
     """Where the rows come from."""
 
     format: str = checked(type="str", check=_format_problem, help="parquet, csv, json, or any other source of Spark")
-    path: str | None = _text(None, help="a file, folder or pattern; relative to the job file")
+    path: str | None = _path(None, help="a file, folder or pattern; relative to the job file")
     stream: bool = flag(False, help="read it as a stream, which goes on as files or messages come")
     schema: str | None = checked(
         None, type="ddl", check=_schema_problem, help='columns and types, such as "ts TIMESTAMP, client STRING"'
@@ -127,8 +147,8 @@ class Sink:
     """Where the answers go."""
 
     format: str = checked(type="str", check=_format_problem, help="parquet, csv, json, console, or any sink of Spark")
-    path: str | None = _text(None, help="the folder for the answers; relative to the job file")
-    checkpoint: str | None = _text(
+    path: str | None = _path(None, help="the folder for the answers; relative to the job file")
+    checkpoint: str | None = _path(
         None, help="the folder from which a stopped stream goes on; relative to the job file"
     )
     mode: str | None = choice(*MODES, default=None, help="what to do where answers are already there")

@@ -44,6 +44,10 @@ class JobError(ConfigError):
         return "--set" if any(field.startswith(f"{key}.") for key in self.typed) else self.place
 
 
+MOST_BYTES = 10_000_000
+"""Of a job file."""
+
+
 def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") -> Job:
     """The job in a TOML file, changed by `sets` ("query.k=5"), to be run on `engine`.
 
@@ -76,7 +80,11 @@ def assignment(text: str) -> tuple[str, Any]:
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text("utf-8-sig")
+        with path.open("rb") as file:  # which may be a pipe, or never end
+            held = file.read(MOST_BYTES + 1)
+        if len(held) > MOST_BYTES:
+            raise ConfigError(Problem("", f"is no job: it is larger than {MOST_BYTES:,} bytes"))
+        text = held.decode("utf-8-sig").replace("\r\n", "\n")
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(Problem("", _misspelt(text, str(error)))) from error

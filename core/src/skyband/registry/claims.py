@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 from attrs import frozen
 
 from skyband.errors import ConfigError, PluginError, Problem
-from skyband.registry.discovery import OURS, Plugin
-from skyband.registry.info import Info
+from skyband.registry.discovery import OURS, RESTRICT, Plugin
+from skyband.registry.info import Info, RoleInfo
 
 T = TypeVar("T", bound=Info)
 
@@ -36,7 +36,10 @@ def listed(
         claims.setdefault(info.key, []).append(plugin)
     entries = [
         Listed(
-            info, plugin.distribution, plugin.version, _twice(claims[info.key]) or unusable(info, plugin.distribution)
+            info,
+            plugin.distribution,
+            plugin.version,
+            _twice(info, claims[info.key]) or unusable(info, plugin.distribution),
         )
         for plugin, info in brought
     ]
@@ -67,12 +70,15 @@ def pick(
     return usable[0]
 
 
-def _twice(claimed_by: Sequence[Plugin]) -> str | None:
+def _twice(info: Info, claimed_by: Sequence[Plugin]) -> str | None:
     if len(claimed_by) == 1:
         return None
     distributions = list(dict.fromkeys(plugin.distribution for plugin in claimed_by))
     if len(distributions) == 1:
         return f"claimed by two entry points of {distributions[0]}: upgrade or remove it"
+    if isinstance(info, RoleInfo):
+        said = f"uninstall one, or name the plugins to load, without one of them, in {RESTRICT}"
+        return f"claimed by {' and '.join(distributions)}: {said}"
     # Skyband's own are the ones a user had before another came.
     own = [name for name in distributions if name == OURS or name.startswith(f"{OURS}-")]
     choice = (own or distributions)[0]

@@ -36,9 +36,9 @@ def load_interface(info: RoleInfo) -> type[Any]:
     try:
         cls = getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{_named(info)}: {info.interface} could not be imported: {cause(error)}") from error
+        raise PluginError(f"{named(info)}: {info.interface} could not be imported: {cause(error)}") from error
     if not (isinstance(cls, type) and issubclass(cls, Backend)):
-        raise PluginError(f"{_named(info)}: {info.interface} is not a subclass of Backend")
+        raise PluginError(f"{named(info)}: {info.interface} is not a subclass of Backend")
     return cls
 
 
@@ -48,23 +48,23 @@ def load_class(info: BackendInfo) -> type[Backend]:
     try:
         cls = getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{_named(info)}: {info.factory} could not be imported: {cause(error)}") from error
+        raise PluginError(f"{named(info)}: {info.factory} could not be imported: {cause(error)}") from error
     if isinstance(cls, type) and _SOUND.get(cls) == (info.role, info.name):
         return cls
     interface = interface_of(info.role)
     if not (isinstance(cls, type) and issubclass(cls, interface)):
-        raise PluginError(f"{_named(info)}: {info.factory} is not a subclass of {interface.__name__}")
+        raise PluginError(f"{named(info)}: {info.factory} is not a subclass of {interface.__name__}")
     if getattr(cls, "name", None) != info.name:
         raise PluginError(
-            f"{_named(info)}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree"
+            f"{named(info)}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree"
         )
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
-        raise PluginError(f"{_named(info)}: {info.factory} has no {', '.join(missing)}")
+        raise PluginError(f"{named(info)}: {info.factory} has no {', '.join(missing)}")
     undone = [field for field, value in vars(cls).items() if isinstance(value, type(attrs.field()))]
     if undone:
         lost = f"so that its field {undone[0]} would be no parameter"
-        raise PluginError(f"{_named(info)}: {info.factory} is not made by attrs.define, {lost}")
+        raise PluginError(f"{named(info)}: {info.factory} is not made by attrs.define, {lost}")
     if "numba" in sys.modules:
         import_module("skyband.kernels.cache")  # its own kernels may call none of core's
     _SOUND[cls] = info.role, info.name
@@ -75,7 +75,7 @@ _SOUND: WeakKeyDictionary[type, tuple[str, str]] = WeakKeyDictionary()
 """Classes that were looked at before: an operator of many groups asks for one as often."""
 
 
-def _named(info: BackendInfo | RoleInfo) -> str:
+def named(info: BackendInfo | RoleInfo) -> str:
     """What is brought with the distribution that brings it, where it is installed here."""
     from skyband.registry.registry import installed  # only to tell of a fault
 

@@ -7,6 +7,7 @@ from types import ModuleType
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.registry import installed
 from skyband.registry.discovery import cause
+from skyband.registry.loading import named
 
 from skyband_specs.driver import Driver
 
@@ -34,7 +35,7 @@ def driver_for(role: str) -> Driver:
     given = getattr(found, "DRIVER", None)
     if not isinstance(given, Driver) or given.role != role:
         said = f"must be a Driver of the role {role!r} (got {given!r})"
-        raise PluginError(f"role {role}: {found.__name__}.DRIVER {said}")
+        raise PluginError(f"{named(installed().role(role))}: {found.__name__}.DRIVER {said}")
     return given
 
 
@@ -43,11 +44,12 @@ def conformance_module(role: str, name: str) -> ModuleType:
 
     Raises ConfigError where there is no such role or it says nothing, PluginError where the module does not load.
     """
-    package = installed().role(role).conformance
+    info = installed().role(role)
+    package = info.conformance
     if package is None:
         said = f"{role} says nothing of its conformance: its plugin names a package in RoleInfo(conformance=…)"
         raise ConfigError(Problem("role", said))
     try:
         return import_module(f"{package}.{name}")
-    except Exception as error:
-        raise PluginError(f"role {role}: {package}.{name} could not be imported: {cause(error)}") from error
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        raise PluginError(f"{named(info)}: {package}.{name} could not be imported: {cause(error)}") from error
