@@ -51,6 +51,16 @@ def test_our_own_sentence_comes_alone(tail):
     assert sentence(f"{FAILED}{WORKER.rstrip()}{tail}", JOB) == "ts, row 3: 4 is out of range"
 
 
+def test_what_a_python_worker_raised_is_told():
+    trace = (
+        'Traceback (most recent call last):\n  File "worker.py", line 20, in pack\n    settle(plan)\n'
+        "    ^^^^^^^^^^^^\nModuleNotFoundError: No module named 'scipy'\n SQLSTATE: 38000\n\tat org.Foo\n"
+    )
+    text = f"{FAILED}[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {trace}{PLAN}"
+    told = "a Python worker of Spark failed: ModuleNotFoundError: No module named 'scipy'; Spark's log shows where"
+    assert sentence(text, JOB) == told
+
+
 def test_a_damaged_checkpoint_is_named_with_the_remedy():
     log = "Failed to read log file file:/c/checkpoint of counts/offsets/0. [MALFORMED_LOG_FILE] Log file was malformed:"
     told = sentence(f"{FAILED}{log} failed to read correct log version from garbage. SQLSTATE: KD002{PLAN}", JOB)

@@ -23,6 +23,12 @@ _OF_CHECKPOINT = re.compile(
 _OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
 
 
+_OF_WORKER = re.compile(
+    r"\[PYTHON_EXCEPTION\][\s\S]*?Traceback \(most recent call last\):\n(?:[ \t].*\n)*(?P<what>\S.*)"
+)
+"""What a Python worker raised: the first line of a traceback that is not indented."""
+
+
 @contextmanager
 def plain_errors(job: Job | None = None) -> Iterator[None]:
     """Raise EngineError with one sentence instead of Spark's exceptions; `job`: whose files may be at fault."""
@@ -47,6 +53,10 @@ def sentence(text: str, job: Job | None = None) -> str:
             "the checkpoint was made by a job with another number of sources; source.finish and source.idle_after add "
             "one: change it back, or give the changed job a new checkpoint"
         )
+    raised = _OF_WORKER.search(text)
+    if raised is not None:
+        what = _without_dump(raised["what"])
+        return f"a Python worker of Spark failed: {what}; Spark's log shows where"
     cause = _innermost(text) or "failed without saying why"
     return f"Spark: {cause}{_remedy(cause, job)}"
 
