@@ -11,7 +11,7 @@ import attrs
 import click
 import skyband
 from attrs import frozen
-from skyband import roles, spark
+from skyband import roles, spark, spark_states, states
 from skyband.cli.commands import COMMANDS, group
 from skyband.config.parameters import parameters_of
 from skyband.job.model import Sink, Source
@@ -89,12 +89,13 @@ def _job() -> Iterator[Name]:
 
 
 def _python() -> Iterator[Name]:
-    for module in (skyband, roles):
+    for module in (skyband, roles, states):
         yield Name("python", module.__name__)
         yield from (Name("python", module.__name__, name) for name in module.__all__)
-    functions = inspect.getmembers(spark, lambda value: getattr(value, "__module__", "") == spark.__name__)
-    yield Name("python", spark.__name__)
-    yield from (Name("python", spark.__name__, name) for name, _ in functions if not name.startswith("_"))
+    for module in (spark, spark_states):
+        functions = inspect.getmembers(module, lambda value, of=module: getattr(value, "__module__", "") == of.__name__)
+        yield Name("python", module.__name__)
+        yield from (Name("python", module.__name__, name) for name, _ in functions if not name.startswith("_"))
 
 
 def _is_ours(distribution: str) -> bool:

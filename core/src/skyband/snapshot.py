@@ -13,6 +13,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -128,11 +129,22 @@ def _text_of(view: memoryview) -> tuple[dict[str, Any], list[Any], int]:
     at = _padded(_LENGTH.size + length)
     if at > len(view):
         raise SnapshotError(f"cannot be read: {len(view)} bytes where its header takes {at}")
-    header, layout = json.loads(bytes(view[_LENGTH.size : _LENGTH.size + length]))
+    whole = bytes(view[_LENGTH.size : _LENGTH.size + length])
+    header, layout = _parsed_once(whole) if length <= _SHORT else _parsed(whole)
+    return dict(header), layout, at
+
+
+def _parsed(whole: bytes) -> tuple[dict[str, Any], list[Any]]:
+    header, layout = json.loads(whole)
     names = [name for name, _, _ in layout]
     if not isinstance(header, dict) or names != sorted(set(names)):
         raise SnapshotError("cannot be read: its header is no table, or its arrays are not in order")
-    return header, layout, at
+    return header, layout
+
+
+_SHORT = 1000
+_parsed_once = lru_cache(maxsize=256)(_parsed)
+"""Of thousands of states in a column most have the same text, which takes as long to parse as all their arrays."""
 
 
 def _arrays_of(view: memoryview, layout: list[Any], at: int) -> tuple[dict[str, Array], int]:

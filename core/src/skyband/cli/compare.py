@@ -85,6 +85,8 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
     if files is None:
         raise ConfigError(Problem("source", "compare reads this machine's files: copy some rows here first"))
     query = job.query
+    if query.gives_states:
+        raise ConfigError(Problem("query.emit", "compare looks at answers, and these are states: leave it out"))
     columns = list(query.columns)
     schema = pa.schema([files.schema.field(name) for name in columns])
     batches = files.batches(columns)

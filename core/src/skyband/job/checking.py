@@ -16,6 +16,8 @@ from skyband.job.source_files import open_files
 if TYPE_CHECKING:
     import pyarrow as pa
 
+TEXT_FORMATS = ("csv", "json", "text")
+
 
 def everything(
     tables: Mapping[str, Any],
@@ -48,6 +50,9 @@ def everything(
     if source is not None:
         problems += _ends(source, None if sink is None else sink.trigger)
     if query is not None:
+        if query.gives_states and sink is not None and sink.format in TEXT_FORMATS:
+            said = f"cannot hold states, which are bytes: use parquet (got {sink.format!r})"
+            problems.append(Problem("sink.format", said))
         problems += _bound(query, schema, backends, source)
         problems += engine.query_problems(query, tables)
     else:

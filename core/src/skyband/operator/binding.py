@@ -27,6 +27,11 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
     for role, binding in bindings.items():
         with attributed(query):
             given = query.backend_parameters(role)
+        lacking = [name for name in query.needs if name in binding.info.lacks]
+        problems.extend(
+            Problem(f"backends.{role}", f"{binding.info.name} lacks {name}, which the query needs: {reason}")
+            for name, reason in ((name, binding.info.lacks[name]) for name in lacking)
+        )
         taken = [name for name in binding.parameters if name in given]
         problems.extend(Problem(f"backends.{role}.{name}", f"is set by the query ({given[name]!r})") for name in taken)
         try:

@@ -12,8 +12,9 @@ from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.hashing import hash_columns
 from skyband.columns.rows import Rows
 from skyband.config.durations import Duration, duration, durations, written
+from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
-from skyband.queries import state_arrays
+from skyband.queries import emitted_states, state_arrays
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.identity import Columns, columns_of, identity, identity_inputs, missing
 from skyband.queries.processor import GroupProcessor, WindowedProcessor
@@ -21,6 +22,7 @@ from skyband.queries.query import Input, Query
 from skyband.queries.small_groups import SmallGroups
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
+from skyband.states.coverage import Coverage
 
 _FEWEST_KEYS, _MOST_KEYS = 16, 512
 """Keys of a small group: fewer would not be worth it, and more make a walk through them slow."""
@@ -32,6 +34,10 @@ class DistinctCount(Query):
 
     Result columns: at, window, count, low, high. `low` and `high` are the bound the sketch declares, equal to
     `count` where it is exact. Null items are not counted, and reported; of several columns one is enough.
+
+    With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
+    of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united. With
+    `emit = "changed-state"` a group has one at the moments that rows came before since the last.
     """
 
     kind: ClassVar[str] = "distinct-count"
@@ -45,6 +51,10 @@ class DistinctCount(Query):
     item: Columns = identity(help="the column whose distinct values are counted; several: whose values together are")
     windows: tuple[Duration, ...] = durations(help="lengths of the windows")
     every: Duration = duration(help="how often to answer, aligned to the epoch (or to the first row)")
+    emit: str | None = choice(
+        *emitted_states.KINDS, default=None, kw_only=True,
+        help="give states instead of answers, to be asked later: of all groups, or of those that changed",
+    )  # fmt: skip
 
     def __attrs_post_init__(self) -> None:
         if self.every.rows != self.rows:
@@ -67,11 +77,24 @@ class DistinctCount(Query):
         return {"key": pa.array(hash_columns(items))}, masks
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        if self.emit is not None:
+            return [at_field(self, schema), emitted_states.FIELD]
         numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high")]
         return [at_field(self, schema), pa.field("window", pa.string()), *numbers]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - a sketch takes nothing from the query
         return {}
+
+    @property
+    def gives_states(self) -> bool:
+        return self.emit is not None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("merge",) if self.gives_states else ()
+
+    def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
+        return super().in_whole_numbers(answers) if self.emit is None else emitted_states.summarised(answers)
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         """Moments that are not the start of a pane, where the sketch lacks `any-since`."""
@@ -81,12 +104,13 @@ class DistinctCount(Query):
         return [Problem(name, f"{said} (got {length})") for name, length in named if length.length % grain]
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        return _CountingProcessor(self, bindings["sketch"], answers)
+        made = _CountingProcessor if self.emit is None else _StateProcessor
+        return made(self, bindings["sketch"], answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         most = min(cast(Sketch, bindings["sketch"].create()).exact_up_to, _MOST_KEYS)
-        if self.rows or most < _FEWEST_KEYS:
+        if self.rows or most < _FEWEST_KEYS or self.emit is not None:
             return None
 
         def processor(at: int, last: int, times: Int64, keys: UInt64) -> GroupProcessor:
@@ -98,7 +122,9 @@ class DistinctCount(Query):
         return SmallDistinctCounts(self.every.length, windows, most, answers, processor)
 
     def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no item, so their counts add, and so do the ends of their bounds."""
+        """Shards share no item, so their counts add, and so do the ends of their bounds. States are united."""
+        if self.emit is not None:
+            return emitted_states.merged(answers)
         sums = answers.group_by([*self.by, "at", "window"]).aggregate(
             [(name, "sum") for name in ("count", "low", "high")]
         )
@@ -152,6 +178,29 @@ class _CountingProcessor(WindowedProcessor):
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
         self._sketch.load_state(state_arrays.without_prefix("sketch", arrays))
+
+
+class _StateProcessor(_CountingProcessor):
+    """Gives the sketch itself at each moment, or at those before which rows came since the last."""
+
+    def __init__(self, query: DistinctCount, sketch: Binding, answers: pa.Schema) -> None:
+        super().__init__(query, sketch, answers)
+        self._changed = query.emit == emitted_states.CHANGED
+        self._states: list[tuple[int, bytes]] = []
+
+    def answer(self, at: int) -> None:
+        self._sketch.forget(at - self._horizon)
+        if not self._changed or self._rows or (self._last is not None and self._last >= at - self._every):
+            covers = Coverage(at, at - self._horizon, self._rows, self._changed)
+            self._states.append((at, emitted_states.state_of(self._sketch, covers)))
+
+    def collect(self) -> pa.RecordBatch | None:
+        if not self._states:
+            return None
+        at, states = zip(*self._states, strict=True)
+        self._states = []
+        columns = [moments(np.array(at), self._schema.field("at").type), pa.array(states, pa.binary())]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
 def _unit(rows: bool) -> str:

@@ -185,6 +185,16 @@ class Query(ABC):
         return ()
 
     @property
+    def gives_states(self) -> bool:
+        """Whether its answers are states, which are bytes."""
+        return False
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The capabilities that its backends must have."""
+        return ()
+
+    @property
     def ties(self) -> tuple[str, ...]:
         """Frame columns that order a group's rows of equal time, where their order can be seen in an answer."""
         return ()

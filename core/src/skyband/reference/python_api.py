@@ -4,13 +4,18 @@ from collections.abc import Callable
 from typing import Any
 
 import skyband
-from skyband import queries, spark
+from skyband import queries, spark, spark_states, states
 from skyband.engines import local
 from skyband.reference.interface import signature_of
 from skyband.reference.markdown import code, docstring, fenced, page, prose, section, table
 
 SPARK = (spark.session, spark.apply)
 HERE = (local.apply, queries.make_query)
+STATES = (states.estimate, states.estimates, states.union, states.overlap, states.describe)
+COLUMNS = (
+    spark_states.estimate, spark_states.union, spark_states.union_list, spark_states.overlap, spark_states.describe,
+    spark_states.register,
+)  # fmt: skip
 BACKENDS = (skyband.backends, skyband.create, skyband.restore)
 
 
@@ -22,6 +27,7 @@ def python_page() -> str:
         "[a page of their own](errors.md).",
         section("On Spark", _group("skyband.spark", SPARK), _settings()),
         section("In this process", _group("skyband.engines.local", HERE[:1]), _group("skyband.queries", HERE[1:])),
+        section("States", _group("skyband.states", STATES), _group("skyband.spark_states", COLUMNS)),
         section("Backends by themselves", _group("skyband", BACKENDS)),
     )
 

@@ -43,6 +43,7 @@ class BackendInfo:
 
     guarantee: "exact", "bounded" (by its epsilon and delta) or "heuristic".
     lacks: the capabilities it does not have, each with the reason.
+    reader: of a sketch, "package.module:Class" of the `SketchReader` that reads its states; None: they are restored.
     """
 
     role: str
@@ -53,6 +54,7 @@ class BackendInfo:
     reference: str
     lacks: Mapping[str, str] = field(factory=dict)
     api: int = FIRST_API
+    reader: str | None = None
 
     @property
     def key(self) -> str:
@@ -61,6 +63,8 @@ class BackendInfo:
 
     def __attrs_post_init__(self) -> None:
         problems = [*_name_problems(self), *_promise_problems(self)]
+        if self.reader is not None:
+            problems += _name_problems(self, names=(), texts=(), factory="reader")
         if problems:
             raise ConfigError(*problems)
 

@@ -16,6 +16,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="stamped PCSA read by maximum likelihood: one hash and one store a key",
             guarantee="bounded",
             reference=f"Flajolet and Martin 1985, section 5; {_PAPER}, section 3",
+            reader="skyband_distinct.pcsa_ml_reader:PcsaMlReader",
         ),
         BackendInfo(
             role="sketch",
@@ -24,6 +25,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="every key with its last time",
             guarantee="exact",
             reference="the definition: keys whose last time is at or after the moment",
+            reader="skyband_distinct.exact_reader:ExactReader",
         ),
         BackendInfo(
             role="sketch",
@@ -32,6 +34,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="k-SKB: the k smallest hashes since any moment, kept by sweeping a buffer",
             guarantee="bounded",
             reference=f"{_PAPER}, section 4",
+            reader="skyband_distinct.k_skb_reader:KSkbReader",
         ),
         BackendInfo(
             role="sketch",

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment
-from skyband.config.parameters import integer, number
 from skyband.roles import Sketch
 from skyband.state_reader import StateReader
 
+from skyband_distinct import sketch_parameters
 from skyband_distinct.key_hashing import salt
 from skyband_distinct.sketch_sizes import skyband_size, subsketches
 from skyband_distinct.sweep_kernel import count_since, hash_all, sweep
@@ -50,11 +50,9 @@ class KSkb(Sketch):
 
     name: ClassVar[str] = "k-skb"
 
-    epsilon: float = number(0.02, at_least=0.001, below=1, help="relative error that delta of the answers may exceed")
-    delta: float = number(
-        0.05, at_least=1e-9, below=1, help="share of the answers that may be off by more than epsilon"
-    )
-    seed: int = integer(0, at_least=0, at_most=2**63 - 1, help="sketches merge only if their seeds agree")
+    epsilon: float = sketch_parameters.epsilon()
+    delta: float = sketch_parameters.delta()
+    seed: int = sketch_parameters.seed()
 
     _k: int = field(init=False)
     _salts: list[Any] = field(init=False)

@@ -9,11 +9,13 @@ be independent of each other, and plain numbers must do as keys too. The mixer i
 import numpy as np
 from numba import njit
 
-_MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
-GAMMA = np.uint64(0x9E3779B97F4A7C15)
+from skyband_distinct.salts import GAMMA as _GAMMA
+from skyband_distinct.salts import MULTIPLY_1, MULTIPLY_2, salt
+
+__all__ = ["GAMMA", "mix", "salt"]
+
+_MULTIPLY_1, _MULTIPLY_2, GAMMA = map(np.uint64, (MULTIPLY_1, MULTIPLY_2, _GAMMA))
 _30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
-_MASK = (1 << 64) - 1
 
 
 @njit(inline="always")
@@ -22,14 +24,3 @@ def mix(key: np.uint64) -> np.uint64:
     word = (key ^ (key >> _30)) * _MULTIPLY_1
     word = (word ^ (word >> _27)) * _MULTIPLY_2
     return word ^ (word >> _31)
-
-
-def salt(seed: int, stream: int = 0) -> np.uint64:
-    """The word a sketch xors into its keys: unlike for every (seed, stream), stream < 2^32."""
-    word = seed & _MASK
-    for step in (stream + 1, 0x5EED):
-        word = (word + step * int(GAMMA)) & _MASK
-        word = ((word ^ (word >> 30)) * int(_MULTIPLY_1)) & _MASK
-        word = ((word ^ (word >> 27)) * int(_MULTIPLY_2)) & _MASK
-        word ^= word >> 31
-    return np.uint64(word)

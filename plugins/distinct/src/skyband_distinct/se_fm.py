@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 from skyband.arrays import Int64, UInt64
-from skyband.config.parameters import integer, number
 
+from skyband_distinct import sketch_parameters
 from skyband_distinct.first_gap import first_gaps, power_of_mean
 from skyband_distinct.key_hashing import salt
 from skyband_distinct.recent_keys import RecentKeys
@@ -36,11 +36,9 @@ class SeFm(StampSketch):
 
     name: ClassVar[str] = "se-fm"
 
-    epsilon: float = number(0.02, at_least=0.001, below=1, help="relative error that delta of the answers may exceed")
-    delta: float = number(
-        0.05, at_least=1e-9, below=1, help="share of the answers that may be off by more than epsilon"
-    )
-    seed: int = integer(0, at_least=0, at_most=2**63 - 1, help="sketches merge only if their seeds agree")
+    epsilon: float = sketch_parameters.epsilon()
+    delta: float = sketch_parameters.delta()
+    seed: int = sketch_parameters.seed()
 
     _salt: Any = field(init=False)
 

@@ -1,9 +1,10 @@
 """How large a sketch must be for its epsilon and delta."""
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 
-from skyband_distinct.likelihood import DEVIATION
+from skyband_distinct.likelihood_formula import DEVIATION
 
 _MARGIN = 1.1
 _SKYBAND_MARGIN = 1.05
@@ -15,6 +16,7 @@ def quantile(delta: float) -> float:
     return -NormalDist().inv_cdf(delta / 2)
 
 
+@lru_cache(maxsize=64)
 def likelihood_arrays(epsilon: float, delta: float) -> int:
     """Arrays that bring the likelihood estimate within epsilon, a tenth to spare, but for a share delta.
 
@@ -57,6 +59,7 @@ def subsketches(delta: float) -> int:
     return math.ceil(math.log(1 / delta)) // 2 * 2 + 1
 
 
+@lru_cache(maxsize=64)
 def skyband_size(epsilon: float, delta: float, count: int) -> int:
     """The paper's k = 2 / epsilon^2, or more where the median of `count` needs it for this delta.
 

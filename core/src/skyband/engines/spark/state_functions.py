@@ -1,0 +1,142 @@
+"""The functions on states as Spark takes them: Arrow columns in and out, the backends named by the driver.
+
+The window is one argument: text such as "37 minutes" is the length up to the state's moment, a timestamp or a whole
+number the moment it begins, null all that the state covers.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.functions import arrow_udf
+
+from skyband import states
+from skyband.errors import InputError
+from skyband.states.state import Readers
+
+ESTIMATE = "struct<count: double, low: double, high: double>"
+OVERLAP = (
+    "struct<"
+    + ", ".join(
+        f"`{name}`: {ESTIMATE}"
+        for name in ("left", "right", "union", "intersection", "left_only", "right_only", "jaccard")
+    )
+    + ", method: string>"
+)
+DESCRIPTION = (
+    "struct<backend: string, parameters: map<string, string>, unit: string, at: bigint, since: bigint, "
+    "latest: bigint, retained: bigint, bytes: bigint, changed: boolean>"
+)
+
+
+def estimate_udf() -> Any:
+    """(state, window) -> struct of count, low, high."""
+    readers = Readers.installed()
+
+    def estimate(state: pa.Array, window: pa.Array) -> pa.Array:
+        return states.estimates(state, readers=readers, **_asked(window))
+
+    return arrow_udf(estimate, ESTIMATE)
+
+
+def union_udf() -> Any:
+    """An aggregate of states to the state of all their rows; null of no states."""
+    readers = Readers.installed()
+
+    def union(state: pa.Array) -> bytes | None:
+        return _union(state, readers)
+
+    union.__annotations__["return"] = pa.Scalar  # what tells Spark that it is an aggregate
+    return arrow_udf(union, "binary")
+
+
+def union_list_udf() -> Any:
+    """(array of states) -> the state of all their rows: for streams, which refuse Python's aggregates."""
+    readers = Readers.installed()
+
+    def union_list(state: pa.Array) -> pa.Array:
+        return pa.array([_union(row.values, readers) if row.is_valid else None for row in state], pa.binary())
+
+    return arrow_udf(union_list, "binary")
+
+
+def overlap_udf() -> Any:
+    """(state, state, window) -> struct of estimates: union, intersection, differences, Jaccard similarity."""
+    readers = Readers.installed()
+
+    def overlap(left: pa.Array, right: pa.Array, window: pa.Array) -> pa.Array:
+        name = next(iter(_asked(window)))
+        found = []
+        for row in range(len(left)):
+            pair = left[row].as_py(), right[row].as_py()
+            asked = {name: window[row].as_py()}
+            found.append(None if None in pair else _plain(states.overlap(*pair, readers=readers, **asked)))
+        return pa.array(found, _OVERLAP)
+
+    return arrow_udf(overlap, OVERLAP)
+
+
+def describe_udf() -> Any:
+    """(state) -> struct of what it says of itself."""
+    readers = Readers.installed()
+
+    def describe(state: pa.Array) -> pa.Array:
+        blobs = [blob.as_py() for blob in state]
+        return pa.array([None if blob is None else _described(blob, readers) for blob in blobs], _DESCRIPTION)
+
+    return arrow_udf(describe, DESCRIPTION)
+
+
+FUNCTIONS: dict[str, Callable[[], Any]] = {
+    "skyband_estimate": estimate_udf,
+    "skyband_union": union_udf,
+    "skyband_union_list": union_list_udf,
+    "skyband_overlap": overlap_udf,
+    "skyband_describe": describe_udf,
+}
+"""By the name under which SQL knows them."""
+
+_ESTIMATE = pa.struct([(name, pa.float64()) for name in ("count", "low", "high")])
+_OVERLAP = pa.struct(
+    [
+        *((name, _ESTIMATE) for name in states.Overlap._fields if name != "method"),
+        ("method", pa.string()),
+    ]
+)
+_DESCRIPTION = pa.struct(
+    [
+        ("backend", pa.string()), ("parameters", pa.map_(pa.string(), pa.string())), ("unit", pa.string()),
+        ("at", pa.int64()), ("since", pa.int64()), ("latest", pa.int64()), ("retained", pa.int64()),
+        ("bytes", pa.int64()), ("changed", pa.bool_()),
+    ]
+)  # fmt: skip
+
+
+def _asked(window: pa.Array) -> dict[str, Any]:
+    kind = window.type
+    if pa.types.is_null(kind) or window.null_count == len(window):
+        return {"since": None}
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return {"last": window}
+    if pa.types.is_timestamp(kind) or pa.types.is_integer(kind):
+        return {"since": window}
+    raise InputError("window", f'must be a length such as "37 minutes", a timestamp or a number (it is {kind})')
+
+
+def _union(column: pa.Array, readers: Readers) -> bytes | None:
+    given = [blob for blob in column if blob.is_valid]
+    return states.union(given, readers=readers) if given else None
+
+
+def _plain(found: states.Overlap) -> dict[str, Any]:
+    return {name: value if name == "method" else value._asdict() for name, value in found._asdict().items()}
+
+
+def _described(blob: bytes, readers: Readers) -> dict[str, Any]:
+    told = states.describe(blob, readers=readers)
+    return {
+        "backend": told.backend,
+        "parameters": [(name, str(value)) for name, value in told.parameters.items()],
+        "unit": told.unit, "at": told.at, "since": told.since, "latest": told.latest,
+        "retained": told.retained, "bytes": told.nbytes, "changed": told.changed,
+    }  # fmt: skip

@@ -1,0 +1,50 @@
+"""Answers that are states: a column of snapshots, each of which says what it covers."""
+
+import pyarrow as pa
+
+from skyband.roles import Sketch
+from skyband.states.coverage import Coverage
+from skyband.states.description import describe
+from skyband.states.state import encode_state
+from skyband.states.uniting import union
+
+STATE, CHANGED = "state", "changed-state"
+KINDS = (STATE, CHANGED)
+FIELD = pa.field("state", pa.binary())
+
+
+def state_of(sketch: Sketch, covers: Coverage) -> bytes:
+    """A sketch as it is now."""
+    return encode_state(sketch.role, sketch.name, sketch.parameters(), sketch.dump_state(), covers)
+
+
+def merged(answers: pa.Table) -> pa.Table:
+    """One state a moment from those of the shards."""
+    ordered = answers.sort_by("at").combine_chunks()
+    moments = ordered.column("at").combine_chunks()
+    runs = _runs(moments)
+    rows = []
+    for start, stop in runs:
+        states = ordered.column("state").slice(start, stop - start)
+        rows.append(states[0].as_py() if stop - start == 1 else union(states))
+    starts = pa.array([start for start, _ in runs])
+    return pa.table({"at": moments.take(starts), "state": pa.array(rows, pa.binary())}).select(answers.column_names)
+
+
+def summarised(answers: pa.Table) -> pa.Table:
+    """Answers for a person to read: of each state its backend and its size."""
+    said = [_summary(state.as_py()) for state in answers.column("state")]
+    place = answers.column_names.index("state")
+    return answers.set_column(place, "state", pa.array(said, pa.string()))
+
+
+def _summary(state: bytes) -> str:
+    told = describe(state)
+    return f"{told.backend}, {told.retained:,} retained, {told.nbytes:,} bytes"
+
+
+def _runs(column: pa.Array) -> list[tuple[int, int]]:
+    """The runs [start, stop) of equal values of a sorted column."""
+    values = column.cast(pa.int64()).to_pylist()
+    cuts = [row for row in range(1, len(values)) if values[row] != values[row - 1]]
+    return list(zip([0, *cuts], [*cuts, len(values)], strict=True))

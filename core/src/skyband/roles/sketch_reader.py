@@ -1,0 +1,60 @@
+"""SketchReader: answers from a sketch's state as it lies in a snapshot, without building the sketch."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+from skyband.arrays import Array, UInt64
+
+
+class Sample(NamedTuple):
+    """Of some distinct keys, those whose hash is below a share of all hashes."""
+
+    hashes: UInt64
+    """uint64[n], ascending and distinct."""
+    share: float
+    """Above 0, at most 1; 1 where these are all keys."""
+
+
+class SketchReader(ABC):
+    """Reads one state of a backend. A backend names its reader in `BackendInfo.reader`; one without is restored.
+
+    A reader answers as `skyband.restore` and the sketch's own methods would. It loads no compiled code, copies no
+    array and builds no table, so that a state in a row is asked in microseconds. It looks at each array before it
+    relies on it (`skyband.state_reader.StateReader`): a state that contradicts itself raises SnapshotError.
+    """
+
+    union_needs_one_moment: ClassVar[bool] = False
+    """Whether `union` refuses windows that begin at different moments."""
+
+    @abstractmethod
+    def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
+        """Raises SnapshotError where the state contradicts itself, ConfigError where the parameters are no ones."""
+
+    @property
+    @abstractmethod
+    def latest(self) -> int | None:
+        """The latest time seen, None before the first."""
+
+    @property
+    @abstractmethod
+    def floor(self) -> int:
+        """The state has forgotten what is older than this."""
+
+    @property
+    @abstractmethod
+    def retained(self) -> int:
+        """Items that the sketch retains."""
+
+    @abstractmethod
+    def estimate(self, since: int) -> tuple[float, float, float]:
+        """(count, low, high) of the distinct keys with time >= `since`."""
+
+    @classmethod
+    @abstractmethod
+    def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
+        """(count, low, high) of the keys that any of some states has since its moment. The parameters are equal."""
+
+    def samples(self, since: int) -> Sequence[Sample]:  # noqa: ARG002 - most sketches hold none
+        """Samples of the keys with time >= `since`, in the same order for equal parameters; none where it has none."""
+        return ()

@@ -1,0 +1,91 @@
+"""Functions on columns of states, for Spark's DataFrames and SQL, as Spark's own on its sketches.
+
+from skyband import spark_states
+
+table.groupBy("status").agg(spark_states.union("state").alias("state"))
+table.select(spark_states.estimate("state", last="37 minutes")["count"])
+
+spark_states.register(session)
+session.sql("select skyband_estimate(skyband_union(state), '37 minutes').count from states group by at")
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from skyband.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+NAMES = ("skyband_estimate", "skyband_union", "skyband_union_list", "skyband_overlap", "skyband_describe")
+
+
+def register(session: "SparkSession") -> None:
+    """Make the functions known to SQL and to `functions.expr`, under the names in `NAMES`."""
+    from skyband.engines.spark.state_functions import FUNCTIONS
+
+    for name in NAMES:
+        session.udf.register(name, FUNCTIONS[name]())
+
+
+def estimate(state: "Column | str", *, since: Any = None, last: Any = None) -> "Column":
+    """The distinct items of a window in each state: a struct of count, low, high; null where the state is.
+
+    `last`: the window's length up to the state's moment, such as "37 minutes", or a Column of such texts.
+
+    `since`: the moment it begins, a datetime or a Column of timestamps. Neither: all that the state covers.
+
+    A state that does not cover the window ends the query with an InputError that says from when it answers.
+    """
+    return _call("skyband_estimate", _column(state), _window(since, last))
+
+
+def union(state: "Column | str") -> "Column":
+    """An aggregate: the state of all rows that the group's states counted. Null of no states.
+
+    They are of one backend, with equal parameters, and of one moment: group by `at`. Spark shuffles each state, and a
+    group's states are in memory together. Streams refuse Python's aggregates: there collect the states with
+    `functions.collect_list` and take `union_list`.
+    """
+    return _call("skyband_union", _column(state))
+
+
+def union_list(states: "Column | str") -> "Column":
+    """The union of each array of states."""
+    return _call("skyband_union_list", _column(states))
+
+
+def overlap(left: "Column | str", right: "Column | str", *, since: Any = None, last: Any = None) -> "Column":
+    """What the windows of two states have in common: a struct with left, right, union, intersection, left_only,
+    right_only and jaccard, each a struct of count, low, high, and the method. `skyband.states.Overlap` says more.
+    """
+    return _call("skyband_overlap", _column(left), _column(right), _window(since, last))
+
+
+def describe(state: "Column | str") -> "Column":
+    """What each state says of itself: backend, parameters, unit, at, since, latest, retained, bytes, changed."""
+    return _call("skyband_describe", _column(state))
+
+
+def _call(name: str, *columns: Any) -> "Column":
+    from skyband.engines.spark.state_functions import FUNCTIONS
+
+    called: Column = FUNCTIONS[name]()(*columns)
+    return called
+
+
+def _column(given: Any) -> Any:
+    from pyspark.sql import functions as sql
+
+    return sql.col(given) if isinstance(given, str) else given
+
+
+def _window(since: Any, last: Any) -> Any:
+    from pyspark.sql import Column
+    from pyspark.sql import functions as sql
+
+    if since is not None and last is not None:
+        raise InputError("last", "goes without `since`: ask for one of them")
+    if isinstance(since, str):
+        since = sql.lit(since).cast("timestamp")
+    given = last if since is None else since
+    return given if isinstance(given, Column) else sql.lit(None if given is None else given)

@@ -1,0 +1,8 @@
+"""States as data: one state of a sketch answers for any window that it covers, alone or united with others."""
+
+from skyband.states.counting import Estimate, estimate, estimates
+from skyband.states.description import Description, describe
+from skyband.states.overlapping import Overlap, overlap
+from skyband.states.uniting import union
+
+__all__ = ["Description", "Estimate", "Overlap", "describe", "estimate", "estimates", "overlap", "union"]

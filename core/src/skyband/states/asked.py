@@ -1,0 +1,83 @@
+"""The moment that a question about a state counts from: `since` a moment, or over the `last` so long."""
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+from skyband.config.durations import Duration, parse
+from skyband.errors import InputError
+from skyband.states.coverage import Coverage
+from skyband.states.state import State
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+@frozen
+class Asked:
+    """A window as it was asked for; neither of the two: all that the state covers."""
+
+    since: int | None = None
+    """Microseconds since the epoch, or a row's number."""
+    last: Duration | None = None
+
+    @classmethod
+    def read(cls, since: Any, last: Any) -> "Asked":
+        """Raises InputError where both are given, or one is neither a moment nor a length."""
+        if since is not None and last is not None:
+            raise InputError("last", f"goes without `since`: ask for one of them (got {last!r} and {since!r})")
+        if last is not None:
+            return cls(last=_length(last))
+        return cls(since=None if since is None else _moment(since))
+
+    def of(self, state: State) -> int:
+        """The moment, for one state. Raises InputError where it does not answer from then."""
+        return self.within(state.covers, state.floor)
+
+    def within(self, covers: Coverage | None, floor: int) -> int:
+        """The same for what covers so much; without a Coverage it has forgotten what is older than `floor`."""
+        if self.last is None and self.since is None:
+            return floor
+        if covers is None:
+            if self.since is None:
+                raise InputError("last", "this is a snapshot without a moment: ask with `since`")
+            if self.since < floor:
+                raise InputError("since", f"{self.since} is before {floor}, and what is older was forgotten")
+            return self.since
+        if self.last is None:
+            assert self.since is not None
+            return covers.check("since", self.since)
+        if self.last.rows != covers.rows:
+            unit = "rows" if covers.rows else "time"
+            raise InputError("last", f"must be in {unit}, as the windows of this state are (got {self.last})")
+        return covers.check("last", covers.at - self.last.length)
+
+
+def _length(last: Any) -> Duration:
+    try:
+        length = parse(last)
+    except ValueError as error:
+        raise InputError("last", str(error)) from error
+    if length.length < 1:
+        raise InputError("last", f"must be longer than 0 (got {last!r})")
+    return length
+
+
+def _moment(since: Any) -> int:
+    if isinstance(since, pa.Scalar):
+        since = since.as_py()
+    if isinstance(since, np.datetime64):
+        return int(since.astype("datetime64[us]").astype(np.int64))
+    if isinstance(since, int | np.integer) and not isinstance(since, bool):
+        return int(since)
+    if isinstance(since, str):
+        try:
+            since = datetime.datetime.fromisoformat(since)
+        except ValueError:
+            raise InputError("since", f'must be a moment such as "2026-11-22 10:30" (got {since!r})') from None
+    if isinstance(since, datetime.datetime):
+        aware = since if since.tzinfo is not None else since.replace(tzinfo=datetime.UTC)
+        return (aware - _EPOCH) // datetime.timedelta(microseconds=1)
+    raise InputError("since", f"must be a moment: text, a datetime, or microseconds since the epoch (got {since!r})")

@@ -1,0 +1,64 @@
+"""Reads states by restoring them: for backends that bring no reader."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Self, cast
+
+from skyband.arrays import TIME_MIN, Array
+from skyband.config.parameters import build
+from skyband.errors import InputError
+from skyband.registry.info import BackendInfo
+from skyband.registry.loading import load_class
+from skyband.roles import Sketch
+from skyband.roles.sketch_reader import SketchReader
+
+
+class RestoredReader(SketchReader):
+    """The sketch itself. Its class holds the backend whose states it reads."""
+
+    union_needs_one_moment = True
+    backend: type[Sketch]
+
+    def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
+        self._parameters, self._state = parameters, state
+        self._sketch = self._restored()
+
+    def _restored(self) -> Sketch:
+        sketch = build(self.backend, self._parameters)
+        sketch.load_state(self._state)
+        return sketch
+
+    @property
+    def latest(self) -> int | None:
+        return self._sketch.now
+
+    @property
+    def floor(self) -> int:
+        return TIME_MIN
+
+    @property
+    def retained(self) -> int:
+        return len(self._sketch)
+
+    def estimate(self, since: int) -> tuple[float, float, float]:
+        return self._sketch.estimate_with_bounds(since)
+
+    @classmethod
+    def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
+        if len(set(since)) > 1:
+            said = f"{cls.backend.role}/{cls.backend.name} unites windows that begin at one moment only"
+            raise InputError("since", f"{said} (got {', '.join(map(str, sorted(set(since))))})")
+        whole = readers[0]._restored()
+        for other in readers[1:]:
+            whole.merge(other._sketch)
+        return whole.estimate_with_bounds(since[0])
+
+
+@lru_cache(maxsize=64)
+def _class_for(cls: type[Sketch]) -> type[RestoredReader]:
+    return cast(type[RestoredReader], type(f"{cls.__name__}Restored", (RestoredReader,), {"backend": cls}))
+
+
+def reader_by_restoring(info: BackendInfo) -> type[RestoredReader]:
+    """The class of readers that restore the states of a backend. Raises PluginError where it cannot be imported."""
+    return _class_for(cast(type[Sketch], load_class(info)))

@@ -1,0 +1,49 @@
+"""Which states may be united: those of one backend, with equal parameters, of one moment and by one clock."""
+
+from collections.abc import Sequence
+
+from skyband.errors import InputError
+from skyband.states.coverage import Coverage
+from skyband.states.state import State
+
+
+def check_alike(states: Sequence[State], name: str = "states") -> None:
+    """Raise InputError, naming the row, unless all are of one backend with equal parameters."""
+    first = states[0]
+    for row, other in enumerate(states[1:], 1):
+        if other.key != first.key:
+            said = f"is of {other.key}, the first of {first.key}: only states of one backend go together"
+            raise InputError(name, said, row)
+        differing = [key for key in {**first.parameters, **other.parameters} if _differs(key, first, other)]
+        if differing:
+            key = differing[0]
+            said = f"has {key} = {other.parameters.get(key)!r}, the first {first.parameters.get(key)!r}"
+            raise InputError(name, f"{said}: they must be equal", row)
+
+
+def common_coverage(states: Sequence[State]) -> Coverage | None:
+    """What all of these answer together, None where they are snapshots without one. Raises InputError, naming the row.
+
+    States of tables that hold only what changed may be of different moments: each is its group's newest.
+    """
+    check_alike(states)
+    whole = states[0].covers
+    for row, other in enumerate(states[1:], 1):
+        covers = other.covers
+        if whole is None or covers is None:
+            if whole is not covers:
+                raise InputError("states", "a snapshot without a moment does not go with a state that has one", row)
+            continue
+        if covers.rows or whole.rows:
+            said = "counts rows, each group its own: there is no moment that two of them share"
+            raise InputError("states", f"{said}; ask each by itself", row)
+        if covers.at != whole.at and not (covers.changed and whole.changed):
+            said = f"is of {covers.show(covers.at)}, the first of {whole.show(whole.at)}"
+            raise InputError("states", f"{said}: unite states of one moment", row)
+        whole = Coverage(max(whole.at, covers.at), max(whole.since, covers.since), False, whole.changed)
+    return whole
+
+
+def _differs(key: str, one: State, other: State) -> bool:
+    mine, theirs = one.parameters.get(key), other.parameters.get(key)
+    return mine != theirs or type(mine) is not type(theirs)

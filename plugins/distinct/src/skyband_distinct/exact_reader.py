@@ -1,0 +1,61 @@
+"""Reads states of sketch/exact: every key with its last time, as they lie."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from skyband.arrays import TIME_MIN, Array, UInt64
+from skyband.roles.sketch_reader import Sample, SketchReader
+from skyband.state_reader import StateReader
+
+from skyband_distinct.state_readers import distinct, no_parameters
+
+
+class ExactReader(SketchReader):
+    """O(keys) a state, O(keys) an estimate."""
+
+    def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
+        no_parameters(parameters)
+        read = StateReader(state)
+        self._now = read.optional("now")
+        self._floor = read.number("floor", at_least=TIME_MIN + 1)
+        latest = TIME_MIN if self._now is None else self._now
+        self._times = read.column("times", np.int64, at_least=self._floor, at_most=latest)
+        self._keys = read.ascending("keys", len(self._times), dtype=np.uint64, strictly=True)
+
+    @property
+    def latest(self) -> int | None:
+        return self._now
+
+    @property
+    def floor(self) -> int:
+        return self._floor if self._floor > TIME_MIN + 1 else TIME_MIN
+
+    @property
+    def retained(self) -> int:
+        return len(self._times)
+
+    def estimate(self, since: int) -> tuple[float, float, float]:
+        if since > self._since_all:
+            return 0.0, 0.0, 0.0
+        count = float(np.count_nonzero(self._times >= max(since, TIME_MIN)))
+        return count, count, count
+
+    @classmethod
+    def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
+        parts = [reader._keys_since(moment) for reader, moment in zip(readers, since, strict=True)]
+        count = float(len(distinct(np.concatenate(parts))))
+        return count, count, count
+
+    def samples(self, since: int) -> Sequence[Sample]:
+        return [Sample(self._keys_since(since), 1.0)]
+
+    def _keys_since(self, since: int) -> UInt64:
+        if since > self._since_all:
+            return self._keys[:0]
+        return self._keys[self._times >= max(since, TIME_MIN)]
+
+    @property
+    def _since_all(self) -> int:
+        """The latest time; before the first, one that every moment is after."""
+        return TIME_MIN - 1 if self._now is None else self._now

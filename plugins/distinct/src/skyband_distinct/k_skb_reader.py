@@ -1,0 +1,97 @@
+"""Reads states of sketch/k-skb: each subsketch's k-skyband as it lies, by time descending."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Any, Self
+
+import numpy as np
+from skyband.arrays import TIME_MIN, Array, UInt64
+from skyband.roles.sketch_reader import Sample, SketchReader
+from skyband.state_reader import StateReader
+
+from skyband_distinct.sketch_sizes import skyband_size, subsketches
+from skyband_distinct.state_readers import distinct, promised
+
+_WHOLE = 2.0**64
+
+
+class KSkbReader(SketchReader):
+    """O(retained) a state, O(pairs since the moment) an estimate.
+
+    Of the keys since a moment a subsketch holds the k smallest hashes, which are a sample of those keys: the same
+    hashes of any two states, so that samples of two can be laid beside each other.
+    """
+
+    def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
+        self._promised = promised(parameters)
+        count = subsketches(self._promised.delta)
+        self._k = skyband_size(self._promised.epsilon, self._promised.delta, count)
+        read = StateReader(state)
+        self._now = read.optional("now")
+        self._floor = read.number("floor")
+        latest = TIME_MIN if self._now is None else self._now
+        times = read.column("times", np.int64)
+        hashes = read.column("hashes", np.uint64, len(times))
+        cuts = np.append(0, np.cumsum(read.sizes("kept", count, len(times)))).tolist()
+        self._skybands = [(times[start:stop], hashes[start:stop]) for start, stop in pairwise(cuts)]
+        least = max(self._floor, TIME_MIN + 1)
+        for some, _ in self._skybands:
+            read.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
+            within = not len(some) or least <= int(some[-1]) <= int(some[0]) <= latest
+            read.require(within, "times", f"must be from {least} to {latest}")
+
+    @property
+    def latest(self) -> int | None:
+        return self._now
+
+    @property
+    def floor(self) -> int:
+        return self._floor
+
+    @property
+    def retained(self) -> int:
+        return sum(len(times) for times, _ in self._skybands)
+
+    def estimate(self, since: int) -> tuple[float, float, float]:
+        return self._told([self._since(index, since) for index in range(len(self._skybands))])
+
+    @classmethod
+    def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
+        pairs = list(zip(readers, since, strict=True))
+        together = [
+            distinct(np.concatenate([reader._since(index, moment) for reader, moment in pairs]))
+            for index in range(len(readers[0]._skybands))
+        ]
+        return readers[0]._told(together)
+
+    def samples(self, since: int) -> Sequence[Sample]:
+        found = []
+        for index in range(len(self._skybands)):
+            hashes = distinct(self._since(index, since))
+            few = len(hashes) < self._k
+            found.append(Sample(hashes, 1.0) if few else Sample(hashes[: self._k - 1], _share(hashes[self._k - 1])))
+        return found
+
+    def _since(self, index: int, since: int) -> UInt64:
+        times, hashes = self._skybands[index]
+        # By time descending: those that are `since` or younger come first.
+        count = len(times) - int(np.searchsorted(times[::-1], max(since, TIME_MIN))) if since < 2**63 else 0
+        return hashes[:count]
+
+    def _told(self, subsketches: Sequence[UInt64]) -> tuple[float, float, float]:
+        count = round(float(median(map(self._one, subsketches))), 3)
+        if count < self._k:
+            return count, count, count
+        low, high = self._promised.around(count)
+        return count, max(low, float(self._k)), high
+
+    def _one(self, hashes: UInt64) -> float:
+        if len(hashes) < self._k:
+            return float(len(hashes))
+        kth = np.partition(hashes, self._k - 1)[self._k - 1]
+        return max(float(self._k), (self._k - 1) / _share(kth))
+
+
+def _share(hash_: Any) -> float:
+    return (float(hash_) + 1) / _WHOLE
