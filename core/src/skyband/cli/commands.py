@@ -11,7 +11,20 @@ import skyband
 from skyband.errors import ConfigError, PluginError, SkybandError
 from skyband.text_tables import visible
 
-COMMANDS = ("demo", "backends", "queries", "describe", "check", "run", "compare", "bench", "verify", "new", "docs")
+COMMANDS = (
+    "demo",
+    "backends",
+    "queries",
+    "describe",
+    "check",
+    "run",
+    "ask",
+    "compare",
+    "bench",
+    "verify",
+    "new",
+    "docs",
+)
 """In the order a newcomer needs them; each is `command` in the module of its name."""
 
 INTERRUPTED = 130

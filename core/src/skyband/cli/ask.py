@@ -1,0 +1,49 @@
+"""skyband ask: any window, from a table of states, without Java."""
+
+import json
+from typing import Any
+
+import click
+
+
+@click.command(short_help="Answer any window from a table of states.")
+@click.argument("states", type=click.Path(exists=True))
+@click.option(
+    "--last", "lasts", metavar="DURATION", multiple=True,
+    help='Length of a window that ends at the moment asked, such as "37 minutes"; several times for several. '
+    "[default: all that the states cover]",
+)  # fmt: skip
+@click.option("--at", metavar="MOMENT", help="The moment asked, such as 2026-11-22T10:30. [default: the newest]")
+@click.option(
+    "--by", metavar="COLUMN", multiple=True, help="Unite the states of each value; may be given several times."
+)
+@click.option("--union", "united", is_flag=True, help="Add the union of all, or answer that alone without --by.")
+@click.option("--column", default="state", show_default=True, help="The column of states.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def command(
+    states: str, lasts: tuple[str, ...], at: str | None, by: tuple[str, ...], united: bool, column: str, as_json: bool
+) -> None:
+    """Answer windows from STATES, the Parquet files that a query with `emit = "state"` wrote: a folder or a file.
+
+    Each group is answered at one moment. With --by the groups of equal values are united, with --union all of them: the
+    distinct items of all, each counted once.
+    """
+    from skyband import text_tables
+    from skyband.job.state_table import ask
+
+    found = ask(states, lasts, at, by, united, column)
+    if as_json:
+        rows = [{**row.group, "last": row.window, **_numbers(row)} for row in found.rows]
+        click.echo(json.dumps({"at": found.at, "answers": rows}, indent=2, default=str))
+        return
+    shown = [[*_groups(found.by, row), row.window, *map(round, row.estimate)] for row in found.rows]
+    click.echo(f"at {found.at}", err=True)
+    text_tables.table([*found.by, "last", "count", "low", "high"], shown)
+
+
+def _numbers(row: Any) -> dict[str, float]:
+    return dict(zip(("count", "low", "high"), row.estimate, strict=True))
+
+
+def _groups(by: tuple[str, ...], row: Any) -> list[Any]:
+    return [row.group.get(name, "all") for name in by]

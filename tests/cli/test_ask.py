@@ -1,0 +1,155 @@
+"""`skyband ask`: any window of a table of states, at one moment, by some groups or all of them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from skyband.cli.commands import group
+from skyband.engines import local
+
+MINUTE = 60_000_000
+START = 1_760_000_400_000_000
+QUERY = {
+    "kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 hour"], "every": "30 minutes",
+    "by": ["status", "host"], "emit": "state",
+}  # fmt: skip
+
+
+def visits():
+    rng = np.random.default_rng(4)
+    status = rng.choice(["200", "404"], 3000, p=[0.9, 0.1])
+    times = np.sort(rng.integers(0, 180 * MINUTE, 3000))
+    status[times > 170 * MINUTE] = "200"
+    return pa.table(
+        {
+            "ts": pa.array(START + times, pa.timestamp("us", "UTC")),
+            "client": rng.integers(0, 300, 3000),
+            "status": status,
+            "host": rng.choice(["a", "b"], 3000),
+        }
+    )
+
+
+TABLE = visits()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("ask")
+    for name, changes in (("all", {}), ("changed", {"emit": "changed-state", "every": "1 minute"})):
+        answers = local.apply(TABLE, {**QUERY, **changes}, {"sketch": "exact"})
+        (home / name).mkdir()
+        for part in range(2):
+            rows = answers.slice(part * len(answers) // 2, -(-len(answers) // 2))
+            pq.write_table(rows, home / name / f"part-{part}.parquet", row_group_size=5)
+        (home / name / "_ignored.parquet").write_text("no Parquet")
+    return home
+
+
+def ask(path, *options):
+    return CliRunner().invoke(group, ["ask", str(path), *map(str, options)])
+
+
+def answered(path, *options):
+    found = ask(path, *options, "--json")
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)["answers"]
+
+
+def clients(minutes, at=180, **values):
+    mask = np.ones(len(TABLE), bool)
+    for name, value in values.items():
+        mask &= np.array(TABLE[name].to_pylist()) == value
+    times = np.asarray(TABLE["ts"].cast(pa.int64())) - START
+    mask &= (times >= (at - minutes) * MINUTE) & (times < at * MINUTE)
+    return len(set(np.asarray(TABLE["client"])[mask].tolist()))
+
+
+@pytest.mark.parametrize("kind", ["all", "changed"])
+def test_windows_of_united_groups_are_counted_by_hand(folder, kind):
+    rows = answered(folder / kind, "--last", "37 minutes", "--last", "1 hour", "--by", "status", "--union")
+    expected = [
+        {**group, "last": f"{last}", "count": clients(minutes, **group)}
+        for group in ({"status": "200"}, {"status": "404"}, {})
+        for last, minutes in (("37 minutes", 37), ("1 hour", 60))
+    ]
+    assert [{key: row[key] for key in row if key not in ("low", "high")} for row in rows] == expected
+    assert all(row["low"] == row["count"] == row["high"] for row in rows)
+
+
+def test_every_group_by_itself_over_all_that_is_covered(folder):
+    rows = answered(folder / "all")
+    found = {(row["status"], row["host"]): row["count"] for row in rows}
+    assert found == {(s, h): clients(60, status=s, host=h) for s in ("200", "404") for h in ("a", "b")}
+    assert {row["last"] for row in rows} == {"1 hour"}
+
+
+def test_an_earlier_moment(folder):
+    (row,) = answered(folder / "all", "--union", "--last", "10 minutes", "--at", "2025-10-09T11:00")
+    assert row["count"] == clients(10, at=120)
+    (row,) = answered(folder / "changed", "--union", "--last", "10 minutes", "--at", START + 95 * MINUTE + 7_000_000)
+    times = np.asarray(TABLE["ts"].cast(pa.int64())) - START - 7_000_000
+    mask = (times >= 85 * MINUTE) & (times < 95 * MINUTE)
+    before = (times >= 95 * MINUTE - 7_000_000) & mask
+    assert row["count"] == len(set(np.asarray(TABLE["client"])[mask & ~before].tolist()))
+
+
+def test_the_table(folder):
+    told = ask(folder / "all", "--last", "37 minutes", "--by", "status", "--union")
+    lines = [line.split() for line in told.stdout.splitlines()]
+    assert lines[0] == ["status", "last", "count", "low", "high"]
+    assert [line[0] for line in lines[1:]] == ["200", "404", "all"]
+    assert told.stderr.strip() == "at 2025-10-09 12:00:00"
+
+
+def test_folders_of_values_are_grouping_columns(tmp_path):
+    answers = local.apply(TABLE, QUERY, {"sketch": "exact"})
+    pq.write_to_dataset(answers, tmp_path / "by", partition_cols=["status"])
+    rows = answered(tmp_path / "by", "--by", "status", "--last", "5 minutes")
+    assert [row["status"] for row in rows] == ["200", "404"]
+    assert [row["count"] for row in rows] == [clients(5, status=status) for status in ("200", "404")]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--by", "stauts"], "by: the states have no grouping column 'stauts'; did you mean 'status'?"),
+        (["--column", "stat"], "column: .* has no column 'stat'; did you mean 'state'"),
+        (["--last", "2 hours"], "last: .* from when on this state answers: ask for at most the last 1 hour"),
+        (["--last", "10 rows"], r"last: must be in time, as the windows of this state are \(got 10 rows\)"),
+        (["--at", "2025-10-09T10:07"], "at: there is no state of .* 10:07:00; the nearest are of .* 10:00:00 and"),
+        (["--at", "noon"], "at: must be a moment such as"),
+    ],
+)
+def test_what_cannot_be_asked_says_why(folder, options, said):
+    found = ask(folder / "all", *options)
+    assert found.exit_code == 1
+    assert re.search(said, found.stderr), found.stderr
+
+
+def test_a_damaged_state_is_named_with_its_group(tmp_path):
+    answers = local.apply(TABLE, QUERY, {"sketch": "exact"})
+    cut = [state[:-3] for state in answers["state"].to_pylist()]
+    pq.write_table(answers.set_column(3, "state", pa.array(cut)), tmp_path / "cut.parquet")
+    found = ask(tmp_path / "cut.parquet")
+    assert found.exit_code == 1
+    assert "the state of " in found.stderr and "damaged: its checksum does not match" in found.stderr
+    pq.write_table(pa.table({"at": [1], "state": [b"x"]}), tmp_path / "x.parquet")
+    assert "not a Skyband snapshot" in ask(tmp_path / "x.parquet").stderr
+
+
+def test_it_loads_neither_spark_nor_compiled_code_nor_pandas(folder):
+    code = (
+        "import sys; from skyband.cli.commands import group; "
+        f"group(['ask', {str(folder / 'all')!r}, '--union'], standalone_mode=False); "
+        "print([name for name in ('numba', 'pyspark', 'pandas', 'pyarrow.dataset') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert ran.stdout.splitlines()[-1] == "[]"
