@@ -108,12 +108,8 @@ def apply(
     """
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
-    asked = make_query(query)
-    ticking = _ticking(idle_after, finish)
-    schema = _arrow_schema(df)
-    chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}
-    plan = ShardedPlan(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards), ticking)
-    source = _numbered(df, asked.columns)
+    plan = plan_of(df, query, backends, shards, _ticking(idle_after, finish))
+    source = _numbered(df, plan.query.columns)
     if not df.isStreaming:
         from skyband.engines.spark import batch
 
@@ -122,6 +118,20 @@ def apply(
     from skyband.engines.spark import stream
 
     return observed(plan, stream.run(source, plan), observe)
+
+
+def plan_of(
+    df: "DataFrame",
+    query: Query | Mapping[str, Any],
+    backends: Mapping[str, Any] | None = None,
+    shards: int | None = None,
+    ticking: Ticking | None = None,
+) -> ShardedPlan:
+    """What `apply` does with a DataFrame, as plain data. Raises ConfigError with every problem at once."""
+    asked = make_query(query)
+    schema = _arrow_schema(df)
+    chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}
+    return ShardedPlan(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards), ticking)
 
 
 def _no_dataframe(given: Any) -> str:

@@ -19,6 +19,7 @@ COMMANDS = (
     "check",
     "run",
     "ask",
+    "state",
     "compare",
     "bench",
     "verify",

@@ -30,11 +30,12 @@ def run(job: Job, progress: Progress, warming: Warming | None = None) -> Totals:
     require_spark()
     check_free(job, SparkEngine())
     with plain_errors(job), spark_session(job, progress, warming) as session:
-        source = _source(session, job)
+        source = source_frame(session, job)
         return _stream(job, source, progress) if job.source.stream else _batch(job, session, source, progress)
 
 
-def _source(session: Any, job: Job) -> Any:
+def source_frame(session: Any, job: Job) -> Any:
+    """The DataFrame of a job's source."""
     source = job.source
     reader = session.read.format(source.format).options(**_options(source.options))
     path = [] if source.path is None else [source.path]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +62,17 @@ class Groups:
     def retained(self) -> int:
         """Items retained in all groups."""
         return self._processors.retained + (0 if self._small_groups is None else self._small_groups.retained)
+
+    def largest(self, most: int) -> list[tuple[dict[str, Any], int, int]]:
+        """The groups whose processors have the largest states, the largest first: values, items retained and bytes."""
+        keys, retained, sizes = self._processors.sizes()
+        found = []
+        for place in np.argsort(-sizes, kind="stable")[:most].tolist():
+            values = (
+                self._values.slice(int(np.searchsorted(self._key, keys[place])), 1).to_pylist() if self._by else [{}]
+            )
+            found.append((values[0], int(retained[place]), int(sizes[place])))
+        return found
 
     def take_dropped(self) -> Mapping[str, int]:
         """Rows that processors left out, by reason, since this was last called."""

@@ -9,6 +9,7 @@ import time as clock
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -181,6 +182,25 @@ class Operator:
         )
         self._rows_in, self._rows_late, self._dropped, self._seconds = 0, 0, Counter(), 0.0
         return taken
+
+    @property
+    def groups(self) -> Groups:
+        """All its groups."""
+        return self._groups
+
+    @property
+    def waiting(self) -> int:
+        """Rows that wait for the watermark."""
+        return sum(map(len, self._waiting))
+
+    @property
+    def progress(self) -> EventTimeProgress:
+        """How far all rows so far have come."""
+        return self._clock.progress
+
+    def largest_groups(self, most: int) -> list[tuple[dict[str, Any], int, int]]:
+        """The groups with the largest states, each by its values: items retained and bytes. Small ones are not told."""
+        return self._groups.largest(most)
 
     def _run(self, until: Until) -> pa.RecordBatch:
         """Give each group that has rows before the until, or a moment to answer, its turn."""

@@ -7,7 +7,7 @@ from copy import copy
 import numpy as np
 
 from skyband import snapshot
-from skyband.arrays import TIME_MAX, Array, UInt64
+from skyband.arrays import TIME_MAX, Array, Int64, UInt64
 from skyband.errors import SnapshotError
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.packed_states import PackedStates
@@ -84,6 +84,11 @@ class ProcessorCache:
         everyone = copy(self._inactive)
         everyone.put([_state(key, processor) for key, processor in self._active.items()])
         return everyone.dump_state()
+
+    def sizes(self) -> tuple[UInt64, Int64, Int64]:
+        """All groups that have a processor, ascending: items retained and bytes of state of each."""
+        state = self.dump_state()
+        return state["key"], state["retained"], state["size"]
 
     def load_state(self, state: Mapping[str, Array], changed: bool) -> None:
         """Take over a `dump_state`, inactive. changed: the query's parts have, so that other moments may be due.

@@ -1,0 +1,57 @@
+"""skyband state: what the checkpoint of a job's stream holds."""
+
+import json
+
+import click
+
+from skyband.cli.options import settings
+
+
+@click.command(short_help="Show what the checkpoint of a stream holds.")
+@click.argument("job", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
+    help="Change a key of the job, such as sink.checkpoint=other; may be given several times.",
+)  # fmt: skip
+@click.option("--largest", type=click.IntRange(0), default=10, show_default=True, help="Groups to list.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def command(job: str, sets: tuple[str, ...], largest: int, as_json: bool) -> None:
+    """Show how far the stream of JOB has come, how much its checkpoint holds, and the largest groups. Needs Spark.
+
+    The stream may run meanwhile: what is shown is the state after its last micro-batch.
+    """
+    import attrs
+
+    from skyband import text_tables
+    from skyband.job.checkpoint_state import checkpoint_state
+    from skyband.job.reading import read_job
+
+    held = read_job(job, sets)
+    found = checkpoint_state(held, largest)
+    if as_json:
+        click.echo(json.dumps(attrs.asdict(found), indent=2, default=str))
+        return
+
+    def show(time: int | None) -> str:
+        return text_tables.count(time) if held.query.rows and time is not None else text_tables.moment(time)
+
+    facts = [
+        ("made by", f"skyband {found.made_by}"),
+        *((role, backend) for role, backend in found.backends.items()),
+        ("shards", found.shards),
+        ("micro-batches", f"{found.steps:,}"),
+        ("groups", f"{found.groups:,}"),
+        ("retained", f"{found.retained:,}"),
+        ("bytes", text_tables.size(found.nbytes)),
+        ("rows waiting", f"{found.waiting:,}"),
+        ("first row", show(found.earliest)),
+        ("last row", show(found.latest)),
+        ("watermark", show(found.watermark)),
+    ]
+    wide = max(len(name) for name, _ in facts)
+    for name, value in facts:
+        click.echo(f"{name:<{wide}}  {text_tables.visible(str(value))}")
+    if found.largest and held.query.by:
+        click.echo()
+        rows = [[*group.values.values(), group.retained, text_tables.size(group.nbytes)] for group in found.largest]
+        text_tables.table([*held.query.by, "retained", "bytes"], rows)
