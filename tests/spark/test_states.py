@@ -1,10 +1,14 @@
 """States on Spark: the same bytes as the local engine's, and functions on columns of them."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from pyspark.sql import functions as sql
 from skyband import spark, spark_states, states
+from skyband.cli.commands import group
 from skyband.engines import local
 
 pytestmark = pytest.mark.spark
@@ -119,3 +123,50 @@ def test_a_stream_gives_states_and_asks_them(session, files, tmp_path):
     assert in_order(got) == in_order(answered)
     expected = {row["state"]: states.estimate(row["state"], last="37 minutes").count for row in answered.to_pylist()}
     assert {row["state"]: row["count"] for row in got.to_pylist()} == expected
+
+
+JOB = """
+[source]
+format = "parquet"
+path = "source"
+stream = true
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "client"
+by = "status"
+windows = ["1 hour"]
+every = "30 minutes"
+
+[sink]
+format = "parquet"
+path = "counts"
+checkpoint = "checkpoint"
+trigger = "available-now"
+"""
+
+
+def test_the_state_of_a_checkpoint_is_that_of_the_local_engine(session, files, tmp_path):
+    files(TABLE, 2)
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.replace("[source]", "shards = 2\n[source]", 1))
+
+    def call(*arguments):
+        return CliRunner().invoke(group, [*arguments, str(job)])
+
+    missing = call("state")
+    assert missing.exit_code == 1 and "is not there: run the job first" in missing.stderr
+    assert call("run").exit_code == 0
+    told = json.loads(call("state", "--json", "--largest", "1").stdout)
+    run = local.LocalRun.start({**QUERY, "emit": None}, TABLE.schema)
+    for batch in TABLE.to_batches():
+        run.push(batch)
+    metrics = run.operator.take_metrics()
+    assert (told["groups"], told["retained"], told["shards"]) == (2, metrics.retained, 2)
+    assert (told["watermark"], told["latest"]) == (run.operator.watermark, run.operator.progress.newest)
+    assert told["waiting"] == run.operator.waiting
+    (largest,) = told["largest"]
+    assert largest["values"]["status"] in ("200", "404") and 0 < largest["nbytes"] <= told["nbytes"]
+    lines = dict(line.split(maxsplit=1) for line in call("state").stdout.splitlines() if line)
+    assert lines["groups"] == "2" and lines["made"].startswith("by")

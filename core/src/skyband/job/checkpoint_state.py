@@ -47,8 +47,8 @@ class CheckpointState:
 def checkpoint_state(job: Job, largest: int, progress: Progress | None = None) -> CheckpointState:
     """Reads the checkpoint of a stream, which may run meanwhile: the state is that of its last micro-batch.
 
-    Raises ConfigError where the job has none, EngineError where it is not there, SnapshotError where it is damaged or of
-    another job.
+    Raises ConfigError where the job has none, EngineError where it is not there, SnapshotError where it is damaged or
+    of another job.
     """
     if job.sink.checkpoint is None:
         raise ConfigError(Problem("sink.checkpoint", "is missing: only a stream with a checkpoint has a state to show"))

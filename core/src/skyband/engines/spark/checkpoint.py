@@ -1,4 +1,4 @@
-"""What a stream's checkpoint holds, read through Spark's readers of states: each shard's operator, as of its last step."""
+"""What a stream's checkpoint holds, read by Spark's reader of states: each shard's operator."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class ShardState:
         return snapshot.decode(self.blob)
 
     def restore(self, operator: Operator) -> Operator:
-        """A fresh operator of the same plan becomes that of the last step. Raises SnapshotError where it does not fit."""
+        """A fresh operator of the same plan as of the last step. Raises SnapshotError where it does not fit."""
         operator.restore(self.blob, joined=self.batches[-1].watermark if self.batches else None)
         operator.replay(self.batches)
         return operator
