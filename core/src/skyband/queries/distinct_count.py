@@ -36,8 +36,8 @@ class DistinctCount(Query):
     `count` where it is exact. Null items are not counted, and reported; of several columns one is enough.
 
     With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
-    of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united. With
-    `emit = "changed-state"` a group has one at the moments that rows came before since the last.
+    of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united.
+    With `emit = "changed-state"` a group has one only at moments since the last of which rows came.
     """
 
     kind: ClassVar[str] = "distinct-count"
