@@ -12,25 +12,18 @@ from numba import njit
 
 from skyband_totals import candidates as bars
 from skyband_totals import pane_log, slots
+from skyband_totals import written_answers as answers
 from skyband_totals.candidates import BAR, FIRST, GRAND, PANES
+from skyband_totals.pairs import HASH, LAST, NEVER, OBJECT, UNKNOWN, hash_pair, no_pairs, renewed_pairs
 from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
-from skyband_totals.selection import first_from, grown
-from skyband_totals.slots import FLAGS, KEY, TOTAL
-from skyband_totals.sum_kernels import best_of
+from skyband_totals.selection import best_of, first_from
+from skyband_totals.slots import FLAGS, TOTAL
 
 USED, PAIRS, PANE, LENGTH, LONGEST, K = range(ENDS, ENDS + 6)
 COUNTS = ENDS + 6
-HASH, LAST, OBJECT = range(3)
-NEVER = np.int64(-(2**63))
-"""The last pane of no pair: it marks a free slot, whatever the hash."""
-UNKNOWN = np.int64(-1)
-"""The slot of an object that was let go of, its pairs having left every window."""
 _ONE = np.int64(1)
 _AT_ONCE = 256
 """Objects that may rise to a bar before they are made candidates."""
-_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_27, _30, _31 = np.uint64(27), np.uint64(30), np.uint64(31)
 
 
 class Ledger(NamedTuple):
@@ -74,57 +67,11 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
 
 
 @njit(cache=True)
-def no_pairs(size: int) -> Any:
-    """A table of free slots."""
-    pairs = np.empty((size, 3), np.int64)
-    for slot in range(size):
-        pairs[slot, LAST] = NEVER
-    return pairs
-
-
-@njit(inline="always")
-def mixed(word: Any) -> Any:
-    """Sixty-four random bits out of a word: the finaliser of splitmix64."""
-    word = (word ^ (word >> _30)) * _MIX1
-    word = (word ^ (word >> _27)) * _MIX2
-    return word ^ (word >> _31)
-
-
-@njit(inline="always")
-def hash_pair(key: Any, value: Any) -> Any:
-    """64 bits that tell a pair: two values of one object never have the same, nor have two objects with one value."""
-    return np.int64(mixed(value ^ mixed(np.uint64(key) + _GOLDEN)))
-
-
-@njit(cache=True)
-def find_pair(pairs: Any, word: int) -> Any:
-    """The pair's slot, or the free one where it would go."""
-    mask = len(pairs) - 1
-    slot = word & mask
-    while pairs[slot, LAST] != NEVER and pairs[slot, HASH] != word:
-        slot = (slot + 1) & mask
-    return slot
-
-
-@njit(cache=True)
 def renew_pairs(ledger: Any) -> Any:
     """The ledger with a table of the pairs that the longest window holds, and room for as many again."""
     counts, pairs, log = ledger.counts, ledger.pairs, ledger.log
     bound = ledger.bounds[counts[LONGEST]]
-    alive = 0
-    for slot in range(len(pairs)):
-        alive += pairs[slot, LAST] >= bound
-    size = slots.FEWEST
-    while 3 * size < 8 * alive:
-        size *= 2
-    new_pairs = no_pairs(size)
-    moved = np.full(len(pairs), -1, np.int32)
-    for slot in range(len(pairs)):
-        if pairs[slot, LAST] >= bound:
-            target = find_pair(new_pairs, pairs[slot, HASH])
-            for column in range(3):
-                new_pairs[target, column] = pairs[slot, column]
-            moved[slot] = target
+    new_pairs, moved, alive = renewed_pairs(pairs, bound)
     place = counts[HEAD] % len(log)
     for _ in range(counts[TAIL] - counts[HEAD]):
         log[place] = moved[log[place]]
@@ -238,7 +185,7 @@ def sight(ledger: Any, objects: Any, values: Any, words: Any, start: int, stop: 
             candidates = bars.enter(ledger.hot, candidates, spans, window, slot, counts[K])
         log = ledger.log
         if counts[TAIL] - counts[HEAD] == len(log):
-            log = _ring_with_room(log, counts)
+            log = pane_log.larger_ring(log, counts, len(log) + len(log) // 4)
         ledger = Ledger(counts, ledger.hot, ledger.pairs, log, bounds, ledger.panes, spans, candidates)
         if 2 * counts[PAIRS] >= len(ledger.pairs):
             ledger = renew_pairs(ledger)
@@ -298,52 +245,24 @@ def _sight(
 
 
 @njit(cache=True)
-def _ring_with_room(log: Any, counts: Any) -> Any:
-    """A ring a quarter larger."""
-    room = len(log)
-    larger = np.empty(room + room // 4, log.dtype)
-    source, target = counts[HEAD] % room, counts[HEAD] % len(larger)
-    for _ in range(counts[TAIL] - counts[HEAD]):
-        larger[target] = log[source]
-        source = source + 1 if source + 1 < room else 0
-        target = target + 1 if target + 1 < len(larger) else 0
-    return larger
-
-
-@njit(cache=True)
 def run(ledger: Any, times: Any, objects: Any, values: Any, moments: Any, only: int, share: float) -> Any:
     """As that of `sum_kernels`, of pairs."""
     counts, spans = ledger.counts, ledger.spans
-    k, length = counts[K], counts[LENGTH]
     begin, end = (0, len(spans)) if only < 0 else (only, only + 1)
-    width = end - begin
-    offsets = np.zeros(len(moments) * width + 1, np.int64)
-    grand, rest = np.zeros(len(moments) * width, np.int64), np.zeros(len(moments) * width, np.int64)
-    objects_out, totals_out = np.empty(64, np.int64), np.empty(64, np.int64)
-    start, number, written = 0, 0, 0
+    written = answers.room_for(len(moments) * (end - begin))
+    start = 0
     for asked in moments:
         stop = first_from(times, start, asked)
-        ledger = feed(ledger, times, objects, values, start, stop)
+        ledger = forget(feed(ledger, times, objects, values, start, stop), asked // counts[LENGTH])
         start = stop
-        ledger = forget(ledger, asked // length)
         for window in range(begin, end):
-            most = min(k, counts[USED])
-            if written + most > len(totals_out):
-                room = 2 * (written + most)
-                objects_out, totals_out = grown(objects_out, written, room), grown(totals_out, written, room)
-            candidates, kept, rest[number] = bars.answer(
-                ledger.hot, ledger.candidates, spans, window, k, share,
-                totals_out[written : written + most], objects_out[written : written + most],
-            )  # fmt: skip
+            written, candidates = answers.write(
+                written, ledger.hot, ledger.candidates, spans, window, counts[K], counts[USED], share
+            )
             ledger = Ledger(
                 counts, ledger.hot, ledger.pairs, ledger.log, ledger.bounds, ledger.panes, spans, candidates
             )  # fmt: skip
-            grand[number] = spans[window, GRAND]
-            written += kept
-            number += 1
-            offsets[number] = written
-    ledger = feed(ledger, times, objects, values, start, len(times))
-    return ledger, offsets, objects_out[:written], totals_out[:written], grand, rest
+    return feed(ledger, times, objects, values, start, len(times)), answers.cut(written)
 
 
 @njit(cache=True)
@@ -362,25 +281,8 @@ def since(ledger: Any, pane: int, share: float) -> Any:
 
 
 @njit(cache=True)
-def held(ledger: Any) -> Any:
-    """The pairs of the longest window: int64[n] last panes, objects and hashes."""
-    pairs, bound = ledger.pairs, ledger.bounds[ledger.counts[LONGEST]]
-    size = 0
-    for slot in range(len(pairs)):
-        size += pairs[slot, LAST] >= bound
-    panes, objects, hashes = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    size = 0
-    for slot in range(len(pairs)):
-        if pairs[slot, LAST] >= bound:
-            panes[size], hashes[size] = pairs[slot, LAST], pairs[slot, HASH]
-            objects[size] = ledger.hot[pairs[slot, OBJECT], KEY]
-            size += 1
-    return panes, objects, hashes
-
-
-@njit(cache=True)
 def load(ledger: Any, panes: Any, objects: Any, hashes: Any) -> Any:
-    """Take in pairs (panes ascending) as `held` gave them, into an empty ledger."""
+    """Take in pairs (panes ascending) as `pairs.held` gave them, into an empty ledger."""
     values = np.empty(0, np.uint64)
     start = 0
     while start < len(panes):

@@ -6,6 +6,7 @@ import numpy as np
 from skyband.arrays import Array, Int64
 
 from skyband_totals import pair_kernels as kernel
+from skyband_totals import pairs
 from skyband_totals.candidates import GRAND
 from skyband_totals.ledger import ALL, RawAnswers, writable
 
@@ -20,7 +21,7 @@ class PairLedger:
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
         """Take in rows and answer at moments on the way, for all windows or only one."""
         rows = writable(times), writable(objects), writable(amounts), writable(moments)
-        self._ledger, *found = kernel.run(self._ledger, *rows, only, self._share)
+        self._ledger, found = kernel.run(self._ledger, *rows, only, self._share)
         return RawAnswers(*found)
 
     def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
@@ -47,6 +48,8 @@ class PairLedger:
 
     def columns(self) -> dict[str, Array]:
         """panes, objects, hashes: int64[n] each, by pane, then object, then hash."""
-        panes, objects, hashes = kernel.held(self._ledger)
+        ledger = self._ledger
+        bound = ledger.bounds[ledger.counts[kernel.LONGEST]]
+        panes, objects, hashes = pairs.held(ledger.pairs, ledger.hot, bound)
         order = np.lexsort((hashes, objects, panes))
         return {"panes": panes[order], "objects": objects[order], "hashes": hashes[order]}

@@ -29,14 +29,20 @@ def ring_with_room(slots: Any, sums: Any, ends: Any, more: int) -> Any:
     if held + more <= room:
         return slots, sums
     larger = max(held + more, room + room // 4, ROOM)
-    new_slots, new_sums = np.empty(larger, slots.dtype), np.empty(larger, sums.dtype)
+    return larger_ring(slots, ends, larger), larger_ring(sums, ends, larger)
+
+
+@njit(cache=True)
+def larger_ring(ring: Any, ends: Any, larger: int) -> Any:
+    """The ring in so much room, every entry at its number's place."""
+    room = len(ring)
+    new = np.empty(larger, ring.dtype)
     source, target = ends[HEAD] % room, ends[HEAD] % larger
-    for _ in range(held):
-        new_slots[target] = slots[source]
-        new_sums[target] = sums[source]
+    for _ in range(ends[TAIL] - ends[HEAD]):
+        new[target] = ring[source]
         source = source + 1 if source + 1 < room else 0
         target = target + 1 if target + 1 < larger else 0
-    return new_slots, new_sums
+    return new
 
 
 @njit(cache=True)

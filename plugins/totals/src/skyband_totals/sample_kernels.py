@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from skyband.kernels.k_smallest import NOTHING, drop_largest, empty_table, halve_buckets, holds, largest_of
 
-from skyband_totals.pair_kernels import hash_pair, mixed
+from skyband_totals.pairs import hash_pair, mixed
 from skyband_totals.slots import place as first_slot
 
 _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from skyband_totals.slots import KEY
+
 
 @njit(cache=True)
 def nth_largest(values: Any, count: int, n: int) -> Any:
@@ -91,6 +93,29 @@ def count_of_share(totals: Any, size: int, share: float, grand: int) -> int:
     while count < size and float(totals[count]) >= least:
         count += 1
     return count
+
+
+@njit(cache=True)
+def best_of(hot: Any, totals: Any, k: int, share: float, grand: int) -> Any:
+    """Of totals by slot, int64[slots]: the objects and totals in the answer, in order, and the largest that is not."""
+    most = np.int64(0)
+    for slot in range(len(hot)):
+        most += totals[slot] > 0
+    if most > k:
+        most = np.int64(k)
+    keys, best = np.empty(most, np.int64), np.empty(most, np.int64)
+    count = 0
+    for slot in range(len(hot)):
+        if totals[slot] > 0:
+            count = offer(best, keys, count, most, totals[slot], hot[slot, KEY])
+    in_order(best, keys, count)
+    kept = count if share == 0.0 else count_of_share(best, count, share, grand)
+    rest = np.int64(0)
+    if kept < count:
+        rest = best[kept]
+    elif kept == k:
+        rest = best[kept - 1]
+    return keys[:kept], best[:kept], rest
 
 
 @njit(cache=True)

@@ -8,9 +8,10 @@ from numba import njit
 
 from skyband_totals import candidates as bars
 from skyband_totals import pane_log, slots
+from skyband_totals import written_answers as answers
 from skyband_totals.candidates import BAR, FIRST, GRAND, PANES
 from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
-from skyband_totals.selection import count_of_share, first_from, grown, in_order, offer
+from skyband_totals.selection import best_of, first_from
 from skyband_totals.slots import CURRENT, FLAGS, KEY, TOTAL
 
 USED, TOUCHED, PANE, LENGTH, LONGEST, K = range(ENDS, ENDS + 6)
@@ -226,34 +227,19 @@ def run(ledger: Any, times: Any, objects: Any, units: Any, moments: Any, only: i
     int64[q · m] grand totals and the largest total of what is in no answer.
     """
     counts, spans = ledger.counts, ledger.spans
-    k, length = counts[K], counts[LENGTH]
     begin, end = (0, len(spans)) if only < 0 else (only, only + 1)
-    width = end - begin
-    offsets = np.zeros(len(moments) * width + 1, np.int64)
-    grand, rest = np.zeros(len(moments) * width, np.int64), np.zeros(len(moments) * width, np.int64)
-    objects_out, totals_out = np.empty(64, np.int64), np.empty(64, np.int64)
-    start, number, written = 0, 0, 0
+    written = answers.room_for(len(moments) * (end - begin))
+    start = 0
     for asked in moments:
         stop = first_from(times, start, asked)
-        ledger = feed(ledger, times, objects, units, start, stop)
+        ledger = reach(feed(ledger, times, objects, units, start, stop), asked // counts[LENGTH])
         start = stop
-        ledger = reach(ledger, asked // length)
         for window in range(begin, end):
-            most = min(k, counts[USED])
-            if written + most > len(totals_out):
-                room = 2 * (written + most)
-                objects_out, totals_out = grown(objects_out, written, room), grown(totals_out, written, room)
-            candidates, kept, rest[number] = bars.answer(
-                ledger.hot, ledger.candidates, spans, window, k, share,
-                totals_out[written : written + most], objects_out[written : written + most],
-            )  # fmt: skip
+            written, candidates = answers.write(
+                written, ledger.hot, ledger.candidates, spans, window, counts[K], counts[USED], share
+            )
             ledger = with_candidates(ledger, candidates)
-            grand[number] = spans[window, GRAND]
-            written += kept
-            number += 1
-            offsets[number] = written
-    ledger = feed(ledger, times, objects, units, start, len(times))
-    return ledger, offsets, objects_out[:written], totals_out[:written], grand, rest
+    return feed(ledger, times, objects, units, start, len(times)), answers.cut(written)
 
 
 @njit(cache=True)
@@ -307,26 +293,3 @@ def since(ledger: Any, pane: int, share: float) -> Any:
             grand += hot[slot, CURRENT]
     objects, best, rest = best_of(hot, totals, counts[K], share, grand)
     return objects, best, grand, rest
-
-
-@njit(cache=True)
-def best_of(hot: Any, totals: Any, k: int, share: float, grand: int) -> Any:
-    """Of totals by slot, int64[slots]: the objects and totals in the answer, in order, and the largest that is not."""
-    most = np.int64(0)
-    for slot in range(len(hot)):
-        most += totals[slot] > 0
-    if most > k:
-        most = np.int64(k)
-    keys, best = np.empty(most, np.int64), np.empty(most, np.int64)
-    count = 0
-    for slot in range(len(hot)):
-        if totals[slot] > 0:
-            count = offer(best, keys, count, most, totals[slot], hot[slot, KEY])
-    in_order(best, keys, count)
-    kept = count if share == 0.0 else count_of_share(best, count, share, grand)
-    rest = np.int64(0)
-    if kept < count:
-        rest = best[kept]
-    elif kept == k:
-        rest = best[kept - 1]
-    return keys[:kept], best[:kept], rest

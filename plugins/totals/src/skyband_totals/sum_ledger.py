@@ -25,7 +25,7 @@ class SumLedger:
         """Take in rows and answer at moments on the way, for all windows or only one."""
         units = _NOTHING if amounts is None else writable(amounts)
         rows = writable(times), writable(objects), units, writable(moments)
-        self._ledger, *found = kernel.run(self._ledger, *rows, only, self._share)
+        self._ledger, found = kernel.run(self._ledger, *rows, only, self._share)
         return RawAnswers(*found)
 
     def since(self, pane: int) -> tuple[Int64, Int64, int, int]:

@@ -1,0 +1,90 @@
+# mypy: disable-error-code="untyped-decorator"
+"""A hash table of (object, value) pairs: int64[slots, 3], the hash of a pair, its last pane, the slot of its object.
+
+Linear probing, at most half full. Slots go only when the table is made anew.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from skyband_totals import slots
+
+HASH, LAST, OBJECT = range(3)
+NEVER = np.int64(-(2**63))
+"""The last pane of no pair: it marks a free slot, whatever the hash."""
+UNKNOWN = np.int64(-1)
+"""The slot of an object that was let go of, its pairs having left every window."""
+_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_27, _30, _31 = np.uint64(27), np.uint64(30), np.uint64(31)
+
+
+@njit(cache=True)
+def no_pairs(size: int) -> Any:
+    """A table of free slots."""
+    pairs = np.empty((size, 3), np.int64)
+    for slot in range(size):
+        pairs[slot, LAST] = NEVER
+    return pairs
+
+
+@njit(inline="always")
+def mixed(word: Any) -> Any:
+    """Sixty-four random bits out of a word: the finaliser of splitmix64."""
+    word = (word ^ (word >> _30)) * _MIX1
+    word = (word ^ (word >> _27)) * _MIX2
+    return word ^ (word >> _31)
+
+
+@njit(inline="always")
+def hash_pair(key: Any, value: Any) -> Any:
+    """64 bits that tell a pair: two values of one object never have the same, nor have two objects with one value."""
+    return np.int64(mixed(value ^ mixed(np.uint64(key) + _GOLDEN)))
+
+
+@njit(cache=True)
+def find_pair(pairs: Any, word: int) -> Any:
+    """The pair's slot, or the free one where it would go."""
+    mask = len(pairs) - 1
+    slot = word & mask
+    while pairs[slot, LAST] != NEVER and pairs[slot, HASH] != word:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@njit(cache=True)
+def renewed_pairs(pairs: Any, bound: int) -> Any:
+    """A table of the pairs whose last pane is `bound` or later, where each slot went (−1: gone), and how many."""
+    alive = 0
+    for slot in range(len(pairs)):
+        alive += pairs[slot, LAST] >= bound
+    size = slots.FEWEST
+    while 3 * size < 8 * alive:
+        size *= 2
+    new = no_pairs(size)
+    moved = np.full(len(pairs), -1, np.int32)
+    for slot in range(len(pairs)):
+        if pairs[slot, LAST] >= bound:
+            target = find_pair(new, pairs[slot, HASH])
+            for column in range(3):
+                new[target, column] = pairs[slot, column]
+            moved[slot] = target
+    return new, moved, alive
+
+
+@njit(cache=True)
+def held(pairs: Any, hot: Any, bound: int) -> Any:
+    """The pairs whose last pane is `bound` or later: int64[n] last panes, objects and hashes."""
+    size = 0
+    for slot in range(len(pairs)):
+        size += pairs[slot, LAST] >= bound
+    panes, objects, hashes = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    size = 0
+    for slot in range(len(pairs)):
+        if pairs[slot, LAST] >= bound:
+            panes[size], hashes[size] = pairs[slot, LAST], pairs[slot, HASH]
+            objects[size] = hot[pairs[slot, OBJECT], slots.KEY]
+            size += 1
+    return panes, objects, hashes

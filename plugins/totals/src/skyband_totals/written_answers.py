@@ -1,0 +1,61 @@
+# mypy: disable-error-code="untyped-decorator"
+"""Answers of many moments and windows, written one after the other while the rows pass."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from skyband_totals import candidates as bars
+from skyband_totals.candidates import GRAND
+from skyband_totals.selection import grown
+
+
+class Written(NamedTuple):
+    """Answers so far, for compiled code.
+
+    done:            int64[1], how many
+    offsets:         int64[a + 1] of answers
+    objects, totals: int64[room] each, by answer, in order
+    grand, rest:     int64[a] each, the grand totals, and the largest totals of what is in no answer
+    """
+
+    done: Any
+    offsets: Any
+    objects: Any
+    totals: Any
+    grand: Any
+    rest: Any
+
+
+@njit(cache=True)
+def room_for(answers: int) -> Any:
+    """None yet, of so many."""
+    numbers = np.zeros(answers, np.int64), np.zeros(answers, np.int64)
+    objects, totals = np.empty(64, np.int64), np.empty(64, np.int64)
+    return Written(np.zeros(1, np.int64), np.zeros(answers + 1, np.int64), objects, totals, *numbers)
+
+
+@njit(cache=True)
+def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: float) -> Any:
+    """Add the answer of a window, of at most k of the `used` objects; returns all answers, and the candidates."""
+    number = written.done[0]
+    start = written.offsets[number]
+    objects, totals = written.objects, written.totals
+    stop = start + min(k, used)
+    if stop > len(totals):
+        objects, totals = grown(objects, start, 2 * stop), grown(totals, start, 2 * stop)
+    candidates, kept, written.rest[number] = bars.answer(
+        hot, candidates, spans, window, k, share, totals[start:stop], objects[start:stop]
+    )
+    written.grand[number] = spans[window, GRAND]
+    written.offsets[number + 1] = start + kept
+    written.done[0] = number + 1
+    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest), candidates
+
+
+@njit(cache=True)
+def cut(written: Any) -> Any:
+    """Offsets, objects, totals, grand totals and rests of all answers."""
+    stop = written.offsets[written.done[0]]
+    return written.offsets, written.objects[:stop], written.totals[:stop], written.grand, written.rest
