@@ -152,7 +152,8 @@ def test_answers_that_are_there_are_told_before_anything_runs(session, job):
 
 def test_columns_can_be_made_with_sql(session, job):
     select = 'source.select=["ts", "concat(client, status) AS visitor"]'
-    ran = run(job, select, "query.item=visitor", "sink.format=console", "query.every=12 hours")
+    where = "source.where=client LIKE 'c%' AND lower(client) <> 'x'"
+    ran = run(job, where, select, "query.item=visitor", "sink.format=console", "query.every=12 hours")
     assert ran.exit_code == 0, ran.stderr
     unknown = run(job, 'source.select=["ts"]', "sink.format=console")
     assert unknown.exit_code == 1

@@ -101,15 +101,21 @@ def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
 
 
 def _schema(source: Source) -> "pa.Schema | None":
-    if source.select is not None:
-        return None  # what SQL makes of the columns only Spark can tell
+    from skyband.job.source_shape import Shape
+
+    try:
+        Shape.of(source.where, source.select)
+    except ConfigError:
+        return None  # what SQL makes of the columns only Spark can tell; the local engine has said so
     try:
         files = open_files(source)
     except ConfigError:
         if source.stream and source.schema is not None and not _is_missing(source):
             from skyband.job.spark_schema import parse_ddl
 
-            return parse_ddl(source.schema)  # a stream may begin in an empty folder
+            return Shape.of(source.where, source.select).schema(
+                parse_ddl(source.schema)
+            )  # a stream may begin in an empty folder
         raise
     return None if files is None else _in_known_zones(files.schema)
 

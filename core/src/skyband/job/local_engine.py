@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from skyband.errors import Problem, suggest
+from skyband.errors import ConfigError, Problem, suggest
 from skyband.job import manifest
 from skyband.job.engine import Engine
 from skyband.job.model import Job, Sink, Source, local_path
@@ -48,6 +48,7 @@ class LocalEngine(Engine):
 
 
 def _unreadable(source: Source) -> list[Problem]:
+    from skyband.job.source_shape import Shape
     from skyband.job.text_files import OPTIONS, text_option_problems
 
     if source.format not in READABLE:
@@ -56,8 +57,10 @@ def _unreadable(source: Source) -> list[Problem]:
     problems = []
     if source.path is not None and local_path(source.path) is None:
         problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
-    if source.select is not None:
-        problems.append(Problem("source.select", "is SQL, which the local engine does not speak; use --engine spark"))
+    try:
+        Shape.of(source.where, source.select)
+    except ConfigError as error:
+        problems += [problem.within("source") for problem in error.problems]
     # How many files a micro-batch takes cannot be seen in the answers, so such options do no harm here.
     known_options = OPTIONS.get(source.format, ())
     problems += text_option_problems(source)

@@ -117,12 +117,15 @@ class Source:
     schema: str | None = checked(
         None, type="ddl", check=_schema_problem, help='columns and types, such as "ts TIMESTAMP, client STRING"'
     )
+    where: str | None = _text(
+        None, help="an SQL condition on the columns read: rows for which it is not true are left out"
+    )
     select: tuple[str, ...] | None = checked(
         None,
         type="expressions",
         check=_select_problem,
         converter=_as_tuple,
-        help="SQL expressions that make the columns",
+        help="SQL expressions that make the columns, of the rows that `where` leaves",
     )
     finish: bool = flag(
         False, help="when all of it is read, take it as complete and answer the last windows too; later rows are late"

@@ -11,6 +11,8 @@ from skyband.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from skyband.arrays import Int64
+
 
 @define(eq=False)
 class PlacedBatches:
@@ -18,8 +20,11 @@ class PlacedBatches:
 
     _paths: tuple[Path, ...]
     _read: "Callable[[Path], Iterator[pa.RecordBatch]]"
+    _shape: "Callable[[pa.RecordBatch], tuple[pa.RecordBatch, Int64 | None]]"
+    """What is made of a batch, and which of its rows are left, all where that is None."""
     _path: Path | None = field(default=None, init=False)
     _first: int = field(default=0, init=False)
+    _kept: "Int64 | None" = field(default=None, init=False)
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
         """Raises InputError, naming the file, where one cannot be read."""
@@ -30,7 +35,8 @@ class PlacedBatches:
             try:
                 for batch in self._read(path):
                     self._path, self._first = path, rows
-                    yield batch
+                    shaped, self._kept = self._shape(batch)
+                    yield shaped
                     rows += len(batch)
             except InputError as error:
                 raise _within(path, error, rows) from error
@@ -40,7 +46,11 @@ class PlacedBatches:
 
     def placed(self, error: InputError) -> InputError:
         """What is wrong with a row of the last batch, with its file and its place there."""
-        return error if self._path is None else _within(self._path, error, self._first)
+        if self._path is None:
+            return error
+        if self._kept is not None and error.row is not None:
+            error = InputError(error.argument, error.message, int(self._kept[error.row]))
+        return _within(self._path, error, self._first)
 
 
 def _within(path: Path, error: InputError, first: int) -> InputError:

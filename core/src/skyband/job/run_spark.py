@@ -48,6 +48,8 @@ def source_frame(session: Any, job: Job) -> Any:
     elif source.schema is not None:
         reader = reader.schema(source.schema)
     rows = reader.load(*path)
+    if source.where is not None:
+        rows = rows.where(source.where)
     return rows.selectExpr(*source.select) if source.select is not None else rows
 
 

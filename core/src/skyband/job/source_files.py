@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from skyband.job.columnar_files import Layout
+    from skyband.job.source_shape import Shape
 
 READABLE = ("parquet", "csv", "json", "arrow")
 
@@ -27,7 +28,11 @@ class Files:
 
     source: Source
     paths: tuple[Path, ...]
+    raw: "pa.Schema"
+    """The columns the files hold."""
+    shape: "Shape"
     schema: "pa.Schema"
+    """The columns that `source.select` makes of them: all, unless it says which."""
     layout: "Layout | None"
     """How Parquet and Arrow files are read; None of text files."""
 
@@ -35,14 +40,18 @@ class Files:
         """Their rows, file by file, only the columns named; iterating raises InputError where one cannot be read."""
         import pyarrow as pa
 
-        wanted = pa.schema([self.schema.field(name) for name in columns])
-        return PlacedBatches(self.paths, lambda path: self._read(path, wanted))
+        wanted = list(columns)
+        read = pa.schema([self.raw.field(name) for name in self.shape.reads(wanted)])
+        given = pa.schema([self.schema.field(name) for name in wanted])
+        return PlacedBatches(
+            self.paths, lambda path: self._read(path, read), lambda batch: self.shape.apply(batch, given)
+        )
 
     def _read(self, path: Path, wanted: "pa.Schema") -> "Iterator[pa.RecordBatch]":
         if self.layout is None:
             from skyband.job import text_files
 
-            return text_files.read(path, self.source, self.schema, wanted)
+            return text_files.read(path, self.source, self.raw, wanted)
         from skyband.job import columnar_files
 
         return columnar_files.read(path, self.layout, wanted)
@@ -51,13 +60,16 @@ class Files:
 def open_files(source: Source) -> Files | None:
     """The files of a source, or None where only Spark can look: elsewhere, or in a format Arrow does not read.
 
-    Raises ConfigError where there is nothing to read, or it cannot be read.
+    Raises ConfigError where there is nothing to read, it cannot be read, or `where` and `select` are not known here.
     """
     path = None if source.path is None else local_path(source.path)
     if path is None or source.format not in READABLE:
         return None
     import pyarrow as pa
 
+    from skyband.job.source_shape import Shape
+
+    shape = Shape.of(source.where, source.select)
     try:
         paths = data_files(path)
         if not paths:
@@ -68,7 +80,7 @@ def open_files(source: Source) -> Files | None:
     except (OSError, ValueError, pa.ArrowException) as error:
         detail = " ".join(str(error).split())
         raise ConfigError(Problem("path", f"cannot be read as {source.format}: {detail}")) from error
-    return Files(source, tuple(paths), schema, layout)
+    return Files(source, tuple(paths), schema, shape, shape.schema(schema), layout)
 
 
 def _schema(source: Source, base: Path, paths: list[Path]) -> "tuple[pa.Schema, Layout | None]":

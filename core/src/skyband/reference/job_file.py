@@ -6,6 +6,7 @@ from skyband.job.model import ENGINES, FILE_FORMATS, Sink, Source
 from skyband.job.reading import TABLES
 from skyband.job.source_files import READABLE
 from skyband.job.spark_session import LOCAL
+from skyband.job.sql_reader import KNOWN
 from skyband.job.text_files import OPTIONS
 from skyband.queries import kinds
 from skyband.reference.markdown import code, fenced, page, parameters, section, table
@@ -107,9 +108,9 @@ def _spark() -> str:
     rows += [[code(name), f"{code(value)} where Spark runs on this machine only"] for name, value in LOCAL.items()]
     return (
         f"Settings of the session. A job that sets none of them gets:\n\n{table(['setting', 'value'], rows)}\n\n"
-        "On Spark a job file is code: settings may name jars and commands that Spark runs, `select` is SQL that may "
-        "call any function, a source or sink may be any class. Run only the jobs of people whose programs you would "
-        "run. The local engine takes neither `[spark]` nor `select`."
+        "On Spark a job file is code: settings may name jars and commands that Spark runs, `where` and `select` are SQL "
+        "that may call any function, a source or sink may be any class. Run only the jobs of people whose programs you would "
+        "run. The local engine takes no `[spark]`, and calls nothing in `where` and `select`."
     )
 
 
@@ -120,5 +121,7 @@ def _engines() -> str:
         ["writes", "any sink of Spark", ", ".join(WRITABLE)],
         ["needs `path`", ", ".join(FILE_FORMATS), "the same"],
         ["`options`", "passed on", honoured],
-        ["`select`, `checkpoint`, `trigger`", "as said above", "`select` is refused, the others play no part"],
+        ["`where`", "any SQL condition", f"{KNOWN}; the rest is refused by name"],
+        ["`select`", "any SQL expressions", "`column`, `column AS name`, `literal AS name`"],
+        ["`checkpoint`, `trigger`", "as said above", "play no part"],
     ])  # fmt: skip
