@@ -108,9 +108,9 @@ def _spark() -> str:
     rows += [[code(name), f"{code(value)} where Spark runs on this machine only"] for name, value in LOCAL.items()]
     return (
         f"Settings of the session. A job that sets none of them gets:\n\n{table(['setting', 'value'], rows)}\n\n"
-        "On Spark a job file is code: settings may name jars and commands that Spark runs, `where` and `select` may call "
-        "any function, a source or sink may be any class. Run only the jobs of people whose programs you would run. The "
-        "local engine takes no `[spark]`, and calls nothing in `where` and `select`."
+        "On Spark a job file is code: settings may name jars and commands that Spark runs, `where` and `select` may "
+        "call any function, a source or sink may be any class. Run only the jobs of people whose programs you would "
+        "run. The local engine takes no `[spark]`, and calls nothing in `where` and `select`."
     )
 
 
