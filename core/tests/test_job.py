@@ -82,7 +82,7 @@ def test_every_problem_is_said_at_once(job):
         "source.checkpoint: belongs into [sink]",
         "source.format: unknown format 'parqet'; did you mean 'parquet'?",
         "query.itm: unknown; did you mean 'item'?",
-        "query.item: is required: the column whose distinct values are counted",
+        "query.item: is required: the column whose distinct values are counted; several: whose values together are",
         "query.windows[0]: must be longer than 0 (got 0 minutes)",
         "sink.path: is required for parquet: the folder for the answers",
         "backends.sketch.delt: unknown; did you mean 'delta'?",
@@ -167,6 +167,9 @@ def test_columns_are_looked_at_though_another_key_is_wrong(job):
     assert problems(job(), ["query.windows=5", "query.item=clint"])[1:] == [
         "--set: query.item: the source has no column 'clint'; did you mean 'client'?"
     ]
+    assert problems(job(), ["query.windows=5", 'query.item=["ts", "clint"]'])[1:] == [
+        "--set: query.item: the source has no column 'clint'; did you mean 'client'?"
+    ]
 
 
 def test_a_csv_whose_names_are_not_read_says_how_to_read_them(job, tmp_path):
@@ -193,7 +196,10 @@ def test_a_stream_with_all_it_needs_is_fine(job):
     [
         ("source.format=kafka", "source.format: the local engine reads parquet, csv, json and arrow (got 'kafka')"),
         ("source.path=s3://bucket/x", "source.path: the local engine reads this machine's files"),
-        ("source.select=CAST(value AS STRING) AS client", "source.select: is SQL, which the local engine"),
+        (
+            "source.select=CAST(value AS STRING) AS client",
+            "source.select[0]: the local engine knows columns, `column AS",
+        ),
         ("sink.format=delta", "sink.format: the local engine writes parquet, csv, json and console (got 'delta')"),
         ("sink.path=hdfs://x/y", "sink.path: the local engine writes to this machine"),
     ],

@@ -153,10 +153,12 @@ def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], 
 
 
 def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema") -> list[Problem]:
+    from skyband.queries.identity import COLUMNS
     from skyband.queries.query import no_column
 
-    named = [parameter.name for parameter in parameters_of(query) if parameter.type == "column"]
-    given = [(name, table[name]) for name in named if isinstance(table.get(name), str)]
+    named = [parameter.name for parameter in parameters_of(query) if parameter.type in ("column", COLUMNS)]
+    asked = {name: table[name] if isinstance(table.get(name), list) else [table.get(name)] for name in named}
+    given = [(name, column) for name in named for column in asked[name] if isinstance(column, str)]
     return [Problem(f"query.{name}", no_column(column, schema)) for name, column in given if column not in schema.names]
 
 

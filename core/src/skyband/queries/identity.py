@@ -13,11 +13,13 @@ from skyband.config.parameters import checked
 from skyband.queries.query import Input
 
 Columns = str | tuple[str, ...]
+COLUMNS = "column | columns"
+"""The type of such a key, in words."""
 
 
 def identity(*, help: str) -> Any:
     """A field of a query that names one column, or several that tell things apart together."""
-    return checked(type="column | columns", check=_check, converter=_one_or_more, help=help)
+    return checked(type=COLUMNS, check=_check, converter=_one_or_more, help=help)
 
 
 def _one_or_more(value: Any) -> Any:
