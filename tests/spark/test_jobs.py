@@ -152,7 +152,7 @@ def test_answers_that_are_there_are_told_before_anything_runs(session, job):
 
 def test_columns_can_be_made_with_sql(session, job):
     select = 'source.select=["ts", "concat(client, status) AS visitor"]'
-    where = "source.where=client LIKE 'c%' AND lower(client) <> 'x'"
+    where = "source.where=abs(status) < 600"
     ran = run(job, where, select, "query.item=visitor", "sink.format=console", "query.every=12 hours")
     assert ran.exit_code == 0, ran.stderr
     unknown = run(job, 'source.select=["ts"]', "sink.format=console")
