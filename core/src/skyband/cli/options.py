@@ -24,8 +24,8 @@ class RoleName(click.types.StringParamType):
 
         try:
             return installed().role(str(value)).name  # raises PluginError for a role that is there and cannot be used
-        except ConfigError as error:
-            self.fail("; ".join(problem.message for problem in error.problems), param, ctx)
+        except ConfigError:
+            self.fail(f"unknown role {value!r}; {suggest(value, installed().roles)}{comes_with(value)}", param, ctx)
 
     def get_metavar(self, *_: Any, **__: Any) -> str:
         from skyband.registry import installed

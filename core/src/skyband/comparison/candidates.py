@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from skyband.errors import ConfigError, PluginError, Problem
+from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.job.reading import assignment
 from skyband.registry import installed
 from skyband.registry.info import BackendInfo
@@ -43,7 +43,10 @@ def role_and_names(text: str) -> tuple[str, str]:
 
 def known_role(role: str) -> str:
     """The role. Raises ConfigError where it is unknown, PluginError where it cannot be used."""
-    return installed().role(role).name
+    try:
+        return installed().role(role).name
+    except ConfigError as error:
+        raise ConfigError(Problem("", f"unknown role {role!r}; {suggest(role, installed().roles)}")) from error
 
 
 def choices(role: str, names: str, of_job: Any = None) -> list[Choice]:
