@@ -157,7 +157,8 @@ def test_the_state_of_a_checkpoint_is_that_of_the_local_engine(session, files, t
 
     missing = call("state")
     assert missing.exit_code == 1 and "is not there: run the job first" in missing.stderr
-    assert call("run").exit_code == 0
+    ran = call("run")
+    assert ran.exit_code == 0, ran.stderr
     told = json.loads(call("state", "--json", "--largest", "1").stdout)
     run = local.LocalRun.start({**QUERY, "emit": None}, TABLE.schema)
     for batch in TABLE.to_batches():
