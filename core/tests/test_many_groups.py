@@ -7,7 +7,7 @@ from skyband.engines import local
 from skyband.operator import processor_cache
 from skyband.operator.binding import bind
 from skyband.operator.operator import Operator
-from skyband.queries import distinct_count, make_query
+from skyband.queries import distinct_count, make_query, small_groups
 
 SECOND = 1_000_000
 WINDOW = {"window": "20 seconds", "every": "5 seconds"}
@@ -92,6 +92,7 @@ def one_by_one(table, kind, backends):
 def test_each_group_answers_as_if_it_were_alone(seed, kind, awake, monkeypatch):
     monkeypatch.setattr(processor_cache, "MOST_ACTIVE", awake)
     monkeypatch.setattr(distinct_count, "_MOST_KEYS", 20)
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 6)
     table = stream(seed)
     backends = {"sketch": "exact"} if kind == "distinct-count" else None
     run, pieces = local.LocalRun.start(query(kind), table.schema, backends), []
@@ -142,7 +143,8 @@ def test_groups_that_fell_silent_are_forgotten(kind):
     np.testing.assert_equal(run.operator._groups.dump_state(), fresh._groups.dump_state())
 
 
-def test_a_group_asleep_holds_no_objects_and_few_bytes():
+def test_a_group_asleep_holds_no_objects_and_few_bytes(monkeypatch):
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
     places = 3000
     table = pa.table(
         {

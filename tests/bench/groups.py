@@ -1,10 +1,13 @@
 """100,000 groups in one job: rows a second, memory, bytes of state a group, and that silent groups are let go of.
 
-    python tests/bench/groups.py spark|local [--groups 100000] [--queries distinct-count top-k]
+    python tests/bench/groups.py spark|local|steady [--groups 100000] [--queries distinct-count top-k …]
 
 Micro-batches 40 seconds apart, windows of 10 minutes, an answer a minute: three with a row of every group, then rows of
 1 % of them and of ten in turn, then ten groups alone until the others' windows are empty. Answers are a row a group and
 minute while its windows are not.
+
+`steady`, in process: a row and an answer of every group each minute, integer objects; microseconds of CPU a group and
+turn, once the windows are full.
 """
 
 import argparse
@@ -35,6 +38,20 @@ QUERIES: dict[str, dict[str, Any]] = {
     "top-k": {"object": "item", "stream": "stream", "value": "value", "streams": ["a", "b"], "k": 3}
     | {"window": "10 minutes", "repeats": "per-window"},
 }
+WORKLOAD = [
+    {"name": f"{minutes} minutes", "window": f"{minutes} minutes", "slide": "1 minute", "k": 3}
+    for minutes in (10, 5, 2)
+]
+STEADY: dict[str, dict[str, Any]] = {
+    "distinct-count": COMMON | QUERIES["distinct-count"],
+    "top-k": COMMON | QUERIES["top-k"] | {"repeats": "latest"},
+    "top-k promised": COMMON | QUERIES["top-k"],
+    "top-k-workload": {"time": "ts", "by": ["group"], "object": "item", "score": "value", "queries": WORKLOAD[:1]},
+    "top-k-workload of 3": {"time": "ts", "by": ["group"], "object": "item", "score": "value", "queries": WORKLOAD},
+    "heavy-hitters": COMMON | {"object": "item", "windows": ["10 minutes"], "k": 3},
+}
+WARM, MEASURED = 11, 4
+"""Turns until the windows are full, and turns timed."""
 
 
 def batches(groups: int) -> list[tuple[str, pa.Table]]:
@@ -66,6 +83,30 @@ def in_process(query: Any, parts: list[tuple[str, pa.Table]]) -> None:
         groups, state = run.operator.take_metrics().groups, len(run.operator.snapshot())
         _line(name, len(table), took, state, groups, f"{len(answers):9,} answers")
     print(f"  most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:,.0f} MB")  # noqa: T201
+
+
+def steadily(name: str, groups: int) -> None:
+    """One row a group and minute, in process: what a group costs in a turn, with its row and its answer."""
+    rng = np.random.default_rng(1)
+    query = make_query({"kind": name.partition(" ")[0], **STEADY[name]})
+    run, took, answers = None, [], 0
+    for minute in range(WARM + MEASURED):
+        seconds = minute * 60 + np.sort(rng.integers(0, 60, groups))
+        columns: dict[str, Any] = {"ts": pa.array(seconds * SECOND, pa.timestamp("us", "UTC"))}
+        columns |= {"group": rng.permutation(groups), "item": rng.integers(0, 50, groups)}
+        columns |= {"stream": np.where(rng.random(groups) < 0.5, "a", "b"), "value": rng.random(groups)}
+        (batch,) = pa.table(columns).to_batches()
+        run = run or local.LocalRun.start(query, batch.schema)
+        started = time.process_time()
+        answers = len(run.push(batch))
+        took.append(time.process_time() - started)
+    assert run is not None
+    metrics, state = run.operator.take_metrics(), len(run.operator.snapshot())
+    print(  # noqa: T201
+        f"{name:20} {groups:9,} groups {np.median(took[WARM:]) / groups * 1e6:8.2f} us of CPU a group and turn,"
+        f" {state / groups:6.0f} bytes and {metrics.retained / groups:5.1f} items a group, {answers:9,} answers a turn,"
+        f" {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:,.0f} MB"
+    )
 
 
 class Peaks(StreamingQueryListener):  # type: ignore[misc]
@@ -125,14 +166,18 @@ def _line(name: str, rows: int, took: float, state: int, groups: int, more: str)
 def main() -> None:
     """Run the queries asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("engine", choices=["spark", "local"])
+    parser.add_argument("engine", choices=["spark", "local", "steady"])
     parser.add_argument("--groups", type=int, default=100_000)
-    parser.add_argument("--queries", nargs="+", default=[*QUERIES], choices=[*QUERIES])
+    parser.add_argument("--queries", nargs="+", choices=[*{**QUERIES, **STEADY}])
     parser.add_argument("--cores", type=int, default=2)
     options = parser.parse_args()
+    if options.engine == "steady":
+        for name in options.queries or STEADY:
+            steadily(name, options.groups)
+        return
     parts = batches(options.groups)
     session = on_spark.session(options.cores) if options.engine == "spark" else None
-    for name in options.queries:
+    for name in options.queries or QUERIES:
         print(f"{name}, {options.groups:,} groups, {options.engine}")  # noqa: T201
         query = make_query({"kind": name, **COMMON, **QUERIES[name]})
         if session is None:

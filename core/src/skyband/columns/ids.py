@@ -11,7 +11,7 @@ from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_column
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
-from skyband.kernels.sorted_arrays import among
+from skyband.kernels.sorted_arrays import among, distinct
 
 _LEAST = 1024
 _SIGN = np.uint64(1 << 63)
@@ -43,7 +43,7 @@ def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
     return values.cast(pa.int64()).to_numpy(zero_copy_only=False), None
 
 
-def _integers_of(ids: Int64, kind: pa.DataType) -> pa.Array:
+def integers_of(ids: Int64, kind: pa.DataType) -> pa.Array:
     """The integers that `to_ids` gave these ids."""
     return pa.array(ids.view(np.uint64) ^ _SIGN) if kind == pa.uint64() else pa.array(ids).cast(kind)
 
@@ -51,7 +51,7 @@ def _integers_of(ids: Int64, kind: pa.DataType) -> pa.Array:
 def id_values(rows: Rows, kind: pa.DataType) -> pa.Array:
     """The values that name a frame's rows, from what `to_ids` gave: columns `code` and, where needed, `name`."""
     if is_integer_id(kind):
-        return _integers_of(rows["code"], kind)
+        return integers_of(rows["code"], kind)
     values = rows["name"]
     return (pa.array(values) if isinstance(values, np.ndarray) else values).cast(kind)
 
@@ -61,7 +61,8 @@ class ValuesById:
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
-        self._needed = not is_integer_id(kind)
+        self.needed = not is_integer_id(kind)
+        """Whether ids do not tell the values."""
         self._before: int | None = None
         self._known = _no_names(kind)
         self._new: list[pa.RecordBatch] = []
@@ -69,7 +70,7 @@ class ValuesById:
 
     def update(self, times: Int64, rows: Rows) -> None:
         """Learn the names of rows at these times: columns `object` and, where needed, `name`."""
-        if self._needed:
+        if self.needed:
             self._new.append(_names(times, rows["object"], id_values(rows, self._kind)))
             self._rows += len(times)
             if self._rows > 2 * len(self._known) + _LEAST:
@@ -77,8 +78,8 @@ class ValuesById:
 
     def of(self, ids: Int64) -> pa.Array:
         """The values known by these ids."""
-        if not self._needed:
-            return _integers_of(ids, self._kind)
+        if not self.needed:
+            return integers_of(ids, self._kind)
         self._settle()
         known = self._known.column("id").to_numpy()
         if not among(ids, known).all():
@@ -91,7 +92,7 @@ class ValuesById:
 
     def frame(self) -> pa.RecordBatch:
         """All that is known, in one form however it came."""
-        if self._needed:
+        if self.needed:
             self._settle()
         return self._known
 
@@ -121,6 +122,52 @@ def _names(times: Int64, ids: Int64, names: pa.Array) -> pa.RecordBatch:
 @cache
 def _no_names(kind: pa.DataType) -> pa.RecordBatch:
     return _names(np.empty(0, np.int64), np.empty(0, np.int64), pa.array([], kind))
+
+
+class ValuesInUse:
+    """The values behind ids of a type that they do not tell, while something is known by these. O(log n) an id."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._ids = np.empty(0, np.int64)
+        self._values = pa.array([], kind)
+        self._kept = 0
+
+    def learn(self, ids: Int64, values: pa.Array) -> None:
+        """Learn the values of these ids. O(n log n)."""
+        unknown = np.flatnonzero(~among(ids, self._ids))
+        if not len(unknown):
+            return
+        added, first = np.unique(ids[unknown], return_index=True)
+        together = pa.concat_arrays([self._values, values.take(pa.array(unknown[first])).cast(self._values.type)])
+        both = np.concatenate([self._ids, added])
+        order = np.argsort(both, kind="stable")
+        self._ids, self._values = both[order], together.take(pa.array(order))
+
+    def of(self, ids: Int64) -> pa.Array:
+        """The values known by these ids."""
+        if not among(ids, self._ids).all():
+            raise SnapshotError("contradicts itself: the state has no name for an id in its answers")
+        return self._values.take(pa.array(np.searchsorted(self._ids, ids)))
+
+    def keep(self, ids: Int64, lazily: bool = False) -> None:
+        """Forget all others than these; lazily: once as many have come as were kept then."""
+        if lazily and len(self._ids) <= 2 * self._kept + _LEAST:
+            return
+        used = np.flatnonzero(among(self._ids, distinct(ids)))
+        self._kept = len(used)
+        if len(used) < len(self._ids):
+            self._ids, self._values = self._ids[used], self._values.take(pa.array(used))
+
+    def frame(self) -> pa.RecordBatch:
+        """All that is known, in one form however it came."""
+        return pa.RecordBatch.from_pydict({"id": pa.array(self._ids), "name": self._values})
+
+    def load_state(self, frame: pa.RecordBatch) -> None:
+        """Take over what `frame` gave. Raises SnapshotError where its ids are not in order."""
+        ids = frame.column("id").to_numpy(zero_copy_only=False)
+        if frame.column("id").null_count or (ids[1:] <= ids[:-1]).any():
+            raise SnapshotError("contradicts itself: names must be in the order of their ids, each once")
+        self._ids, self._values, self._kept = ids, frame.column("name"), len(ids)
 
 
 class ValuesByArrival:

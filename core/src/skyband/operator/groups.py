@@ -15,8 +15,8 @@ from skyband.columns.rows import Rows
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.processor_cache import ProcessorCache
 from skyband.queries import state_arrays
-from skyband.queries.processor import GroupProcessor, WindowedProcessor
-from skyband.queries.small_groups import SmallGroups
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.state_reader import StateReader
 
 _NOBODY = np.empty(0, np.uint64)
@@ -74,31 +74,68 @@ class Groups:
             found.append((values[0], int(retained[place]), int(sizes[place])))
         return found
 
+    def start_from(self, since: Mapping[str, int]) -> None:
+        """As `GroupProcessor.start_from`, of the small groups."""
+        if since and self._small_groups is not None:
+            self._small_groups.start_from(since)
+
     def take_dropped(self) -> Mapping[str, int]:
         """Rows that processors left out, by reason, since this was last called."""
         taken, self._dropped = self._dropped, Counter()
+        if self._small_groups is not None:
+            taken.update(self._small_groups.take_dropped())
         return taken
 
     def run(self, ready: pa.RecordBatch | None, until: Until) -> pa.RecordBatch | None:
         """The answers to rows (in the order of `frames.ordered`) and at the moments due, after their groups' values."""
         self._until = until
-        turn = _Turn(self._processors, self._small_groups, until)
         keys, spans, rows = _NOBODY, np.empty((0, 2), np.int64), Rows(np.empty(0, np.int64), {})
         if ready is not None:
             keys, spans = frames.group_spans(ready)
             rows = Rows(*frames.payload(ready))
             self._enroll(keys, ready, spans[:, 0])
-        turn.feed(keys, spans, rows)
+        turn = _Turn(until)
+        self._feed_processors(turn, keys, spans, rows)
+        if (small := self._small_groups) is not None:
+            self._take(turn, small.advance(until.moment) if until.latest is None else small.finish(until.latest))
         return self._finished(turn)
+
+    def _feed_processors(self, turn: "_Turn", keys: UInt64, spans: Int64, rows: Rows) -> None:
+        """Rows to the processors of their groups, and a turn to those with a moment due.
+
+        Rows of groups without a processor go to the small groups, as do those that find their windows run empty.
+        """
+        small = self._small_groups
+        fed = np.ones(len(keys), bool) if small is None else self._processors.has(keys)
+        span_of = dict(zip(keys[fed].tolist(), spans[fed].tolist(), strict=True))
+        left = np.ones(len(rows), bool)
+        for key, processor in self._processors.each(distinct(keys[fed], self._processors.due(turn.until.moment))):
+            start, stop = span_of.get(key, (0, 0))
+            own = rows.slice(start, stop)
+            count = len(own) if small is None else processor.own_rows(own.times)
+            left[start : start + count] = False
+            ends = turn.until if count == len(own) else Until(int(own.times[count]))
+            turn.advance(key, processor, own.slice(0, count), ends)
+            if processor.empty and count == len(own):
+                turn.emptied.append(np.array([key], np.uint64))
+        if small is not None:
+            small.add(np.repeat(keys, spans[:, 1] - spans[:, 0])[left], rows.pick(left))
+
+    def _take(self, turn: "_Turn", given: SmallGroupAnswers) -> None:
+        """Answers of the small groups, and the groups that leave them."""
+        turn.write(given.answers, given.owners)
+        turn.emptied.append(given.emptied)
+        for key, processor, rows in given.promoted:
+            turn.advance(key, processor, rows, turn.until)
+            if not processor.empty:
+                self._processors.begin(key, processor)
+        self._processors.rest()
 
     def _finished(self, turn: "_Turn") -> pa.RecordBatch | None:
         """A turn's answers with the groups they are of; those that are empty now are forgotten."""
         self._dropped.update(turn.dropped)
         answers = self._named(turn.answers, turn.owners) if turn.answers else None
         emptied = distinct(_NOBODY, *turn.emptied)
-        emptied = emptied[~self._processors.has(emptied)]
-        if self._small_groups is not None:
-            emptied = emptied[~self._small_groups.has(emptied)]
         if len(emptied):
             self._pick(np.flatnonzero(~among(self._key, emptied)))
         return answers
@@ -131,8 +168,8 @@ class Groups:
     def dump_state(self) -> dict[str, Array]:
         """All groups as flat arrays, in one form however they came."""
         if self._small_groups is not None:
-            turn = _Turn(self._processors, self._small_groups, self._until)
-            turn.gather(settle=True)
+            turn = _Turn(self._until)
+            self._take(turn, self._small_groups.settle())
             self._finished(turn)
         small_groups = (
             {}
@@ -164,68 +201,24 @@ class Groups:
 
 
 class _Turn:
-    """One turn of the groups that have rows or moments due."""
+    """One turn of the groups that have rows or moments due: what it gives."""
 
-    def __init__(self, processors: ProcessorCache, small_groups: SmallGroups | None, until: Until) -> None:
-        self._processors = processors
-        self._small_groups = small_groups
-        self._until = until
+    def __init__(self, until: Until) -> None:
+        self.until = until
         self.answers: list[pa.RecordBatch] = []
         self.owners: list[UInt64] = []
         self.emptied: list[UInt64] = []
         self.dropped: Counter[str] = Counter()
 
-    def feed(self, keys: UInt64, spans: Int64, rows: Rows) -> None:
-        """Give each group its rows, and all whose moment is due their turn."""
-        has_processor = self._processors.has(keys) if self._small_groups is not None else np.ones(len(keys), bool)
-        span_of = dict(zip(keys[has_processor].tolist(), spans[has_processor].tolist(), strict=True))
-        for key, processor in self._processors.each(
-            distinct(keys[has_processor], self._processors.due(self._until.moment))
-        ):
-            self._one(key, processor, rows.slice(*span_of.get(key, (0, 0))))
-        if self._small_groups is not None:
-            lengths = spans[:, 1] - spans[:, 0]
-            there = np.repeat(~has_processor, lengths)
-            self._small_groups.add(np.repeat(keys, lengths)[there], rows.pick(there))
-            self.gather()
-
-    def gather(self, settle: bool = False) -> None:
-        """The answers of the small groups, and those of the groups that leave it."""
-        small_groups = self._small_groups
-        assert small_groups is not None
-        until = self._until.moment if self._until.latest is None else small_groups.end(self._until.latest)
-        again = True
-        while again:
-            found = small_groups.advance(until, settle)
-            self._write(found.answers, found.owners)
-            self.emptied.append(found.emptied)
-            again = False
-            for key, processor, rows in found.promoted:
-                self._processors.begin(key, processor)
-                for _ in self._processors.each(np.array([key], np.uint64)):
-                    again |= self._one(key, processor, rows)
-
-    def _one(self, key: int, processor: GroupProcessor, rows: Rows) -> bool:
-        """Advance a processor; whether rows of it go to the small groups, its windows having run empty before."""
-        left = len(rows)
-        if self._small_groups is not None and isinstance(processor, WindowedProcessor):
-            left = processor.empty_before(rows.times)
-        if left < len(rows):
-            given = processor.advance(rows.slice(0, left), int(rows.times[left]))
-        else:
-            given = self._until.of(processor, rows)
+    def advance(self, key: int, processor: GroupProcessor, rows: Rows, until: Until) -> None:
+        """Give a processor rows and write down what it answers."""
+        answers = until.of(processor, rows)
         self.dropped.update(processor.take_dropped())
-        if given is not None and len(given):
-            self._write(given, np.full(len(given), key, np.uint64))
-        if processor.empty:
-            self.emptied.append(np.array([key], np.uint64))
-        if left == len(rows) or self._small_groups is None:
-            return False
-        rest = rows.slice(left, len(rows))
-        self._small_groups.add(np.full(len(rest), key, np.uint64), rest)
-        return True
+        if answers is not None:
+            self.write(answers, np.full(len(answers), key, np.uint64))
 
-    def _write(self, answers: pa.RecordBatch | None, owners: UInt64) -> None:
+    def write(self, answers: pa.RecordBatch | None, owners: UInt64) -> None:
+        """Write answers down, with the group of each row."""
         if answers is not None and len(answers):
             self.answers.append(answers)
             self.owners.append(owners)

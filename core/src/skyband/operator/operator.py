@@ -228,10 +228,14 @@ class Operator:
 
     def _processor(self) -> GroupProcessor:
         processor = self.query.processor(self.bindings, self._answers)
-        joined = {part: watermark for part, watermark in self._joined_at.items() if watermark is not None}
-        if joined:
-            processor.start_from(joined)
+        if self._joined:
+            processor.start_from(self._joined)
         return processor
+
+    @property
+    def _joined(self) -> dict[str, int]:
+        """The parts that joined the checkpoint, each with the watermark then."""
+        return {part: watermark for part, watermark in self._joined_at.items() if watermark is not None}
 
     def logged_batch(self, given: Sequence[bytes]) -> bytes:
         """The turn just done, in which it was given these frames, for another to `replay` with."""
@@ -311,6 +315,7 @@ class Operator:
         if "waiting" in held.arrays:
             self._waiting = [_checked(frames.from_bytes(held.arrays["waiting"]), self._frame_types())]
         changed = {*joined_at} != {*self.query.subqueries}
+        self._groups.start_from(self._joined)
         self._groups.load_state(state_arrays.without_prefix("groups", held.arrays), changed)
         return changed
 

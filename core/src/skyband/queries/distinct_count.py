@@ -113,8 +113,8 @@ class DistinctCount(Query):
         if self.rows or most < _FEWEST_KEYS or self.emit is not None:
             return None
 
-        def processor(at: int, last: int, times: Int64, keys: UInt64) -> GroupProcessor:
-            return _CountingProcessor(self, bindings["sketch"], answers).begin(at, last, times, keys)
+        def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
+            return _CountingProcessor(self, bindings["sketch"], answers).begin(last, times, keys)
 
         from skyband.queries.small_distinct_counts import SmallDistinctCounts  # on use, because it loads numba
 
@@ -142,9 +142,9 @@ class _CountingProcessor(WindowedProcessor):
         self._sketch = cast(Sketch, sketch.create())
         self._answers: list[tuple[int, str, float, float, float]] = []
 
-    def begin(self, at: int, last: int, times: Int64, keys: UInt64) -> "_CountingProcessor":
-        """Go on from the small groups: the next moment, the last time, each key with its last time, by time."""
-        self.set_clock({"next": at, "last": last, "count": 0})
+    def begin(self, last: int, times: Int64, keys: UInt64) -> "_CountingProcessor":
+        """Go on from the small groups: the time of the last row, and each key with its last time, by time."""
+        self.go_on_from(last)
         self._sketch.update(times, keys)
         return self
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow as pa
 from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
+from skyband.queries.schedule import Regular, Schedule
 
 
 class GroupProcessor(ABC):
@@ -43,6 +44,10 @@ class GroupProcessor(ABC):
     def empty(self) -> bool:
         """Whether its longest window is empty, so that it can be forgotten and begun anew."""
 
+    def own_rows(self, times: Int64) -> int:
+        """How many of these rows, in time order, come before its windows have run empty; for others it begins anew."""
+        return len(times)
+
     @property
     @abstractmethod
     def retained(self) -> int:
@@ -61,27 +66,24 @@ class GroupProcessor(ABC):
         """Take over what `dump_state` gave. Called on a fresh processor."""
 
 
-class WindowedProcessor(GroupProcessor):
-    """A processor that answers at the multiples of `every`, over windows of at most `horizon`, in time or in rows.
+class ScheduledProcessor(GroupProcessor):
+    """Walks the stretches of its stream, over windows in time, which run empty, or in rows, which do not."""
 
-    It answers at T iff [T − horizon, T) holds a row, so a group falls silent when its longest window is empty.
-    """
-
-    def __init__(self, every: int, horizon: int, rows: bool) -> None:
-        self._every = every
-        self._horizon = horizon
+    def __init__(self, schedule: Schedule, rows: bool) -> None:
+        self._schedule = schedule
+        self._horizon = schedule.horizon
         self._rows = rows
-        self._next = every if rows else TIME_MAX
         self._last: int | None = None
+        """The time of the last row of the stretch; None where none has begun."""
         self._count = 0
+        """Rows seen, where windows are counted in rows."""
 
     @abstractmethod
-    def update(self, times: Int64, rows: Rows) -> None:
-        """Take in rows at `times`: their own times, or their row numbers where windows are counted in rows."""
+    def take(self, times: Int64, rows: Rows, until: int) -> None:
+        """Take in rows of one stretch and write down the answers of its moments at most `until`.
 
-    @abstractmethod
-    def answer(self, at: int) -> None:
-        """Write down the answer at `at`, every row before it taken in."""
+        times: their own times, or their row numbers where windows are counted in rows.
+        """
 
     @abstractmethod
     def collect(self) -> pa.RecordBatch | None:
@@ -92,21 +94,62 @@ class WindowedProcessor(GroupProcessor):
         """Forget everything: the longest window is empty."""
 
     @property
-    def next_at(self) -> int:
-        return TIME_MAX if self._rows else self._next
-
-    @property
     def empty(self) -> bool:
-        return not self._rows and self._next == TIME_MAX
+        return not self._rows and self._last is None
 
     def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
-        times = rows.times
         if self._rows:
             times = np.arange(self._count, self._count + len(rows), dtype=np.int64)
             self._count += len(rows)
-            until = self._count
-        self._walk(times, rows, until)
+            self.take(times, rows, self._count)
+            self._last = self._count - 1 if self._count else None
+        else:
+            self._walk(rows, until)
         return self.collect()
+
+    def _walk(self, rows: Rows, until: int) -> None:
+        start = 0
+        while start < len(rows) or self._last is not None:
+            stretch = rows.slice(start, start + self.own_rows(rows.times[start:]))
+            last = int(stretch.times[-1]) if len(stretch) else cast(int, self._last)
+            self._last = last
+            self.take(stretch.times, stretch, min(until, last + self._horizon))
+            if self._schedule.empty_at(last) > until:
+                return
+            self.begin_anew()
+            start += len(stretch)
+
+    def begin_anew(self) -> None:
+        """The stretch has ended."""
+        self.clear()
+        self._last = None
+
+    def own_rows(self, times: Int64) -> int:
+        if self._rows or not len(times):
+            return len(times)
+        before = times[0] if self._last is None else self._last
+        found = np.flatnonzero(self._schedule.has_ended(np.append(before, times[:-1]), times))
+        return int(found[0]) if len(found) else len(times)
+
+
+class RegularProcessor(ScheduledProcessor):
+    """A processor that answers at the multiples of `every`, over windows of at most `horizon`, in time or in rows.
+
+    It answers at T iff [T − horizon, T) holds a row, so a group falls silent when its longest window is empty.
+    """
+
+    def __init__(self, every: int, horizon: int, rows: bool) -> None:
+        super().__init__(Regular(every, horizon), rows)
+        self._every = every
+        self._next = every if rows else TIME_MAX
+
+    def begin_anew(self) -> None:
+        super().begin_anew()
+        self._next = TIME_MAX
+
+    @property
+    def next_at(self) -> int:
+        return TIME_MAX if self._rows else self._next
 
     def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
         return self.advance(rows, self.moment_after(latest))
@@ -116,39 +159,19 @@ class WindowedProcessor(GroupProcessor):
 
     def moment_after(self, time: int) -> int:
         """The first moment later than `time`."""
-        return time // self._every * self._every + self._every
+        return int(self._schedule.after(time))
 
-    def _walk(self, times: Int64, rows: Rows, until: int) -> None:
-        begin = 0
-        while True:
-            if self._next == TIME_MAX:
-                if begin == len(times):
-                    return
-                self._next = self.moment_after(int(times[begin]))
-            if self._next > until:
-                break
-            begin = self._take(times, rows, begin, begin + int(np.searchsorted(times[begin:], self._next)))
-            if self._rows or (self._last is not None and self._last >= self._next - self._horizon):
-                self.answer(self._next)
-                self._next += self._every
-            else:
-                self.clear()
-                self._next = TIME_MAX
-        self._take(times, rows, begin, len(times))
+    def go_on_from(self, last: int) -> None:
+        """Stand after a row at `last`, the moments up to then being answered."""
+        self._next, self._last = self.moment_after(last), last
 
-    def _take(self, times: Int64, rows: Rows, start: int, stop: int) -> int:
-        if stop > start:
-            self.update(times[start:stop], rows.slice(start, stop))
-            self._last = int(times[stop - 1])
-        return stop
-
-    def empty_before(self, times: Int64) -> int:
-        """The first of these rows, in time order, that finds the longest window empty since a moment before it."""
-        if self._last is None or self._rows or not len(times):
-            return len(times)
-        empty_at = self._every + (np.append(self._last, times[:-1]) + self._horizon) // self._every * self._every
-        found = np.flatnonzero(empty_at <= times)
-        return int(found[0]) if len(found) else len(times)
+    def due(self, times: Int64, until: int) -> Int64:
+        """The moments to answer at most `until`, `times` being those of the rows taken in with them."""
+        if self._next == TIME_MAX:
+            self._next = self.moment_after(int(times[0]))
+        asked = np.arange(self._next, until + 1, self._every, dtype=np.int64)
+        self._next += len(asked) * self._every
+        return asked
 
     def clock(self) -> dict[str, Any]:
         """Where the processor stands, for its `dump_state`."""
@@ -163,7 +186,8 @@ class WindowedProcessor(GroupProcessor):
         whole = all(type(number) is int for number in (following, count, 0 if last is None else last))
         if not whole or count < 0 or not self._can_stand(following, last, count):
             raise SnapshotError(f"contradicts itself: a group cannot be at {dict(clock)!r:.200}")
-        self._next, self._last, self._count = following, last, count
+        self._next, self._count = following, count
+        self._last = None if following == TIME_MAX else last
 
     def _can_stand(self, following: int, last: int | None, count: int) -> bool:
         if self._rows:
@@ -173,3 +197,28 @@ class WindowedProcessor(GroupProcessor):
         if following == TIME_MAX or last is None:
             return following == TIME_MAX
         return following % self._every == 0 and last < following <= last + self._horizon + self._every
+
+
+class WindowedProcessor(RegularProcessor):
+    """A regular processor that takes in rows and answers moment by moment, in their order."""
+
+    @abstractmethod
+    def update(self, times: Int64, rows: Rows) -> None:
+        """Take in rows at `times`: their own times, or their row numbers where windows are counted in rows."""
+
+    @abstractmethod
+    def answer(self, at: int) -> None:
+        """Write down the answer at `at`, every row before it taken in."""
+
+    def take(self, times: Int64, rows: Rows, until: int) -> None:
+        start = 0
+        asked = self.due(times, until)
+        for at, stop in zip(asked.tolist(), np.searchsorted(times, asked).tolist(), strict=True):
+            self._update(times, rows, start, stop)
+            self.answer(at)
+            start = stop
+        self._update(times, rows, start, len(times))
+
+    def _update(self, times: Int64, rows: Rows, start: int, stop: int) -> None:
+        if stop > start:
+            self.update(times[start:stop], rows.slice(start, stop))

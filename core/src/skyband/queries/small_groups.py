@@ -2,17 +2,31 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 
 from skyband.arrays import Array, UInt64
 from skyband.columns.rows import Rows
 from skyband.queries.processor import GroupProcessor
+from skyband.registry import Binding
+
+MOST_ENTRIES = 512
+"""Entries of a small group: more would make a walk through them slow, and a processor of its own pays then."""
+
+
+def most_entries(binding: Binding, parameters: Mapping[str, Any]) -> int:
+    """How large groups may be for which the query gives the answers of a role's definition in the backend's stead.
+
+    0 where the backend's may be others, or its class says so: `exact_up_to`.
+    """
+    if binding.info.guarantee != "exact":
+        return 0
+    return min(cast(Any, binding.create(**parameters)).exact_up_to, MOST_ENTRIES)
 
 
 class Promoted(NamedTuple):
-    """A group that became too large: its own processor as of some row, and the rows from there on."""
+    """A group that became too large: its own processor as of some row, and the rows of its stretch from there on."""
 
     key: int
     processor: GroupProcessor
@@ -26,14 +40,19 @@ class SmallGroupAnswers(NamedTuple):
     owners: UInt64
     emptied: UInt64
     promoted: Sequence[Promoted]
+    """In time order within a group. One whose windows run empty begins here again with its next rows."""
 
 
 class SmallGroups(ABC):
     """Many groups that are small: each gives the answers that a processor of its own would, row for row.
 
     Which groups are small follows from their rows alone, not from how the input was cut, so that the state of an
-    operator does too. A group begins here and leaves when it has grown, for good until its windows are empty.
+    operator does too. A group begins here and leaves when it has grown, until its windows are empty.
+    `skyband.queries.small_group_table` has what such groups share.
     """
+
+    def start_from(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
+        """As `GroupProcessor.start_from`."""
 
     @abstractmethod
     def add(self, keys: UInt64, rows: Rows) -> None:
@@ -43,29 +62,30 @@ class SmallGroups(ABC):
         """
 
     @abstractmethod
-    def advance(self, until: int, settle: bool = False) -> SmallGroupAnswers:
-        """Answer every moment at most `until` not answered yet; all rows so far are before it.
-
-        settle: bring the state into the one form that its rows demand, too.
-        """
+    def advance(self, until: int) -> SmallGroupAnswers:
+        """Answer every moment at most `until` not answered yet; all rows so far are before it."""
 
     @abstractmethod
-    def end(self, latest: int) -> int:
-        """As `GroupProcessor.end`."""
+    def finish(self, latest: int) -> SmallGroupAnswers:
+        """Answer up to the first moment after `latest`, the last time of any group."""
+
+    @abstractmethod
+    def settle(self) -> SmallGroupAnswers:
+        """Bring the state into the one form that the rows so far demand, every moment due being answered."""
 
     @property
     @abstractmethod
     def keys(self) -> UInt64:
         """The groups that are here, ascending."""
 
-    @abstractmethod
-    def has(self, keys: UInt64) -> Array:
-        """bool[n]: which of these groups are here."""
-
     @property
     @abstractmethod
     def retained(self) -> int:
         """Items held."""
+
+    def take_dropped(self) -> Mapping[str, int]:
+        """As `GroupProcessor.take_dropped`."""
+        return {}
 
     @abstractmethod
     def dump_state(self) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from skyband.arrays import Array
 from skyband.columns import frames
 from skyband.columns.frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
+from skyband.columns.rows import Rows
 from skyband.config.durations import Duration, duration
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
@@ -34,6 +35,7 @@ from skyband.queries.identity import (
 from skyband.queries.order import SMALLEST, order_parameter, score_order
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, as_names, check_names, column_name
+from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.top_k_processor import RankingProcessor
 from skyband.registry import Binding
 from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
@@ -265,6 +267,21 @@ class TopK(Query):
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return RankingProcessor(self, bindings["object-ranker"], answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
+        parameters = self.backend_parameters("object-ranker")
+        most = most_entries(bindings["object-ranker"], parameters)
+        apart = self.order == SMALLEST or self.carry or several(self.object) or callable(self.aggregate)
+        if self.rows or apart or not most:
+            return None
+
+        def processor(last: int, rows: Rows) -> GroupProcessor:
+            return RankingProcessor(self, bindings["object-ranker"], answers).begin_with(last, rows)
+
+        from skyband.queries.small_top_k import SmallTopK  # on use, because it loads numba
+
+        return SmallTopK(most, self.every.length, self.window.length, parameters, answers, processor)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""

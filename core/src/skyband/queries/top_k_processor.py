@@ -49,6 +49,12 @@ class RankingProcessor(BatchedProcessor):
         self._counted = 0
         self._ranked_rows = RankedRows(self._carry, self._which)
 
+    def begin_with(self, last: int, rows: Rows) -> "RankingProcessor":
+        """Go on from the reports of a small group, the moments up to the last row's time being answered."""
+        self.feed(rows.times, rows, np.empty(0, np.int64))
+        self.go_on_from(last)
+        return self
+
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
         marks = asked - (self._ranker.by == "time")
         values = 0.0 - rows["value"] if self._mirrored else rows["value"]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import define
+from attrs import astuple, define
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
 from skyband.columns.ids import ValuesById
@@ -31,11 +31,14 @@ from skyband.queries.identity import (
     to_keys,
 )
 from skyband.queries.order import SMALLEST, order_parameter, score_order
-from skyband.queries.processor import GroupProcessor
+from skyband.queries.processor import GroupProcessor, ScheduledProcessor
 from skyband.queries.query import Input, Query, column_name
+from skyband.queries.schedule import Schedule
+from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.workload_queries import NamedQuery, named_queries
 from skyband.registry import Binding
-from skyband.roles import Answer, Answers, WorkloadRanker
+from skyband.roles import Answer, Answers, TopKQuery, WorkloadRanker
+from skyband.state_reader import StateReader
 
 
 @define(eq=True)
@@ -119,12 +122,31 @@ class TopKWorkload(Query):
         ranked = [*identity_fields("object", self.object, schema), pa.field("score", pa.float64())]
         return [at_field(self, schema), *named, *ranked, *carry_fields(self.carry, schema)]
 
+    @property
+    def schedule(self) -> Schedule:
+        """When its queries answer."""
+        lengths = [query.lengths for query in self.queries]
+        return Schedule(*zip(*((one.window, one.slide, one.phase) for one in lengths), strict=True))
+
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         lengths = tuple(query.lengths for query in self.queries)
         return {"queries": lengths, "by": "rows" if self.rows else "time"}
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return _WorkloadProcessor(self, bindings["workload-ranker"], answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
+        most = most_entries(bindings["workload-ranker"], self.backend_parameters("workload-ranker"))
+        if self.rows or not most or self.order == SMALLEST or self.carry or several(self.object):
+            return None
+
+        def processor(last: int, rows: Rows) -> GroupProcessor:
+            return _WorkloadProcessor(self, bindings["workload-ranker"], answers).begin(last, rows)
+
+        from skyband.queries.small_workloads import SmallWorkloads  # on use, because it loads numba
+
+        return SmallWorkloads(most, self.schedule, self.queries, answers, processor)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
@@ -138,113 +160,88 @@ class TopKWorkload(Query):
 
 
 _MOST_MOMENTS = 1 << 20
-"""Moments answered in one call. A silence may owe many times more, most of them empty: it is passed in stretches."""
+"""Moments answered in one call. A silence may owe many times more, most of them empty: it is passed in parts."""
 
 
-class _WorkloadProcessor(GroupProcessor):
+class _WorkloadProcessor(ScheduledProcessor):
     """One group's ranker. Once its longest window is empty it begins anew, so that silence costs nothing then."""
 
     def __init__(self, query: TopKWorkload, ranker: Binding, answers: pa.Schema) -> None:
         self._query = query
         self._backend_parameters = query.backend_parameters("workload-ranker")
-        lengths = self._backend_parameters["queries"]
-        self._slides = np.array([one.slide for one in lengths], np.int64)
-        self._phases = np.array([one.phase for one in lengths], np.int64)
-        self._windows = np.array([one.window for one in lengths], np.int64)
-        self._horizon = int(self._windows.max())
-        self._stretch = int(min(_MOST_MOMENTS / (1 / self._slides).sum(), 2.0**62)) or 1
-        """Of time, with about as many moments."""
+        super().__init__(query.schedule, query.rows)
+        self._most_time = int(min(_MOST_MOMENTS / (1 / self._schedule.slides).sum(), 2.0**62)) or 1
+        """In which there are about as many moments."""
         self._mirrored = query.order == SMALLEST
         """Rankers know the largest first: of the smallest first they are given the negatives."""
         self._several = len(several(query.object))
         self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         self._since: Int64 | None = None
+        self._ends: Int64 | None = None
         self._labels = pa.array([one.name for one in query.queries], pa.string())
         self._binding = ranker
         self._schema = answers
         self._answers: list[pa.RecordBatch] = []
-        self._count = 0
-        self._begin()
+        self.clear()
 
-    def _begin(self) -> None:
+    def clear(self) -> None:
         self._ranker = cast(WorkloadRanker, self._binding.create(**self._backend_parameters))
         self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
         self._ranked_rows = RankedRows(self._carry, "each")
-        self._last: int | None = None
+
+    def begin(self, last: int, rows: Rows) -> "_WorkloadProcessor":
+        """Go on from the rows of a small group that can still be answered, the moments up to `last` being answered."""
+        self._ranker.update(rows.times, rows["object"], rows["score"])
+        self._ranker.advance(last)
+        self._names.update(rows.times, rows)
+        self._last = last
+        return self
 
     def start_from(self, since: Mapping[str, int]) -> None:
-        if not self._query.rows:
+        if not self._rows:
             self._since = np.array([since.get(part, TIME_MIN) for part in self._query.subqueries], np.int64)
 
     @property
     def next_at(self) -> int:
-        if self._query.rows or self._last is None:
+        if self._rows or self._last is None:
             return TIME_MAX
-        moment = int(self._moments_after(max(self._last, self._ranker.now or self._last)).min())
+        moment = int(self._schedule.after(max(self._last, self._ranker.now or self._last)))
         return moment if moment <= self._last + self._horizon else TIME_MAX
 
-    @property
-    def empty(self) -> bool:
-        return not self._query.rows and self.next_at == TIME_MAX
-
-    def _moments_after(self, time: int) -> Int64:
-        """int64[q]: each query's first moment later than `time`."""
-        return time + 1 + (self._phases - time - 1) % self._slides
-
-    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
-        self._take(rows)
-        if not self._query.rows:
-            self._reach(until)
-        return self._collect()
-
     def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
-        self._take(rows)
-        if not self._query.rows:
-            ends = self._moments_after(latest)
-            self._reach(int(ends.max()), ends)
-        return self._collect()
+        self._ends = self._schedule.each_after(latest)
+        try:
+            return self.advance(rows, int(self._ends.max()))
+        finally:
+            self._ends = None
 
     def end(self, latest: int) -> int:
-        return latest + 1 if self._query.rows else int(self._moments_after(latest).max())
+        return latest + 1 if self._rows else int(self._schedule.each_after(latest).max())
 
-    def _take(self, rows: Rows) -> None:
-        """Take in rows, stretch by stretch where the longest window runs empty between them."""
-        if not len(rows):
-            return
-        times, cuts = rows.times, [0, len(rows)]
-        if self._query.rows:
-            times = np.arange(self._count, self._count + len(rows), dtype=np.int64)
-            self._count += len(rows)
-        else:
-            before = times[0] if self._last is None else self._last
-            quiet = min(self._horizon, self._stretch)
-            cuts[1:1] = np.flatnonzero(np.diff(times, prepend=before) > quiet).tolist()
-        for start, stop in pairwise(cuts):
-            if self._last is not None and not self._query.rows:
-                silence = int(times[start]) - self._last
-                if silence > quiet:
-                    self._reach(int(times[start]))
-                if silence > self._horizon:
-                    self._begin()
+    def take(self, times: Int64, rows: Rows, until: int) -> None:
+        now = self._ranker.now
+        quiet = np.flatnonzero(np.diff(times, prepend=times[:1] if now is None else now) > self._most_time)
+        for start, stop in pairwise([0, *([] if self._rows else quiet.tolist()), len(times)]):
             if stop > start:
+                if start in quiet:
+                    self._reach(int(times[start]))
                 part = rows.slice(start, stop)
                 scores = 0.0 - part["score"] if self._mirrored else part["score"]
                 found = self._ranker.update(times[start:stop], part["object"], scores)
                 self._names.update(times[start:stop], part)
                 self._ranked_rows.update(times[start:stop], part, part["score"])
-                self._last = int(times[stop - 1])
                 self._write(found)
+        if not self._rows:  # no further than a moment: so its state does not tell at which watermarks it had a turn
+            self._reach(self._schedule.latest(until))
 
-    def _reach(self, until: int, ends: Int64 | None = None) -> None:
-        """Answer every moment at most `until` whose window can hold a row, and none of a query after its `ends`."""
-        if self._last is not None:
-            now = self._last if self._ranker.now is None else self._ranker.now
-            reached = min(until, self._last + self._horizon)
-            while now < reached:
-                now = min(now + self._stretch, reached)
-                self._write(self._ranker.advance(now), ends)
+    def _reach(self, until: int) -> None:
+        """Answer every moment at most `until`, not too many in one call."""
+        now = self._ranker.now
+        while now is not None and now < until:
+            now = min(now + self._most_time, until)
+            self._write(self._ranker.advance(now))
 
-    def _write(self, given: Sequence[Answer], ends: Int64 | None = None) -> None:
+    def _write(self, given: Sequence[Answer]) -> None:
         """Write answers down as rows."""
         found = Answers.of(given)
         if not len(found.objects):
@@ -253,7 +250,7 @@ class _WorkloadProcessor(GroupProcessor):
         ranks = np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes)
         scores = 0.0 - found.scores if self._mirrored else found.scores
         until = np.repeat(found.at, sizes)
-        since = until - np.repeat(self._windows[found.query], sizes)
+        since = until - np.repeat(self._schedule.windows[found.query], sizes)
         answer = np.repeat(np.arange(len(found)), sizes)
         carried = self._ranked_rows.of(answer, found.objects, scores, since, until)
         columns = [
@@ -265,19 +262,19 @@ class _WorkloadProcessor(GroupProcessor):
             *carried[self._several :],
         ]
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
-        due = self._due(found, ends)
+        due = self._due(found)
         self._answers.append(batch if due.all() else batch.filter(pa.array(np.repeat(due, sizes))))
 
-    def _due(self, found: Answers, ends: Int64 | None) -> Array:
+    def _due(self, found: Answers) -> Array:
         """bool[a]: which of these answers are neither after the end nor over windows that may lack rows."""
         due = np.ones(len(found), bool)
-        if ends is not None:
-            due &= found.at <= ends[found.query]
+        if self._ends is not None:
+            due &= found.at <= self._ends[found.query]
         if self._since is not None:
-            due &= found.at - self._windows[found.query] >= self._since[found.query]
+            due &= found.at - self._schedule.windows[found.query] >= self._since[found.query]
         return due
 
-    def _collect(self) -> pa.RecordBatch | None:
+    def collect(self) -> pa.RecordBatch | None:
         if self._last is not None:
             self._names.forget(self._last - self._horizon)
             self._ranked_rows.forget(self._last - self._horizon)
@@ -289,24 +286,39 @@ class _WorkloadProcessor(GroupProcessor):
         return len(self._ranker)
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        # A snapshot, not just its state: it tells the queries, which may be others when the processor is loaded.
-        ranker = {"ranker": np.frombuffer(self._ranker.snapshot(), np.uint8)}
-        return {"last": self._last, "count": self._count}, (
-            ranker
-            | state_arrays.frame_to_array("names", self._names.frame())
-            | state_arrays.frame_to_array("carried", self._ranked_rows.frame())
-        )
+        """The ranker's state with the queries it is of, which may be others when it is loaded."""
+        queries = np.array([astuple(query) for query in self._ranker.queries], np.int64).reshape(-1)
+        ranker = state_arrays.with_prefix("ranker", self._ranker.dump_state())
+        names = state_arrays.frame_to_array("names", self._names.frame()) if self._names.needed else {}
+        return {"last": self._last, "count": self._count}, {
+            "queries": queries,
+            **ranker,
+            **names,
+            **state_arrays.frame_to_array("carried", self._ranked_rows.frame()),
+        }
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         last, count = header["last"], header["count"]
-        self._ranker = cast(WorkloadRanker, self._binding.restore(arrays["ranker"].tobytes()))
+        queries = self._queries(StateReader(arrays))
+        mine = self._backend_parameters["queries"]
+        if queries != mine:
+            parameters = {**self._backend_parameters, "queries": queries}
+            self._ranker = cast(WorkloadRanker, self._binding.create(**parameters))
+        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
         now = self._ranker.now
         passed = last is None if now is None else type(last) is int and last <= now
         if not passed or type(count) is not int or not 0 <= count < 2**62:
             raise SnapshotError(f"contradicts itself: a ranker at {now} cannot have seen {count!r} rows up to {last!r}")
         self._last, self._count = last, count
-        self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
+        if self._names.needed:
+            self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
         rows = self._ranked_rows
         rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
-        if tuple(self._ranker.queries) != self._backend_parameters["queries"]:
-            self._ranker.reconfigure(self._backend_parameters["queries"])
+        if queries != mine:
+            self._ranker.reconfigure(mine)
+
+    def _queries(self, state: StateReader) -> tuple[TopKQuery, ...]:
+        """Those of a state."""
+        numbers = state.column("queries", np.int64)
+        state.require(len(numbers) > 0 and len(numbers) % 4 == 0, "queries", "must have four numbers each")
+        return tuple(TopKQuery(*numbers[place : place + 4].tolist()) for place in range(0, len(numbers), 4))

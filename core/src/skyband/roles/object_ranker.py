@@ -113,6 +113,8 @@ class ObjectRanker(Clocked):
     """
 
     role: ClassVar[str] = "object-ranker"
+    exact_up_to: ClassVar[int] = 512
+    """Rows of a group up to which many are ranked at once, by the definition, in an exact backend's stead; 0: none."""
 
     k: int = integer(at_least=1, help="objects in an answer")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")

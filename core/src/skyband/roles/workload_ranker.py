@@ -123,6 +123,8 @@ class WorkloadRanker(Clocked):
     """
 
     role: ClassVar[str] = "workload-ranker"
+    exact_up_to: ClassVar[int] = 512
+    """Rows of a group up to which many are ranked at once, by the definition, in an exact backend's stead; 0: none."""
     minimal: ClassVar[bool] = False
     """Whether it retains exactly the union of the views' tops, the least set that answers whatever comes."""
 

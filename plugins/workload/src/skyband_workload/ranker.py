@@ -143,7 +143,10 @@ class MetaRanker(WorkloadRanker):
         read.require(told, "seen", f"the last row must be before now (got {self._last}, now {self._now})")
         numbered = not by_rows or self._seen == 0 or self._last >= self._seen - 1
         read.require(numbered, "seen", f"row {self._last} cannot be the last of {self._seen}")
-        self._begin(analyse(self.queries, since.copy()))
+        if (since != self._scheduler.meta.since).any():
+            self._begin(analyse(self.queries, since.copy()))
+        elif self._seen:
+            self._scheduler.look_from(self._passed)
         held = self._read_held(read)
         if self._seen:
             self._hold(held)

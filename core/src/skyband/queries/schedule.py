@@ -1,0 +1,129 @@
+"""When groups answer: the moments of a query, and where a group's stream falls into stretches. The one walk of windows.
+
+A stretch ends when the longest window has run empty: later rows can be answered as if there had been none before.
+Within a stretch every moment is answered at which the longest window can hold a row. Both follow from the times of rows
+alone, so no moment has to be looked at to find them, however long a silence is.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skyband.arrays import Array, Int64
+
+
+class Moments(NamedTuple):
+    """Moments in order of (at, query): at int64[m], and query int64[m], the number of the query that is asked there."""
+
+    at: Int64
+    query: Int64
+
+
+class Schedule:
+    """Queries with windows of their own, each asked at the moments phase + j·slide.
+
+    A stretch ends with its last moment whose window can hold a row, or at once where there is none.
+    """
+
+    def __init__(self, windows: Sequence[int], slides: Sequence[int], phases: Sequence[int]) -> None:
+        self.windows, self.slides = np.array(windows, np.int64), np.array(slides, np.int64)
+        self.phases = np.array(phases, np.int64) % self.slides
+        self.horizon = int(self.windows.max())
+        """Length of the longest window."""
+        longest: dict[tuple[int, int], int] = {}
+        for beat, window in zip(zip(self.slides.tolist(), self.phases.tolist(), strict=True), windows, strict=True):
+            longest[beat] = max(window, longest.get(beat, 0))
+        self.beats = np.array([(*beat, window) for beat, window in longest.items()], np.int64)
+        """int64[b, 3]: the slides and phases there are, each once, with the longest window asked then."""
+        self.gapless = bool((self.windows >= self.slides).any())
+        """Whether every stretch ends at a moment."""
+
+    def after(self, time: Any) -> Any:
+        """The first moment of any query later than `time`, an int or int64[n]."""
+        found = None
+        for slide, phase, _ in self.beats.tolist():
+            moment = (time - phase) // slide * slide + (phase + slide)
+            found = moment if found is None else np.minimum(found, moment)
+        return found
+
+    def latest(self, time: int) -> int:
+        """The last moment of any query at most `time`."""
+        return max((time - phase) // slide * slide + phase for slide, phase, _ in self.beats.tolist())
+
+    def each_after(self, time: int) -> Int64:
+        """int64[q]: each query's first moment later than `time`."""
+        following: Int64 = time + 1 + (self.phases - time - 1) % self.slides
+        return following
+
+    def empty_at(self, last: Any) -> Any:
+        """The watermark at which no answer to come depends on rows up to `last`, an int or int64[n], any more."""
+        reach, found = last + self.horizon, last + 1
+        for slide, phase, _ in self.beats.tolist():
+            found = np.maximum(found, (reach - phase) // slide * slide + phase)
+        return found
+
+    def has_ended(self, last: Int64, watermark: Any) -> Array:
+        """bool[n]: which stretches, the last row of each so far at `last`, have ended at a watermark (one or int64[n]).
+
+        A row there begins another.
+        """
+        found: Array = watermark >= last + (self.horizon + 1 - int(self.beats[:, 0].min()))
+        where = np.flatnonzero(found)
+        if len(where):
+            then = np.broadcast_to(watermark, last.shape)[where]
+            found[where] = self.empty_at(last[where]) <= then
+        return found
+
+    def oldest(self, time: int) -> int:
+        """No answer after `time` depends on rows before this."""
+        return min(
+            (time - phase) // slide * slide + phase + slide - window for slide, phase, window in self.beats.tolist()
+        )
+
+    def within(self, begins: Int64, ends: Int64) -> Moments:
+        """The moments in any of the spans (begin, end], int64[s] each, every moment once. O(spans + moments)."""
+        begins, ends = _united(begins, ends)
+        columns = []
+        for query, (slide, phase) in enumerate(zip(self.slides.tolist(), self.phases.tolist(), strict=True)):
+            first = (begins - phase) // slide + 1
+            count = np.maximum((ends - phase) // slide + 1 - first, 0)
+            due = _ragged(first, count) * slide + phase
+            columns.append((due, np.full(len(due), query)))
+        at, asked = (np.concatenate(column) for column in zip(*columns, strict=True))
+        if len(columns) > 1:
+            order = np.lexsort((asked, at))
+            at, asked = at[order], asked[order]
+        return Moments(at, asked)
+
+
+class Regular(Schedule):
+    """One query, asked at the multiples of `every`. A stretch ends at the first moment that finds the window empty."""
+
+    def __init__(self, every: int, horizon: int) -> None:
+        super().__init__([horizon], [every], [0])
+        self.every = every
+        self.gapless = True
+
+    def after(self, time: Any) -> Any:
+        return time // self.every * self.every + self.every
+
+    def empty_at(self, last: Any) -> Any:
+        return self.after(last + self.horizon)
+
+
+def _united(begins: Int64, ends: Int64) -> tuple[Int64, Int64]:
+    """Spans that hold what these hold, ascending and apart."""
+    order = np.argsort(begins, kind="stable")
+    begins, reached = begins[order], np.maximum.accumulate(ends[order])
+    apart = np.append(True, begins[1:] > reached[:-1])[: len(begins)]
+    last = np.append(np.flatnonzero(apart)[1:], len(begins)) - 1
+    return begins[apart], reached[last] if len(begins) else reached
+
+
+def _ragged(firsts: Int64, counts: Int64) -> Int64:
+    """The numbers first, first + 1, …, so many of each, one after another."""
+    if len(firsts) == 1:
+        return np.arange(firsts[0], firsts[0] + counts[0])
+    place = np.cumsum(counts) - counts
+    return np.arange(int(counts.sum())) + np.repeat(firsts - place, counts)

@@ -1,0 +1,237 @@
+"""Small groups as one table: their rows wait, then one compiled pass walks the stretches of all of them.
+
+A query that holds its small groups so says what is kept of a row (an entry), how a pass takes rows in and answers, and
+how a processor goes on from the entries of a group that has grown. Keys, buffer, moments, names and state are here.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
+from skyband.columns.ids import ValuesInUse
+from skyband.columns.rows import Rows
+from skyband.kernels.sorted_arrays import distinct
+from skyband.queries import state_arrays
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.schedule import Moments, Schedule
+from skyband.queries.small_groups import Promoted, SmallGroupAnswers, SmallGroups
+from skyband.queries.stretches import Held, Stretches, stretches_of
+from skyband.state_reader import StateReader
+
+_NOBODY = np.empty(0, np.uint64)
+_NOTHING = SmallGroupAnswers(None, _NOBODY, _NOBODY, ())
+_FEWEST_BUFFERED = 1 << 16
+
+
+class Step(NamedTuple):
+    """What one pass over all small groups is given."""
+
+    stretches: Stretches
+    entries: Mapping[str, Array]
+    times: Int64
+    rows: Mapping[str, Array]
+    moments: Moments
+    spans: tuple[Int64, Int64]
+    """Of each stretch the first of its moments, and the first that is not."""
+    oldest: int
+    """After this step, entries before it are needed no longer."""
+
+
+class Walked(NamedTuple):
+    """What it gives: the entries of each stretch at its end or when it had too many, and the answers."""
+
+    size: Int64
+    """int64[s]: entries of each stretch; 0 of one that has ended and not grown."""
+    entries: Mapping[str, Array]
+    grown: Int64
+    """int64[s]: the first row that a stretch with more than `most` entries has not taken in; -1 for others."""
+    stretch: Int64
+    """int64[a]: of each row of the answers its stretch."""
+    answers: Sequence[Array | pa.Array]
+    """The columns of the answers."""
+
+
+class SmallGroupTable(SmallGroups):
+    """Groups of at most `most` entries: a key, a time and a number a group, and the columns of `kept` for each entry.
+
+    Rows wait in a buffer until a moment is due, or they are as many as the entries: a turn that answers nothing costs
+    nothing but its rows. Whether a group grows out of the table follows from its rows alone: what no moment after a row
+    needs is forgotten before entries are counted. Entries have a column `time`; where `named` is the type of ids that
+    do not tell the values, rows have a column `name` and entries one `object`.
+    """
+
+    kept: ClassVar[Mapping[str, npt.DTypeLike]]
+    """The columns of an entry."""
+    taken: ClassVar[Mapping[str, npt.DTypeLike]]
+    """The columns of rows that a pass reads."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        most: int,
+        answers: pa.Schema,
+        named: pa.DataType | None = None,
+        *,
+        at_once: bool = False,
+    ) -> None:
+        """at_once: rows do not wait for a moment, where a pass counts those that it drops."""
+        self.schedule = schedule
+        self.most = most
+        self.schema = answers
+        self._at_once = at_once or not schedule.gapless
+        self._values = None if named is None else ValuesInUse(named)
+        self._key = _NOBODY
+        self._last, self._count = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._entries = {name: np.empty(0, kind) for name, kind in self.kept.items()}
+        self._no_rows = {name: np.empty(0, kind) for name, kind in self.taken.items()}
+        self._buffer: list[tuple[UInt64, Int64, dict[str, Array]]] = []
+        self._buffered = 0
+        self._due, self._reached, self._until = TIME_MAX, TIME_MIN, TIME_MIN
+
+    @abstractmethod
+    def walk(self, step: Step) -> Walked:
+        """Take in rows and answer moments, stretch by stretch."""
+
+    @abstractmethod
+    def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
+        """One that goes on from these entries, in order of time, the last row at `last`: its moments up to then are
+        answered.
+        """
+
+    @abstractmethod
+    def check_entries(self, state: StateReader, owners: Int64) -> None:
+        """Raise SnapshotError where the entries of a state (int64[n]: the group of each) cannot be."""
+
+    def entry_order(self) -> Int64 | None:
+        """By group, the order of the entries in a state, where a pass does not always leave them in the same."""
+        return None
+
+    def due_moments(self, moments: Moments, latest: int | None) -> Moments:  # noqa: ARG002
+        """Those of the moments that are to be answered; `latest`: where an input that has ended had its last row."""
+        return moments
+
+    def oldest(self, time: int) -> int:
+        """Entries before this are not needed once rows and moments up to `time` are taken in."""
+        return self.schedule.oldest(time)
+
+    def values(self, ids: Int64) -> pa.Array:
+        """The values behind ids, where ids do not tell them."""
+        assert self._values is not None
+        return self._values.of(ids)
+
+    @property
+    def keys(self) -> UInt64:
+        return distinct(self._key, *(keys for keys, _, _ in self._buffer))
+
+    @property
+    def retained(self) -> int:
+        return len(self._entries["time"]) + self._buffered
+
+    def add(self, keys: UInt64, rows: Rows) -> None:
+        if not len(rows):
+            return
+        if self._values is not None:
+            self._values.learn(rows["object"], rows["name"])
+        self._buffer.append((keys, rows.times, {name: rows[name] for name in self.taken}))
+        self._buffered += len(rows)
+        first = TIME_MIN if self._at_once else int(self.schedule.after(int(rows.times.min())))
+        self._due = min(self._due, first)
+
+    def advance(self, until: int) -> SmallGroupAnswers:
+        self._until = max(until, self._until)
+        waits = self._due > until and self._buffered <= max(self.retained - self._buffered, _FEWEST_BUFFERED)
+        return _NOTHING if waits else self._run(None)
+
+    def finish(self, latest: int) -> SmallGroupAnswers:
+        self._until = max(int(self.schedule.each_after(latest).max()), self._until)
+        return self._run(latest)
+
+    def settle(self) -> SmallGroupAnswers:
+        answers = _NOTHING if self._until == TIME_MIN else self._run(None)
+        if self._values is not None:
+            self._values.keep(self._entries["object"])
+        return answers
+
+    def _run(self, latest: int | None) -> SmallGroupAnswers:
+        """Walk all groups, with the rows of the buffer, to the moment reached."""
+        keys, times, rows = self._ready()
+        held = Held(self._key, self._last, self._count)
+        stretches = stretches_of(self.schedule, held, self._reached, self._until, keys, times)
+        moments = self.due_moments(self.schedule.within(stretches.begin, stretches.end), latest)
+        step = Step(stretches, self._entries, times, rows, moments, stretches.spans(moments), self.oldest(self._until))
+        done = self.walk(step)
+        grown = done.grown >= 0
+        promoted = self._promoted(step, done) if grown.any() else ()
+        emptied = stretches.key[stretches.final & stretches.ended]
+        stays = stretches.final & ~stretches.ended & ~grown
+        self._key, self._last, self._count = stretches.key[stays], stretches.last[stays], done.size[stays]
+        kept = slice(None) if stays.all() else np.repeat(stays, done.size)
+        self._entries = {name: values[kept] for name, values in done.entries.items()}
+        self._reached = self._until
+        self._due = int(self.schedule.after(self._until)) if len(self._key) else TIME_MAX
+        answers = pa.RecordBatch.from_arrays(list(done.answers), schema=self.schema) if len(done.stretch) else None
+        if self._values is not None:
+            self._values.keep(self._entries["object"], lazily=True)
+        return SmallGroupAnswers(answers, stretches.key[done.stretch], emptied, promoted)
+
+    def _ready(self) -> tuple[UInt64, Int64, dict[str, Array]]:
+        """The buffer by group, each in time order."""
+        buffer, self._buffer, self._buffered = self._buffer, [], 0
+        if len(buffer) == 1:
+            return buffer[0]
+        pieces = [(np.empty(0, np.uint64), np.empty(0, np.int64), self._no_rows), *buffer]
+        keys, times = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
+        rows = {name: np.concatenate([piece[2][name] for piece in pieces]) for name in self.taken}
+        order = np.lexsort((times, keys))
+        return keys[order], times[order], {name: column[order] for name, column in rows.items()}
+
+    def _promoted(self, step: Step, done: Walked) -> list[Promoted]:
+        """Those that have an entry too many, each with its entries and the rows not taken in."""
+        first = np.cumsum(done.size) - done.size
+        found = []
+        for stretch in np.flatnonzero(done.grown >= 0).tolist():
+            own = slice(first[stretch], first[stretch] + done.size[stretch])
+            rest = slice(done.grown[stretch], step.stretches.stop[stretch])
+            order = np.argsort(done.entries["time"][own], kind="stable")
+            entries = {name: values[own][order] for name, values in done.entries.items()}
+            rows = {name: column[rest] for name, column in step.rows.items()}
+            if self._values is not None:
+                rows["name"] = self._values.of(rows["object"])
+            last = int(step.times[rest.start - 1])
+            processor = self.processor(last, entries)
+            found.append(Promoted(int(step.stretches.key[stretch]), processor, Rows(step.times[rest], rows)))
+        return found
+
+    def dump_state(self) -> dict[str, Array]:
+        columns = {"group": self._key, "last": self._last, "count": self._count, "until": np.array([self._until])}
+        order = self.entry_order()
+        in_order = self._entries if order is None else {name: values[order] for name, values in self._entries.items()}
+        entries = state_arrays.with_prefix("entries", in_order)
+        names = {} if self._values is None else state_arrays.frame_to_array("names", self._values.frame())
+        return {**columns, **entries, **names}
+
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        state = StateReader(arrays)
+        until = state.number("until")
+        groups = state.ascending("group", dtype=np.uint64, strictly=True)
+        lasts = state.column("last", np.int64, len(groups), at_least=-(2**62), at_most=min(until, 2**62) - 1)
+        entries = StateReader(state_arrays.without_prefix("entries", arrays))
+        times = entries.column("time", np.int64)
+        counts = state.sizes("count", len(groups), len(times))
+        state.require(int(counts.max(initial=0)) <= self.most, "count", f"must be at most {self.most}")
+        owners = np.repeat(np.arange(len(groups)), counts)
+        state.require(not (times > lasts[owners]).any(), "entries.time", "must be at most the group's last")
+        columns = {name: entries.column(name, kind, len(times)) for name, kind in self.kept.items()}
+        self.check_entries(entries, owners)
+        if self._values is not None:
+            self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.frame()))
+        self._key, self._last, self._count = groups, lasts, counts
+        # Arrays of a snapshot are read-only, which is another type to compiled code.
+        self._entries = {name: np.require(column, requirements="W") for name, column in columns.items()}
+        self._until = self._reached = until
+        self._due = int(self.schedule.after(until)) if len(groups) else TIME_MAX

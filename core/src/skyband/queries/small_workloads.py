@@ -1,0 +1,91 @@
+"""The small groups of top-k-workload: of each group the rows that can still be answered, by rank."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from skyband.arrays import TIME_MIN, Array, Int64
+from skyband.columns.ids import integers_of, is_integer_id
+from skyband.columns.rows import Rows
+from skyband.queries.encoding import moments
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.schedule import Moments, Schedule
+from skyband.queries.small_group_table import SmallGroupTable, Step, Walked
+from skyband.queries.small_workloads_kernels import rank_rows
+from skyband.queries.workload_queries import NamedQuery
+from skyband.state_reader import StateReader
+
+
+class SmallWorkloads(SmallGroupTable):
+    """Groups of which at most `most` rows can still be answered: 28 bytes a row.
+
+    A row that as many later ones beat as the largest k is in no answer to come. How often a row was beaten does not
+    depend on those that have gone, so that the state tells nothing of when they went.
+    """
+
+    kept: ClassVar[Mapping[str, npt.DTypeLike]] = {
+        "score": np.float64, "object": np.int64, "time": np.int64, "beaten": np.int32
+    }  # fmt: skip
+    taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"object": np.int64, "score": np.float64}
+
+    def __init__(
+        self,
+        most: int,
+        schedule: Schedule,
+        queries: Sequence[NamedQuery],
+        answers: pa.Schema,
+        processor: Callable[[int, Rows], GroupProcessor],
+    ) -> None:
+        self._parts = [query.definition for query in queries]
+        self._labels = pa.array([query.name for query in queries], pa.string())
+        self._k = np.array([query.k for query in queries], np.int64)
+        self._since: Int64 | None = None
+        self._processor = processor
+        self._kind = answers.field("object").type
+        super().__init__(schedule, most, answers, None if is_integer_id(self._kind) else self._kind)
+
+    def start_from(self, since: Mapping[str, int]) -> None:
+        self._since = np.array([since.get(part, TIME_MIN) for part in self._parts], np.int64)
+
+    def due_moments(self, moments: Moments, latest: int | None) -> Moments:
+        due = np.ones(len(moments.at), bool)
+        if latest is not None:
+            due &= moments.at <= self.schedule.each_after(latest)[moments.query]
+        if self._since is not None:
+            due &= moments.at - self.schedule.windows[moments.query] >= self._since[moments.query]
+        return moments if due.all() else Moments(moments.at[due], moments.query[due])
+
+    def walk(self, step: Step) -> Walked:
+        stretches, asked = step.stretches, step.moments
+        sizes, grown, entries, beaten, answers = rank_rows(
+            stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
+            tuple(step.entries.values()), step.times, step.rows["object"], step.rows["score"],
+            asked.at, asked.at - self.schedule.windows[asked.query], self._k[asked.query],
+            self.schedule.beats, step.oldest, int(self._k.max()), self.most,
+        )  # fmt: skip
+        stretch, number, ranks, objects, scores = answers
+        columns = [
+            moments(asked.at[number], self.schema.field("at").type),
+            self._labels.take(pa.array(asked.query[number])),
+            pa.array(ranks),
+            integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects),
+            pa.array(scores),
+        ]
+        return Walked(sizes, dict(zip(self.kept, (*entries, beaten), strict=True)), grown, stretch, columns)
+
+    def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
+        columns = {"object": entries["object"], "score": entries["score"]}
+        if not is_integer_id(self._kind):
+            columns["name"] = self.values(entries["object"])
+        return self._processor(last, Rows(entries["time"], columns))
+
+    def check_entries(self, state: StateReader, owners: Int64) -> None:
+        scores = state.column("score", np.float64, at_least=-np.inf, at_most=np.inf)
+        ids = state.column("object", np.int64, len(scores))
+        beaten = state.column("beaten", np.int32, len(scores), at_least=0)
+        by_rank = (scores[1:] < scores[:-1]) | ((scores[1:] == scores[:-1]) & (ids[1:] >= ids[:-1]))
+        state.require(bool((by_rank | (owners[1:] != owners[:-1])).all()), "score", "a group's rows must be by rank")
+        state.require(len(beaten) == len(owners), "beaten", "must be of each row")

@@ -1,0 +1,85 @@
+"""The stretches that rows of many groups fall into, and the moments of each: the plan of one pass over small groups."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skyband.arrays import Array, Int64, UInt64
+from skyband.kernels.sorted_arrays import among, distinct
+from skyband.queries.schedule import Moments, Schedule
+
+
+class Held(NamedTuple):
+    """The groups there are: key uint64[g], ascending, time of the last row int64[g], number of entries int64[g]."""
+
+    key: UInt64
+    last: Int64
+    size: Int64
+
+
+class Stretches(NamedTuple):
+    """Stretches by group and time, an entry for each in every column."""
+
+    key: UInt64
+    """Its group."""
+    final: Array
+    """bool: whether it is the last of its group."""
+    first: Int64
+    size: Int64
+    """The entries held when it begins: first..first + size of all that are."""
+    start: Int64
+    stop: Int64
+    """Its rows."""
+    last: Int64
+    """The time of its last row."""
+    begin: Int64
+    end: Int64
+    """Its moments are later than `begin` and at most `end`."""
+    ended: Array
+    """bool: whether nothing depends on it any more once these are answered."""
+
+    def spans(self, moments: Moments) -> tuple[Int64, Int64]:
+        """The first and the last but one of the moments of each."""
+        begins, ends = (np.searchsorted(moments.at, time, side="right") for time in (self.begin, self.end))
+        return begins, np.maximum(begins, ends)
+
+
+def stretches_of(schedule: Schedule, held: Held, reached: int, until: int, keys: UInt64, times: Int64) -> Stretches:
+    """The stretches of the groups held, answered up to `reached`, and of rows (by group and time), up to `until`."""
+    fresh = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+    starts = np.flatnonzero(fresh)
+    stops = np.append(starts[1:], len(keys))[: len(starts)]
+    fed = keys[starts]
+    known = among(fed, held.key)
+    everyone = held.key if known.all() else distinct(held.key, fed)
+    here, theirs = np.searchsorted(everyone, held.key), np.searchsorted(everyone, fed)
+    last = np.zeros(len(everyone), np.int64)
+    start, stop = last.copy(), last.copy()
+    last[theirs] = times[starts]
+    last[here] = held.last
+    start[theirs], stop[theirs] = starts, stops
+    previous = np.append(0, times[:-1])[: len(times)]
+    previous[starts] = last[theirs]
+    begins = schedule.has_ended(previous, times)
+    begins[starts[~known]] = True
+    others = np.flatnonzero(begins)
+    if not len(others):  # all rows go on with what is held
+        group, begin = np.arange(len(everyone)), np.full(len(everyone), reached)
+        first, size = np.cumsum(held.size) - held.size, held.size
+    else:
+        group = np.concatenate([here, np.searchsorted(everyone, keys[others])])
+        order = np.argsort(group, kind="stable")
+        group = group[order]
+        nothing = np.zeros(len(others), np.int64)
+        first = np.concatenate([np.cumsum(held.size) - held.size, nothing])[order]
+        size = np.concatenate([held.size, nothing])[order]
+        begin = np.concatenate([np.full(len(here), reached), times[others]])[order]
+        start = np.concatenate([start[here], others])[order]
+        goes_on = np.append(group[1:] == group[:-1], False)[: len(group)]
+        stop = np.where(goes_on, np.append(start[1:], 0)[: len(start)], stop[group])
+    with_rows = stop > start
+    last = last[group]
+    last[with_rows] = times[stop[with_rows] - 1]
+    final = np.append(group[1:] != group[:-1], True)[: len(group)]
+    end, ended = np.minimum(until, last + schedule.horizon), schedule.has_ended(last, until)
+    return Stretches(everyone[group], final, first, size, start, stop, last, begin, end, ended)

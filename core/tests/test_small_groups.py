@@ -1,0 +1,123 @@
+"""Small groups of rankers, answered by one call: row for row as by a processor each, however the input is cut."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.engines import local
+from skyband.operator.operator import Operator
+from skyband.queries import make_query, small_groups
+
+SECOND = 1_000_000
+WORKLOADS = [
+    [("10 seconds", "5 seconds", 2, "0 seconds"), ("24 seconds", "11 seconds", 1, "4 seconds")],
+    [("3 seconds", "7 seconds", 3, "2 seconds")],  # most rows are in no window
+    [("20 seconds", "1 second", 4, "0 seconds"), ("1 second", "1 second", 1, "0 seconds")],
+]
+TOPS = [
+    ("latest", "sum", "20 seconds"),
+    ("largest", "min", "20 seconds"),
+    ("smallest", [1.0, 0.5, 0.3], "7 seconds"),
+    ("mean", "mean", "20 seconds"),
+    ("never", "max", "9 seconds"),
+    ("per-window", "sum", "20 seconds"),
+    (2, "sum", "13 seconds"),
+]
+
+
+def workload(queries):
+    names = ("window", "slide", "k", "phase")
+    named = [{"name": f"q{i}", **dict(zip(names, entry, strict=True))} for i, entry in enumerate(queries)]
+    return {"kind": "top-k-workload", "object": "object", "score": "score", "queries": named}
+
+
+def top_k(repeats, aggregate, window):
+    spec = {"object": "object", "stream": "stream", "value": "score", "streams": ["a", "b", "c"], "k": 2}
+    rule = {"repeats": repeats, "aggregate": aggregate, "upper": 3.0}
+    return {"kind": "top-k", **spec, **rule, "window": window, "every": "4 seconds"}
+
+
+SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS)]
+
+
+def stream(seed, names, rows=150):
+    """Few groups and objects, many ties in score and time, and a silence."""
+    rng = np.random.default_rng(seed)
+    times = np.sort(rng.integers(0, 50 * SECOND, rows)) // (SECOND // 4) * (SECOND // 4)
+    times += (times > 30 * SECOND) * rng.integers(0, 40) * SECOND
+    objects = rng.integers(-4, 5, rows)
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "group": np.minimum(rng.zipf(1.5, rows), 6),
+            "object": [f"object {i}" for i in objects] if names else objects,
+            "stream": [["a", "b", "c"][i] for i in rng.integers(0, 3, rows)],
+            "score": rng.integers(0, 7, rows) / 2,
+        }
+    )
+
+
+def query(spec, **more):
+    return make_query({"time": "ts", **spec, **more})
+
+
+def run(asked, table, cuts, snapshots=False):
+    """The answers, the state before the last of them, and the rows dropped."""
+    host, answers, dropped = local.LocalRun.start(asked, table.schema), [], 0
+    for start, stop in zip([0, *cuts], [*cuts, len(table)], strict=True):
+        answers += map(host.push, table.slice(start, stop - start).combine_chunks().to_batches())
+        if snapshots:
+            blob = host.operator.snapshot()
+            dropped += sum(host.operator.take_metrics().dropped.values())
+            host.operator = Operator(asked, host.operator.bindings, table.schema)
+            host.operator.restore(blob)
+            assert host.operator.snapshot() == blob
+    state = host.operator._groups.dump_state()
+    answers.append(host.finish())
+    dropped += sum(host.operator.take_metrics().dropped.values())
+    return sorted(map(str, pa.Table.from_batches(answers).to_pylist())), state, dropped
+
+
+@pytest.mark.parametrize("most", [4, 512])
+@pytest.mark.parametrize("number", range(len(SPECS)))
+def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, most, monkeypatch):
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    table = stream(number, names=number % 2 == 0)
+    asked = query(SPECS[number], by=["group"], delay="2 seconds")
+    rng = np.random.default_rng(number)
+    few, many = (np.sort(rng.integers(0, len(table), pieces)).tolist() for pieces in (3, 15))
+    whole, some, stopped = run(asked, table, []), run(asked, table, few), run(asked, table, many, snapshots=True)
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    rows, processors, dropped = run(asked, table, few)
+    assert whole[0] == some[0] == stopped[0] == rows
+    assert whole[2] == some[2] == stopped[2] == dropped
+    np.testing.assert_equal(whole[1], some[1])
+    np.testing.assert_equal(whole[1], stopped[1])
+    assert not any(name.startswith("small_groups") for name in processors)
+    if most == 512:
+        assert len(whole[1]["processors.key"]) == 0
+
+
+@pytest.mark.parametrize("spec", [SPECS[0], SPECS[3]], ids=["top-k-workload", "top-k"])
+def test_a_small_group_is_a_few_bytes(spec):
+    groups = 2000
+    table = pa.table(
+        {
+            "ts": pa.array(np.sort(np.arange(4 * groups) % 8) * SECOND, pa.timestamp("us", "UTC")),
+            "group": np.arange(4 * groups) % groups,
+            "object": np.arange(4 * groups) % 9,
+            "stream": ["a", "b"] * (2 * groups),
+            "score": np.arange(4 * groups) % 5 / 2,
+        }
+    )
+    host = local.LocalRun.start(query(spec, by=["group"]), table.schema)
+    host.push(table.to_batches()[0])
+    assert host.operator.take_metrics().groups == groups
+    assert len(host.operator.snapshot()) < 250 * groups
+
+
+def test_an_approximate_ranker_and_a_function_keep_their_processors():
+    table = stream(1, names=False)
+    spec = top_k("never", "sum", "20 seconds")
+    for given, backends in ((spec, {"object-ranker": "approx"}), (spec | {"aggregate": np.max}, None)):
+        host = local.LocalRun.start(query(given, by=["group"]), table.schema, backends)
+        assert host.operator._groups._small_groups is None
