@@ -112,8 +112,8 @@ class ScheduledProcessor(GroupProcessor):
         while start < len(rows) or self._last is not None:
             stretch = rows.slice(start, start + self.own_rows(rows.times[start:]))
             last = int(stretch.times[-1]) if len(stretch) else cast(int, self._last)
-            self._last = last
             self.take(stretch.times, stretch, min(until, last + self._horizon))
+            self._last = last
             if self._schedule.empty_at(last) > until:
                 return
             self.begin_anew()
@@ -222,3 +222,4 @@ class WindowedProcessor(RegularProcessor):
     def _update(self, times: Int64, rows: Rows, start: int, stop: int) -> None:
         if stop > start:
             self.update(times[start:stop], rows.slice(start, stop))
+            self._last = int(times[stop - 1])
