@@ -23,7 +23,7 @@ import pyarrow as pa
 import skyband
 from family_streams import FAMILIES
 from skyband.columns.hashing import hash_column
-from skyband.columns.samples import Samples
+from skyband.columns.uncertain_tuples import Samples
 from skyband.engines import local
 from skyband.queries import make_query
 from skyband.queries.query import Query

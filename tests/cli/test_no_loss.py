@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from skyband.job import manifest
+from skyband.job import written_files
 from skyband.job.model import Sink, Source
 from skyband.job.overlap import overlaps
 
@@ -143,7 +143,7 @@ def test_answers_of_others_are_neither_deleted_nor_mixed_with(folder, change):
     elif change == "in place":
         shutil.copy(folder.home / "requests" / "0.parquet", counts / "part-00000.parquet")
     else:
-        (counts / manifest.NAME).unlink()
+        (counts / written_files.NAME).unlink()
     before = contents(folder.home)
     ran = folder.run("sink.mode=overwrite")
     assert ran.exit_code == 1
@@ -162,13 +162,13 @@ def test_a_copied_folder_is_still_replaced(folder):
 def test_the_manifest_is_what_sha256sum_checks(folder):
     for _ in range(2):
         assert folder.run("sink.mode=append").exit_code == 0
-    checked = subprocess.run(["sha256sum", "-c", manifest.NAME], cwd=folder.home / "counts", capture_output=True)
+    checked = subprocess.run(["sha256sum", "-c", written_files.NAME], cwd=folder.home / "counts", capture_output=True)
     assert (checked.returncode, checked.stdout.count(b"OK")) == (0, 2)
 
 
 def test_a_manifest_cannot_name_files_of_other_folders(folder):
     assert folder.run().exit_code == 0
-    listed = folder.home / "counts" / manifest.NAME
+    listed = folder.home / "counts" / written_files.NAME
     digest = subprocess.run(["sha256sum", "job.toml"], cwd=folder.home, capture_output=True, text=True).stdout[:64]
     listed.write_text(listed.read_text() + f"{digest}  ../job.toml\n{digest}  {folder.job}\n{digest}  ..\n")
     assert folder.run("sink.mode=overwrite").exit_code == 0
@@ -179,14 +179,14 @@ def test_a_manifest_cannot_name_files_of_other_folders(folder):
 def test_a_crash_while_overwriting_loses_no_answers_and_the_next_run_replaces_them(folder, monkeypatch, step):
     assert folder.run().exit_code == 0
     before = contents(folder.home / "counts")
-    done = getattr(manifest, step)
+    done = getattr(written_files, step)
 
     def crash(*arguments):
         done(*arguments) if step == "record" else None
         raise SystemError("as if killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(manifest, step, crash)
+        patch.setattr(written_files, step, crash)
         assert folder.run("sink.mode=overwrite", "query.every=10 minutes").exit_code == 1
     left = folder.answers()
     assert len(left) == (24 if step == "record" else 12), "the old ones whole, or the new ones whole"

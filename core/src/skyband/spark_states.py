@@ -21,7 +21,7 @@ NAMES = ("skyband_estimate", "skyband_union", "skyband_union_list", "skyband_ove
 
 def register(session: "SparkSession") -> None:
     """Make the functions known to SQL and to `functions.expr`, under the names in `NAMES`."""
-    from skyband.engines.spark.state_functions import FUNCTIONS
+    from skyband.engines.spark.state_column_functions import FUNCTIONS
 
     for name in NAMES:
         session.udf.register(name, FUNCTIONS[name]())
@@ -67,7 +67,7 @@ def describe(state: "Column | str") -> "Column":
 
 
 def _call(name: str, *columns: Any) -> "Column":
-    from skyband.engines.spark.state_functions import FUNCTIONS
+    from skyband.engines.spark.state_column_functions import FUNCTIONS
 
     called: Column = FUNCTIONS[name]()(*columns)
     return called

@@ -12,7 +12,7 @@ import numpy as np
 from skyband import BackendInfo
 from skyband.arrays import Array
 from skyband.roles import Backend
-from skyband.roles.one_thread import NOBODY
+from skyband.roles.thread_guard import NOBODY
 
 from skyband_specs.call_recorder import arrays_in
 

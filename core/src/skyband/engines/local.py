@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from attrs import define, field
 
 from skyband.arrays import TIME_MIN
-from skyband.columns.arrow_types import usual_batch, usual_schema
+from skyband.columns.arrow_layouts import usual_batch, usual_schema
 from skyband.columns.frames import decoded
 from skyband.errors import InputError
 from skyband.operator.binding import bind

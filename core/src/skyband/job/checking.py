@@ -101,7 +101,7 @@ def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
 
 
 def _schema(source: Source) -> "pa.Schema | None":
-    from skyband.job.source_shape import Shape
+    from skyband.job.where_and_select import Shape
 
     try:
         Shape.of(source.where, source.select)
@@ -153,7 +153,7 @@ def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], 
 
 
 def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema") -> list[Problem]:
-    from skyband.queries.identity import COLUMNS
+    from skyband.queries.composite_ids import COLUMNS
     from skyband.queries.query import no_column
 
     named = [parameter.name for parameter in parameters_of(query) if parameter.type in ("column", COLUMNS)]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.job import manifest
+from skyband.job import written_files
 from skyband.job.engine import Engine
 from skyband.job.model import Job, Sink, Source, local_path
 from skyband.job.progress import Progress, Totals
@@ -39,7 +39,7 @@ class LocalEngine(Engine):
         return problems
 
     def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:
-        return manifest.foreign_files(folder, suffix), "the local engine did not write, or that were changed since"
+        return written_files.foreign_files(folder, suffix), "the local engine did not write, or that were changed since"
 
     def run(self, job: Job, progress: Progress, path: str | Path, sets: Iterable[str]) -> Totals:  # noqa: ARG002
         from skyband.job import run_local
@@ -48,8 +48,8 @@ class LocalEngine(Engine):
 
 
 def _unreadable(source: Source) -> list[Problem]:
-    from skyband.job.source_shape import Shape
     from skyband.job.text_files import OPTIONS, text_option_problems
+    from skyband.job.where_and_select import Shape
 
     if source.format not in READABLE:
         known = f"{', '.join(READABLE[:-1])} and {READABLE[-1]}"

@@ -9,7 +9,7 @@ from skyband.errors import ConfigError, InputError, Problem
 from skyband.job.local_sink import open_writer
 from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals
-from skyband.job.reading_places import PlacedBatches
+from skyband.job.row_location import PlacedBatches
 from skyband.job.source_files import Files, open_files
 
 

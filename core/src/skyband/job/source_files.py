@@ -10,14 +10,14 @@ from attrs import frozen
 
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Source, is_pattern, local_path
-from skyband.job.reading_places import PlacedBatches
+from skyband.job.row_location import PlacedBatches
 from skyband.job.spark_schema import parse_ddl
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from skyband.job.columnar_files import Layout
-    from skyband.job.source_shape import Shape
+    from skyband.job.where_and_select import Shape
 
 READABLE = ("parquet", "csv", "json", "arrow")
 
@@ -67,7 +67,7 @@ def open_files(source: Source) -> Files | None:
         return None
     import pyarrow as pa
 
-    from skyband.job.source_shape import Shape
+    from skyband.job.where_and_select import Shape
 
     shape = Shape.of(source.where, source.select)
     try:

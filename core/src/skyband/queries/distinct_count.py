@@ -15,8 +15,8 @@ from skyband.config.durations import Duration, duration, durations, written
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states, state_arrays
+from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
 from skyband.queries.encoding import at_field, moments
-from skyband.queries.identity import Columns, columns_of, identity, identity_inputs, missing
 from skyband.queries.processor import GroupProcessor, WindowedProcessor
 from skyband.queries.query import Input, Query
 from skyband.queries.small_groups import SmallGroups

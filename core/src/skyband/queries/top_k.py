@@ -18,9 +18,15 @@ from skyband.config.durations import Duration, duration
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.queries import merging
-from skyband.queries.carrying import TIE, carry_columns, carry_fields, carry_inputs, carry_parameter, name_problems
-from skyband.queries.encoding import at_field, closed_length, too_short
-from skyband.queries.identity import (
+from skyband.queries.carried_columns import (
+    TIE,
+    carry_columns,
+    carry_fields,
+    carry_inputs,
+    carry_parameter,
+    name_problems,
+)
+from skyband.queries.composite_ids import (
     Columns,
     answer_ids,
     columns_of,
@@ -32,9 +38,10 @@ from skyband.queries.identity import (
     several,
     to_keys,
 )
-from skyband.queries.order import SMALLEST, order_parameter, score_order
+from skyband.queries.encoding import at_field, closed_length, too_short
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, as_names, check_names, column_name
+from skyband.queries.rank_order import SMALLEST, order_parameter, score_order
 from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.top_k_processor import RankingProcessor
 from skyband.registry import Binding

@@ -10,15 +10,21 @@ import pyarrow.compute as pc
 from attrs import astuple, define
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
+from skyband.columns.carried_rows import RankedRows
 from skyband.columns.ids import ValuesById
 from skyband.columns.numbers import as_float64, is_number
-from skyband.columns.ranked_rows import RankedRows
 from skyband.columns.rows import Rows
 from skyband.errors import ConfigError, SnapshotError
 from skyband.queries import merging, state_arrays
-from skyband.queries.carrying import TIE, carry_columns, carry_fields, carry_inputs, carry_parameter, name_problems
-from skyband.queries.encoding import at_field, moments
-from skyband.queries.identity import (
+from skyband.queries.carried_columns import (
+    TIE,
+    carry_columns,
+    carry_fields,
+    carry_inputs,
+    carry_parameter,
+    name_problems,
+)
+from skyband.queries.composite_ids import (
     Columns,
     answer_ids,
     columns_of,
@@ -30,9 +36,10 @@ from skyband.queries.identity import (
     several,
     to_keys,
 )
-from skyband.queries.order import SMALLEST, order_parameter, score_order
+from skyband.queries.encoding import at_field, moments
 from skyband.queries.processor import GroupProcessor, ScheduledProcessor
 from skyband.queries.query import Input, Query, column_name
+from skyband.queries.rank_order import SMALLEST, order_parameter, score_order
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.workload_queries import NamedQuery, named_queries

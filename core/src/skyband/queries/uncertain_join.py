@@ -13,9 +13,9 @@ from skyband.columns.frames import PART, TIME, plain_type
 from skyband.columns.hashing import hash_columns
 from skyband.columns.ids import PLAIN, ValuesByArrival, id_values, is_plain, to_ids
 from skyband.columns.rows import Rows
-from skyband.columns.samples import Samples, encode_samples, samples_of
 from skyband.columns.sides import SIDES, is_side, sides_of
 from skyband.columns.sides import WHAT as A_SIDE
+from skyband.columns.uncertain_tuples import Samples, encode_samples, samples_of
 from skyband.config.parameters import integer, number
 from skyband.queries import state_arrays
 from skyband.queries.encoding import moments

@@ -9,7 +9,7 @@ from attrs import define
 
 from skyband.arrays import Array, Float64
 from skyband.columns.rows import Rows
-from skyband.columns.samples import WHAT, encode_samples, is_samples, samples_of
+from skyband.columns.uncertain_tuples import WHAT, encode_samples, is_samples, samples_of
 from skyband.config.parameters import integer, number
 from skyband.queries import state_arrays
 from skyband.queries.encoding import moments

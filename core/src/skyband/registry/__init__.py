@@ -2,9 +2,9 @@
 
 from skyband.registry.binding import Binding
 from skyband.registry.choosing import choose
-from skyband.registry.claims import Listed
 from skyband.registry.creation import backends, create, restore
 from skyband.registry.loading import interface_of, load_class, revive
+from skyband.registry.name_claims import Listed
 from skyband.registry.registry import Registry, installed
 
 __all__ = [

@@ -7,11 +7,11 @@ from typing import Any
 import skyband
 from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.registry.binding import Binding
-from skyband.registry.claims import Listed, listed, pick
 from skyband.registry.core_roles import CORE_ROLES
-from skyband.registry.directory import comes_with
 from skyband.registry.discovery import OURS, Plugin, absent, discover
 from skyband.registry.info import BackendInfo, Info, QueryInfo, RoleInfo, api_problem
+from skyband.registry.name_claims import Listed, listed, pick
+from skyband.registry.own_distributions import comes_with
 
 
 class Registry:

@@ -10,7 +10,7 @@ from attrs import define, field
 from skyband import snapshot
 from skyband.arrays import Array
 from skyband.errors import InputError, SnapshotError
-from skyband.roles.one_thread import NOBODY, guard
+from skyband.roles.thread_guard import NOBODY, guard
 
 
 @define(eq=False)

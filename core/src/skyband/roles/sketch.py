@@ -10,7 +10,7 @@ from attrs import define, field
 from skyband.arrays import TIME_MIN, Int64, UInt64, column, moment, never_back
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
-from skyband.roles.one_thread import inside
+from skyband.roles.thread_guard import inside
 
 
 @define(eq=False)

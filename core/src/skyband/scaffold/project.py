@@ -10,7 +10,7 @@ from skyband.errors import PluginError
 from skyband.registry import installed, interface_of
 from skyband.registry.info import API
 from skyband.scaffold.names import class_name, renamed, versions
-from skyband.scaffold.outline import outline
+from skyband.scaffold.method_outline import outline
 
 _NOTHING_TO_MERGE = {"merge": "nothing merges these; the answers of two can be joined instead"}
 _CLOCK = {"out-of-order": "windows follow a clock that never goes back"}

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from skyband.errors import InputError
-from skyband.states.asked import Asked
+from skyband.states.compatibility import common_coverage
+from skyband.states.start_moment import Asked
 from skyband.states.state import Readers, State, read_state
-from skyband.states.together import common_coverage
 
 ESTIMATE = pa.struct([(name, pa.float64()) for name in ("count", "low", "high")])
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skyband.roles.sketch_reader import Sample
-from skyband.states.asked import Asked
+from skyband.states.compatibility import check_alike
 from skyband.states.counting import Estimate
+from skyband.states.start_moment import Asked
 from skyband.states.state import Readers, State, read_state
-from skyband.states.together import check_alike
 
 
 class Overlap(NamedTuple):

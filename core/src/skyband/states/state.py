@@ -101,7 +101,7 @@ def _reader(info: BackendInfo, parameters: dict[str, Any], arrays: Mapping[str, 
 
 def _reader_class(info: BackendInfo) -> Any:
     if info.reader is None:
-        from skyband.states.restored import reader_by_restoring  # loads the backend
+        from skyband.states.restored_reader import reader_by_restoring  # loads the backend
 
         return reader_by_restoring(info)
     return _load(info.key, info.reader)

@@ -7,9 +7,9 @@ from skyband.config.parameters import build
 from skyband.errors import InputError
 from skyband.registry.loading import load_class
 from skyband.roles import Sketch
+from skyband.states.compatibility import common_coverage
 from skyband.states.counting import read_all
 from skyband.states.state import Readers, encode_state
-from skyband.states.together import common_coverage
 
 
 def union(states: Any, *, readers: Readers | None = None) -> bytes:

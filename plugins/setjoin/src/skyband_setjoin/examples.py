@@ -1,8 +1,8 @@
 """Examples of near-duplicates: the job on its page, and the rows its conformance checks run on."""
 
 from skyband.queries.example import QueryExample
+from skyband.reference.conformance_examples import rows
 from skyband.reference.example_jobs import JobExample
-from skyband.reference.query_examples import rows
 
 _KEYS = {"time": "ts", "id": "number", "tokens": "words", "threshold": 0.6, "window": "1 minute", "delay": "20 seconds"}
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from skyband.columns.carried_rows import carried
 from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_columns
 from skyband.columns.ids import PLAIN, is_plain
-from skyband.columns.ranked_rows import carried
 from skyband.config.parameters import checked
 from skyband.errors import Problem
 from skyband.queries.query import Input
