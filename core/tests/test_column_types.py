@@ -122,5 +122,5 @@ def test_columns_of_one_name_are_told_apart():
 
 def test_a_value_out_of_range_is_written_as_a_plain_number():
     table = pa.table({"ts": TIMES, "who": ["x", "y", "z"], "from": ["a", "a", "a"], "value": [0.5, 1.5, 0.5]})
-    with pytest.raises(InputError, match=r"value, row 1: must be a number from 0 to 1, query.upper \(got 1.5\)"):
+    with pytest.raises(InputError, match=r"value, row 1: must be at most 1, query.upper \(got 1.5\): set query.upper"):
         local.apply(table, make_query({**TOP, "window": "1 hour", "every": "1 hour", "upper": 1}))

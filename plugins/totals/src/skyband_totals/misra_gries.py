@@ -173,12 +173,14 @@ class MisraGries(TotalRanker):
         last = -(2**63) if self._last is None else self._last
         ends = np.cumsum(held["size"])
         lows = np.add.reduceat(np.append(held["lows"], 0), np.minimum(ends - held["size"], entries)) if nodes else ends
+        lows = np.where(held["size"] > 0, lows, 0)  # a node without entries: none of its objects may be heavy
         wrong = (
             not 0 <= phase < kernel.STEP
             or rows > len(history.times)
             or (times[1:] < times[:-1]).any()
             or (len(times) > 0 and int(times[-1]) > last)
-            or (held["size"] < 1).any()
+            or (held["size"] < 0).any()
+            or (held["weight"] < 1).any()
             or (nodes > 0 and int(ends[-1]) != entries)
             or (nodes == 0 and entries > 0)
             or (held["units"] < 1).any()

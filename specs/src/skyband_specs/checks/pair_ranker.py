@@ -15,6 +15,7 @@ from skyband_specs.driver import Case
 from skyband_specs.drivers.pair_ranker import rows
 from skyband_specs.oracles.pair_ranker import SIMILARITIES, minimal_stock, pairs
 from skyband_specs.streams.pair_ranker import PairStream, bursts, zipf
+from skyband_specs.trials.pair_ranker import PairTrial
 
 COUNT = 10
 LAST = 2**63 - 1
@@ -43,9 +44,12 @@ def check_silence_equals_the_oracle(make: Make, case: Case) -> None:
         backend = fed(make, case, stream)
         times = range(len(stream)) if backend.by == "rows" else stream.times.tolist()
         ends = {time + backend.window + step for time in times for step in (0, 1)}
+        left = pairs(case.parameters, stream, len(stream), backend.now)
         for now in sorted(end for end in ends if end >= backend.now):
             backend.advance(now)
-            expect_equal(answer(backend), wanted(case, stream, len(stream), now), f"top at {now}")
+            left = [pair for pair in left if pair.end >= now - backend.window]
+            best = [(pair.left, pair.right, pair.similarity) for pair in left[: backend.k]]
+            expect_equal(answer(backend), best, f"top at {now}")
         expect_equal(answer(backend), [], "top when every set has expired")
 
     holds_for(case, seeded(case), law)
@@ -139,14 +143,14 @@ def check_zipf_streams_equal_the_oracle(make: Make, case: Case) -> None:
     """Sets of words as they are in text, near-duplicates among them, with room for a few hundred of them."""
     for similarity in SIMILARITIES:
         for sides in (1, 2):
-            chosen = {"k": 20, "window": 250, "similarity": similarity, "sides": sides}
-            stream = zipf(sides, 600, universe=400, back=150)
+            chosen = {"k": 20, "window": 250, "similarity": similarity, "sides": sides, "by": "time"}
+            trial = PairTrial(f"{similarity}, {sides} sides", chosen, zipf(sides, 600, universe=400, back=150))
             backend = make(**chosen)
-            for start in range(0, len(stream), 60):
+            for start in range(0, len(trial.stream), 60):
                 stop = start + 60
-                case.driver.feed(backend, stream, start, stop)
-                right = wanted(case, stream, stop, stop - 1, **chosen)
-                expect_equal(answer(backend), right, f"top after {stop} sets, {similarity}, {sides} sides")
+                trial.feed(backend, start, stop)
+                right = trial.expected(stop)
+                expect_equal(trial.answers(backend, stop), right, f"top after {stop} sets, {trial.label}")
 
 
 @check("oracle", guarantees=("exact",))

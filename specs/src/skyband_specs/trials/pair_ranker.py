@@ -81,6 +81,7 @@ def similarity(name: str, common: Any, n: Any, m: Any) -> Any:
         "dice": lambda: 2 * common / (n + m),
         "overlap": lambda: common.astype(np.float64),
         "hamming": lambda: (2 * common - n - m).astype(np.float64),
+        "containment": lambda: common / np.minimum(n, m),
     }
     return formulas[name]()
 
