@@ -14,6 +14,7 @@ from skyband.errors import SnapshotError
 from skyband.registry import installed
 
 OTHERS = {
+    "emit": "state",
     "time": "later",
     "by": ["side"],
     "delay": "1 minute",
