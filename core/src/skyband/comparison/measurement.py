@@ -1,6 +1,7 @@
 """Runs one backend over steps: its answers, its time at every moment, what it retains."""
 
 import gc
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -86,7 +87,8 @@ def measure(
         return run.measured(choice, binding, watch, imported + cold.longer_than(run))
     except (Exception, SystemExit) as error:  # whatever a backend raises is its own affair, and ours to report
         said = "; ".join(map(str, error.problems)) if isinstance(error, ConfigError) else ""
-        return Measured(choice, failed=said or (str(error) if isinstance(error, SkybandError) else cause(error)))
+        said = said or (str(error) if isinstance(error, SkybandError) else cause(error))
+        return Measured(choice, failed=re.sub(rf"^{role}/\S+ of \S+ failed: ", "", said))  # its row has its name
 
 
 @define(eq=False)
