@@ -53,12 +53,6 @@ class SmallDistinctCounts(SmallGroupTable):
     def entry_order(self) -> Int64:
         return np.lexsort((self._entries["key"], np.repeat(np.arange(len(self._count)), self._count)))
 
-    def load_state(self, arrays: Mapping[str, Array]) -> None:
-        if "keys" in arrays:  # a state of before all small groups had one form
-            renamed = {"keys": "entries.key", "times": "entries.time"}
-            arrays = {renamed.get(name, name): values for name, values in arrays.items()}
-        super().load_state(arrays)
-
     def check_entries(self, state: StateReader, owners: Int64) -> None:
         keys = state.column("key", np.uint64)
         rising = (keys[1:] > keys[:-1]) | (owners[1:] != owners[:-1])
