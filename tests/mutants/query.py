@@ -125,7 +125,7 @@ class EqualsNone(MineQuery):
 
 
 class HasNoOrder(MineQuery):
-    order = ()
+    ties = ()
 
 
 class CountsNoRow(MineQuery):
