@@ -18,6 +18,8 @@ class Engine(ABC):
     name: ClassVar[str]
     resumes: ClassVar[bool]
     """Whether a stopped stream goes on from its checkpoint."""
+    shards: ClassVar[bool]
+    """Whether several operators share the work, as `shards` of a job says."""
 
     @abstractmethod
     def source_problems(self, source: "Source", zone: str | None) -> list[Problem]:

@@ -21,6 +21,7 @@ class LocalEngine(Engine):
 
     name: ClassVar[str] = "local"
     resumes: ClassVar[bool] = False
+    shards: ClassVar[bool] = False
 
     def source_problems(self, source: Source, zone: str | None) -> list[Problem]:
         problems = _unreadable(source)

@@ -17,6 +17,7 @@ class SparkEngine(Engine):
 
     name: ClassVar[str] = "spark"
     resumes: ClassVar[bool] = True
+    shards: ClassVar[bool] = True
 
     def source_problems(self, source: Source, zone: str | None) -> list[Problem]:  # noqa: ARG002 - Spark knows zones
         if source.format == "arrow":

@@ -25,6 +25,7 @@ def everything() -> Pages:
     from skyband.reference.backend import backend_page
     from skyband.reference.errors import errors_page
     from skyband.reference.job_file import job_page
+    from skyband.reference.matrix import matrix_page
     from skyband.reference.python_api import python_page
     from skyband.reference.query import query_page
     from skyband.reference.role import role_page
@@ -38,6 +39,7 @@ def everything() -> Pages:
     for info in kinds().values():
         makers[f"queries/{info.kind}.md"] = partial(query_page, info)
     makers |= {"job.md": job_page, "python.md": python_page, "errors.md": errors_page}
+    makers["matrix.md"] = partial(matrix_page, usable)
     return Pages({path: make() for path, make in makers.items()}, tuple(problems))
 
 
@@ -81,7 +83,8 @@ def _overview(usable: Iterable[Listed[BackendInfo]]) -> str:
     return page(
         "Reference",
         "Generated from what is installed: `skyband docs DIR` writes them anew, for a third party's plugins too. "
-        "See also [the job file](job.md), [Python](python.md), [commands](commands.md) and [errors](errors.md).",
+        "See also [what works where](matrix.md), [the job file](job.md), [Python](python.md), [commands](commands.md) "
+        "and [errors](errors.md).",
         section("Queries", table(["query", "asks", "roles"], queries)),
         section("Roles", table(["role", "says", "backends"], roles)),
         section("Backends", table(["backend", "how", "guarantee"], backends)),
