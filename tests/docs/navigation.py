@@ -11,7 +11,8 @@ BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
 GUIDES = (
     "idea.md", "questions.md", "choose.md", "states.md", "deduplicate.md", "cluster.md", "scale.md", "sources.md",
     "time.md", "faults.md", "watching.md", "writing.md",
-    "writing-queries.md", "writing-roles.md", "hooks.md", "conformance.md", "policy.md",
+    "writing-queries.md", "writing-roles.md", "hooks.md", "conformance.md",
+    "plugins.md", "policy.md",
 )  # fmt: skip
 
 
@@ -25,7 +26,8 @@ def navigation(docs: Path, pages: Iterable[str]) -> str:
         listed = [_entry(Path(path).stem, path) for path in backends]
         roles.append(_group(role, [_entry("The role", f"roles/{role}.md"), *listed]))
     reference = [
-        _entry("Overview", "reference.md"), _entry("The job file", "job.md"), _entry("Python", "python.md"),
+        _entry("Overview", "reference.md"), _entry("What works where", "matrix.md"), _entry("The job file", "job.md"),
+        _entry("Python", "python.md"),
         _group("Queries", queries), _group("Roles and backends", roles), _entry("Commands", "commands.md"),
         _entry("Errors", "errors.md"),
     ]  # fmt: skip

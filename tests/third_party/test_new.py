@@ -1,6 +1,8 @@
 """`skyband new`: what it makes installs, is found, passes its own conformance run and answers."""
 
+import re
 import sys
+import tomllib
 import venv
 from importlib import import_module
 from importlib.metadata import version
@@ -12,6 +14,7 @@ from skyband import BackendInfo
 from skyband.registry import installed, interface_of
 from skyband.registry.core_roles import CORE_ROLES
 from skyband.scaffold.project import TEMPLATES, render
+from skyband.scaffold.query_project import render_query
 from skyband_specs.checks import checks_for
 from skyband_specs.runner import subject, verify_subject
 from third_party.conftest import example
@@ -33,6 +36,8 @@ def test_a_template_is_a_correct_backend(role):
 @pytest.mark.parametrize("role", TEMPLATES)
 def test_a_plugin_is_short_enough_to_read(role):
     for path, text in render(role, "mine").items():
+        if path == "LICENSE":
+            continue
         assert text.count("\n") < 130, path
         assert max(map(len, text.splitlines()), default=0) <= 120, path
 
@@ -40,13 +45,29 @@ def test_a_plugin_is_short_enough_to_read(role):
 @pytest.mark.parametrize("role", TEMPLATES)
 def test_a_plugin_bears_its_own_name_throughout(role):
     files = render(role, "k-best-7")
-    assert not [path for path, text in files.items() if "mine" in text.lower().replace("determine", "")]
+    own = {path: text for path, text in files.items() if path != "LICENSE"}
+    assert not [path for path, text in own.items() if "mine" in text.lower().replace("determine", "")]
     for path, text in files.items():
         if path.endswith(".py"):
             compile(text, path, "exec")
     needs = [line for line in files["pyproject.toml"].splitlines() if line.startswith("dependencies")]
     requirement = Requirement(next(part for part in needs[0].split('"') if part.startswith("skyband")))
     assert version("skyband") in requirement.specifier
+
+
+@pytest.mark.parametrize("files", [render("sketch", "best"), render_query("best")], ids=["backend", "query"])
+def test_a_plugin_has_a_licence_a_ci_file_and_the_badge(files):
+    assert files["LICENSE"] == (Path(__file__).parents[2] / "LICENSE").read_text()
+    project = tomllib.loads(files["pyproject.toml"])["project"]
+    assert (project["license"], project["license-files"]) == ("Apache-2.0", ["LICENSE"])
+    steps = re.findall(r"- run: (.*)", files[".github/workflows/tests.yml"])
+    assert steps[0] == 'pip install -e ".[test]"' and "test" in project["optional-dependencies"]
+    assert steps[1] in files["README.md"] and steps[2] == "pytest"
+    assert "${{ matrix.python }}" in files[".github/workflows/tests.yml"]
+    (specs,) = re.findall(r"^\[!\[verified with skyband-specs (.*)\]\[badge\]\]", files["README.md"], re.MULTILINE)
+    assert version("skyband-specs").startswith(f"{specs}.")
+    assert f"skyband--specs%20{specs}-" in files["README.md"]
+    assert re.search(r"^\[checks\]: (.*)", files["README.md"], re.MULTILINE)[1] in files
 
 
 def test_a_name_that_says_its_role_is_not_doubled():

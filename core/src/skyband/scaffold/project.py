@@ -9,6 +9,7 @@ from attrs import field, frozen
 from skyband.errors import PluginError
 from skyband.registry import installed, interface_of
 from skyband.registry.info import API
+from skyband.scaffold import repository
 from skyband.scaffold.names import class_name, renamed, versions
 from skyband.scaffold.method_outline import outline
 
@@ -94,7 +95,7 @@ for answer in ranker.update(times=[1, 2, 4], objects=[7, 8, 9], scores=[0.5, 0.2
 
 PYPROJECT = """\
 [build-system]
-requires = ["hatchling"]
+requires = ["hatchling>=1.26"]
 build-backend = "hatchling.build"
 
 [project]
@@ -103,6 +104,8 @@ version = "0.1.0"
 description = "{role}/{name} for Skyband: {summary}"
 readme = "README.md"
 requires-python = ">=3.11"
+license = "{licence}"
+license-files = ["LICENSE"]
 dependencies = ["attrs>=24.2", "numpy>=2.0", "skyband{versions}"]
 
 [project.optional-dependencies]
@@ -148,6 +151,8 @@ from skyband_specs.suite import *  # noqa: E402, F403 - the suite looks for DIST
 README = """\
 # skyband-{name}
 
+{badge}
+
 `{role}/{name}`, a backend for [Skyband](https://pypi.org/project/skyband/):
 {summary}.
 
@@ -179,6 +184,8 @@ In a job:
 | `src/{package}/{module}.py` | the algorithm: a simple one that is right, to replace by yours |
 | `src/{package}/hooks.py` | what it promises: guarantee, paper, and what it lacks, each with the reason |
 | `tests/test_conformance.py` | the checks of its role, which it passes as it stands |
+| `.github/workflows/tests.yml` | what runs them on every push; the badge above says which they are |
+| `LICENSE` | Apache-2.0, as Skyband: put your own there and into `pyproject.toml` if you want another |
 
 A parameter is a field made with `skyband.config.parameters`, such as
 `epsilon: float = number(0.05, above=0, below=1, help="relative error")`; `skyband describe`, jobs and their checks read
@@ -195,6 +202,7 @@ def render(role: str, name: str) -> dict[str, str]:
     facts = {
         "role": role, "name": name, "package": package, "module": module, "cls": cls, "versions": versions(),
         "api": API, "summary": template.summary, "reference": template.reference,
+        "licence": repository.LICENCE, "badge": repository.badge(),
         "lacks": _lacks(template.lacks), "example": template.example.replace('"mine"', f'"{name}"'),
     }  # fmt: skip
     home = f"src/{package}"
@@ -206,6 +214,7 @@ def render(role: str, name: str) -> dict[str, str]:
         f"{home}/{module}.py": renamed(_source_of(role, template), name, cls),
         f"{home}/py.typed": "",
         "tests/test_conformance.py": TESTS.format(**facts),
+        **repository.files(f"{role}/{name}"),
     }
 
 

@@ -4,11 +4,12 @@ import inspect
 from importlib import import_module
 
 from skyband.registry.info import API
+from skyband.scaffold import repository
 from skyband.scaffold.names import class_name, renamed, versions
 
 PYPROJECT = """\
 [build-system]
-requires = ["hatchling"]
+requires = ["hatchling>=1.26"]
 build-backend = "hatchling.build"
 
 [project]
@@ -17,6 +18,8 @@ version = "0.1.0"
 description = "The query {name} for Skyband: {summary}"
 readme = "README.md"
 requires-python = ">=3.11"
+license = "{licence}"
+license-files = ["LICENSE"]
 dependencies = ["attrs>=24.2", "numpy>=2.0", "pyarrow>=17", "skyband{versions}"]
 
 [project.optional-dependencies]
@@ -60,6 +63,8 @@ from skyband_specs.queries.suite import *  # noqa: E402, F403 - the suite looks 
 README = """\
 # skyband-{name}
 
+{badge}
+
 The query `{name}` for [Skyband](https://pypi.org/project/skyband/): {summary}.
 
 ```sh
@@ -97,6 +102,8 @@ every = "1 minute"
 | `src/{package}/examples.py` | keys and rows that the checks try it on, and its page is made of |
 | `src/{package}/hooks.py` | what is said of it without importing it |
 | `tests/test_conformance.py` | the checks of queries, which it passes as it stands |
+| `.github/workflows/tests.yml` | what runs them on every push; the badge above says which they are |
+| `LICENSE` | Apache-2.0, as Skyband: put your own there and into `pyproject.toml` if you want another |
 
 A key is a field made with `skyband.config.parameters` or `skyband.config.durations`; `skyband describe`, jobs and their
 checks read it there. The guide "Writing a query" says what each method is for.
@@ -109,7 +116,10 @@ def render_query(name: str) -> dict[str, str]:
     """The text of each file of a plugin that brings the query `name`, by its path."""
     package = f"skyband_{name.replace('-', '_')}"
     cls = class_name(name, "Query")
-    facts = {"name": name, "package": package, "cls": cls, "versions": versions(), "api": API, "summary": SUMMARY}
+    facts = {
+        "name": name, "package": package, "cls": cls, "versions": versions(), "api": API, "summary": SUMMARY,
+        "licence": repository.LICENCE, "badge": repository.badge(),
+    }  # fmt: skip
     sources = {
         part: inspect.getsource(import_module(f"skyband.scaffold.{part}")) for part in ("query", "query_example")
     }
@@ -123,4 +133,5 @@ def render_query(name: str) -> dict[str, str]:
         f"{home}/examples.py": renamed(sources["query_example"], name, cls),
         f"{home}/py.typed": "",
         "tests/test_conformance.py": TESTS.format(**facts),
+        **repository.files(f"query/{name}"),
     }
