@@ -1,5 +1,6 @@
 """In which order all tests run, and which of them share a process."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,17 +10,19 @@ ALONE = ("tests/mutants",)
 """Folders whose tests need nothing of each other: they fill the gaps at the end."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """One process has the Spark session and all that wait for it, from the start; the others take family after family.
 
     So a family's kernels are compiled by one process. Plugins go before core and documents, which use the same kernels.
+    As a wrapper, since pytest-xdist reads the groups before the hooks of a conftest run.
     """
     groups = {item: group_of(item) for item in items}
     for item, group in groups.items():
         if group:
             item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: _turn(item, groups[item]))
+    return (yield)
 
 
 def group_of(item: pytest.Item) -> str:

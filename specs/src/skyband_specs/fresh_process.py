@@ -8,8 +8,6 @@ import hashlib
 import importlib.util
 import inspect
 import os
-import pickle
-import subprocess
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -24,6 +22,7 @@ from skyband_specs.batching import fed, visible
 from skyband_specs.check import Make
 from skyband_specs.driver import Case
 from skyband_specs.drivers import driver_for
+from skyband_specs.fork_server import Ended, run_in_fork
 
 HASH_SEEDS = ("1", "2")
 PATIENCE = 600.0
@@ -56,7 +55,7 @@ def digest(make: Make, case: Case, seed: int) -> str:
 
 
 def digest_in_fresh_process(case: Case, seed: int) -> str:
-    """The same in a new interpreter, under a PYTHONHASHSEED that is not this one's."""
+    """The same in a fresh process, under a PYTHONHASHSEED that is not this one's."""
     child = run_in_fresh_process(case, "skyband_specs.fresh_process:_digest", seed)
     if child.returncode:
         raise AssertionError(f"a fresh process failed: {last_words(child)}")
@@ -67,8 +66,11 @@ def _digest(case: Case, seed: int) -> str:
     return digest(case.make, case, seed)
 
 
-def run_in_fresh_process(case: Case, task: str, argument: Any) -> "subprocess.CompletedProcess[bytes]":
-    """A task (`module:function`) on a case in a new interpreter: what it wrote, and how it ended."""
+def run_in_fresh_process(case: Case, task: str, argument: Any) -> Ended:
+    """A task (`module:function`) on a case in a fresh process: what it wrote, and how it ended.
+
+    Raises subprocess.TimeoutExpired after PATIENCE seconds.
+    """
     cls = case.factory
     if cls.__module__ == "__main__":
         raise AssertionError(f"{cls.__name__} is in a script, where a fresh process cannot find it: put it in a module")
@@ -77,17 +79,11 @@ def run_in_fresh_process(case: Case, task: str, argument: Any) -> "subprocess.Co
     file = inspect.getfile(cls)
     parameters, path = dict(case.parameters), tuple(sys.path)
     order = _Order(case.info, cls.__module__, file, cls.__qualname__, parameters, task, argument, path)
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "skyband_specs.fresh_process"],
-        input=pickle.dumps(order),
-        capture_output=True,
-        env={**os.environ, "PYTHONHASHSEED": other_hash_seed(), CHILD: "1"},
-        check=False,
-        timeout=PATIENCE,
-    )
+    environment = {**os.environ, "PYTHONHASHSEED": other_hash_seed(), CHILD: "1"}
+    return run_in_fork("skyband_specs.fresh_process:_obey", order, environment, PATIENCE)
 
 
-def last_words(child: "subprocess.CompletedProcess[bytes]") -> str:
+def last_words(child: Ended) -> str:
     """The end of what a child wrote to stderr."""
     return child.stderr.decode(errors="replace").strip()[-400:]
 
@@ -123,9 +119,3 @@ def _module(order: _Order) -> ModuleType:
     sys.modules[order.module] = module
     spec.loader.exec_module(module)
     return module
-
-
-if __name__ == "__main__":
-    from skyband_specs import fresh_process
-
-    sys.stdout.write(fresh_process._obey(pickle.load(sys.stdin.buffer)))
