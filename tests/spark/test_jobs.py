@@ -209,3 +209,29 @@ def test_verify_tries_a_query_in_batch_and_as_a_stream(session):
     tried = query_subject(load_query(kind), examples_of(kind)[:1])
     report = verify_query_subject(tried, checks=[check for check in query_checks("spark") if check.group == "engine"])
     assert (report.ok, len(report.results)) == (True, 2), report.text()
+
+
+LATE = """#!/bin/sh
+case "$*" in *driver_worker*)
+    if [ $(echo >> "{0}/starts" && wc -l < "{0}/starts") -le {1} ]; then sleep 12; fi;;
+esac
+exec {2} "$@"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("late", [2, 3])
+def test_a_stream_whose_first_python_is_late_is_started_again(session, job, tmp_path, monkeypatch, late):
+    """Spark waits 10 s for it; nothing has been written by then."""
+    python = tmp_path / "python"
+    python.write_text(LATE.format(tmp_path, late, sys.executable))
+    python.chmod(0o755)
+    monkeypatch.setattr(session.sparkContext, "pythonExec", str(python))
+    ran = run(job, *STREAM, f"sink.checkpoint={tmp_path / 'checkpoint'}")
+    if late == 2:
+        assert ran.exit_code == 0, ran.output
+        assert ran.output.count("starting the stream again") == 2
+        assert len(pq.read_table(tmp_path / "counts")) > 0
+    else:
+        assert ran.exit_code == 1
+        assert "Python did not start within the 10 s that Spark waits for it; run again when" in ran.output

@@ -253,3 +253,10 @@ def test_a_new_query_that_cannot_be_is_a_wrong_call(maker, arguments, said):
     assert called.exit_code == 2
     assert said in called.stderr
     assert not (maker.home / "x").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(maker):
+    for folder in (Path("/proc/x"), maker.home.joinpath(*"a" * 1500)):
+        called = maker.new(folder, "--role", "sketch", "--name", "x")
+        assert called.exit_code == 1
+        assert f"{folder} cannot be written: " in " ".join(called.stderr.split())

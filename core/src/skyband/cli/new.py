@@ -38,10 +38,10 @@ def command(folder: Path, role: str | None, kind: str | None, name: str | None) 
         if folder.exists() and any(folder.iterdir()):
             raise click.BadParameter(f"{str(folder)!r} is not empty; name a new folder", param_hint="DIR")
         _write(folder, key, name)
-    except OSError as error:
+    except (OSError, RecursionError) as error:  # the latter where folders are nested by the thousand
         from skyband.cli.commands import Failure
 
-        raise Failure(f"{folder} cannot be written: {error.strerror or error}") from error
+        raise Failure(f"{folder} cannot be written: {getattr(error, 'strerror', error) or error}") from error
     click.echo(f"{key}/{name} is in {folder}. Next:", err=True)
     tested, place = shlex.quote(f"{folder}[test]"), shlex.quote(str(folder))
     for call in (f"pip install -e {tested}", f"skyband verify {key}/{name}", f"pytest {place}"):

@@ -15,10 +15,12 @@ from skyband.job.model import AVAILABLE_NOW, Job, option_text
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress, Totals
 from skyband.job.spark_engine import SparkEngine
-from skyband.job.spark_errors import plain_errors
+from skyband.job.spark_errors import plain_errors, python_was_late
 from skyband.job.spark_session import require_spark, spark_session
 
 _POLL = 0.3
+_STARTS = 3
+"""How often a stream is started whose first Python Spark gives up waiting for: nothing has been written by then."""
 
 
 def run(job: Job, progress: Progress, warming: Warming | None = None) -> Totals:
@@ -78,10 +80,23 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
 
 def _stream(job: Job, source: Any, progress: Progress) -> Totals:
     totals = Totals(in_rows=job.query.rows, micro_batches=0)
-    _follow(_start(job, source, progress, last=False), totals, progress)
+    _run_to_its_end(job, source, progress, totals, last=False)
     if job.source.finish and not totals.stopped:
-        _follow(_start(job, source, progress, last=True), totals, progress)
+        _run_to_its_end(job, source, progress, totals, last=True)
     return totals
+
+
+def _run_to_its_end(job: Job, source: Any, progress: Progress, totals: Totals, last: bool) -> None:
+    """Start the stream and follow it, anew where Spark gave up on its first Python before the first micro-batch."""
+    before = totals.micro_batches
+    for starts in range(1, _STARTS + 1):
+        try:
+            _follow(_start(job, source, progress, last), totals, progress)
+            return
+        except Exception as error:
+            if starts == _STARTS or not python_was_late(error) or totals.micro_batches != before:
+                raise
+        progress.note("Python did not start within the 10 s that Spark waits for it: starting the stream again")
 
 
 def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:

@@ -20,6 +20,7 @@ _OF_CHECKPOINT = re.compile(
     r"STATE_STORE|[Ss]tate ?[Ss]tore|RocksDB|[Cc]hangelog|/(?:offsets|commits|state|sources|metadata)\b|MALFORMED_LOG|"
     r"^Json\w+Exception"
 )
+_LATE_PYTHON = "Python worker failed to connect back"
 _OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
 
 
@@ -42,6 +43,11 @@ def plain_errors(job: Job | None = None) -> Iterator[None]:
         if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
             raise EngineError(sentence(str(error), job)) from error
         raise
+
+
+def python_was_late(error: Exception) -> bool:
+    """Whether Spark gave up waiting for a Python to start, which a busy machine makes slow."""
+    return _LATE_PYTHON in str(error)
 
 
 def sentence(text: str, job: Job | None = None) -> str:
@@ -76,6 +82,8 @@ def _remedy(cause: str, job: Job | None) -> str:
     checkpoint = None if job is None else job.sink.checkpoint
     if _OF_SOURCE.search(cause):
         return ": a file of the source is damaged; mend it or move it away, and run again"
+    if _LATE_PYTHON in cause:
+        return ": Python did not start within the 10 s that Spark waits for it; run again when the machine is less busy"
     if checkpoint is not None and _OF_CHECKPOINT.search(cause):
         remedy = "bring a copy of it back, or begin anew with another checkpoint and another path"
         return f": the checkpoint {checkpoint!r} is damaged or incomplete; {remedy}"
