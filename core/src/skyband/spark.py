@@ -108,8 +108,8 @@ def apply(
     """
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
-    plan = plan_of(df, query, backends, shards, _ticking(idle_after, finish))
-    source = _numbered(df, plan.query.columns)
+    plan = plan_of(df, query, backends, shards, ticking_of(idle_after, finish))
+    source = numbered(df, plan.query.columns)
     if not df.isStreaming:
         from skyband.engines.spark import batch
 
@@ -142,7 +142,7 @@ def _no_dataframe(given: Any) -> str:
     return f"must be a DataFrame of Spark (got {kind}): {remedy}, or call skyband.engines.local.apply without Spark"
 
 
-def _ticking(idle_after: Any, finish: Any) -> Ticking | None:
+def ticking_of(idle_after: Any, finish: Any) -> Ticking | None:
     """Raises ConfigError where the two make no sense."""
     problems = []
     if finish is not None and not isinstance(finish, bool):
@@ -165,7 +165,7 @@ def _arrow_schema(df: "DataFrame") -> Any:
     return to_arrow_schema(df.schema, timezone=df.sparkSession.conf.get("spark.sql.session.timeZone"))
 
 
-def _numbered(df: "DataFrame", names: Sequence[str]) -> "DataFrame":
+def numbered(df: "DataFrame", names: Sequence[str]) -> "DataFrame":
     """These columns, called c0, c1, …: mapInArrow cannot take a DataFrame that has a dot in the name of a column."""
     from pyspark.sql import functions as sql
 

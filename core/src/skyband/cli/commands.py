@@ -20,6 +20,7 @@ COMMANDS = (
     "run",
     "ask",
     "state",
+    "savepoint",
     "compare",
     "bench",
     "verify",

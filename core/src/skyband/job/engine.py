@@ -38,8 +38,10 @@ class Engine(ABC):
         """The files of a sink's folder that overwriting must not touch, and why not."""
 
     @abstractmethod
-    def run(self, job: "Job", progress: "Progress", path: str | Path, sets: Iterable[str]) -> "Totals":
-        """Run a job that was read from `path` with the settings `sets`.
+    def run(
+        self, job: "Job", progress: "Progress", path: str | Path, sets: Iterable[str], savepoint: Path | None = None
+    ) -> "Totals":
+        """Run a job that was read from `path` with the settings `sets`; a stream that is new, from a savepoint.
 
         Raises EngineError where the engine cannot run, ConfigError where the job does not fit its source or sink, and
         InputError where a row cannot be taken.

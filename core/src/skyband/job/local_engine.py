@@ -42,7 +42,16 @@ class LocalEngine(Engine):
     def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:
         return written_files.foreign_files(folder, suffix), "the local engine did not write, or that were changed since"
 
-    def run(self, job: Job, progress: Progress, path: str | Path, sets: Iterable[str]) -> Totals:  # noqa: ARG002
+    def run(
+        self,
+        job: Job,
+        progress: Progress,
+        path: str | Path,  # noqa: ARG002
+        sets: Iterable[str],  # noqa: ARG002
+        savepoint: Path | None = None,
+    ) -> Totals:
+        if savepoint is not None:
+            raise ConfigError(Problem("--from", "the local engine starts a stream anew each time: use --engine spark"))
         from skyband.job import run_local
 
         return run_local.run(job, progress)

@@ -11,9 +11,13 @@ from skyband.job.reading import JobError, assignment, read_job
 
 
 def run_job(
-    path: str | Path, sets: Iterable[str] = (), engine: str = "spark", progress: Progress | None = None
+    path: str | Path,
+    sets: Iterable[str] = (),
+    engine: str = "spark",
+    progress: Progress | None = None,
+    savepoint: Path | None = None,
 ) -> Totals:
-    """Read, check and run a job, its progress and summary on stderr.
+    """Read, check and run a job, its progress and summary on stderr; `savepoint`: what a new stream begins from.
 
     Raises JobError with every problem at once, EngineError where the engine cannot run, InputError where a row
     cannot be taken.
@@ -23,7 +27,7 @@ def run_job(
     job = read_job(path, sets, engine)
     said = progress or Progress()
     try:
-        totals = host.run(job, said, path, sets)
+        totals = host.run(job, said, path, sets, savepoint)
     except ConfigError as error:
         said.wipe()
         raise JobError(str(path), *error.problems, typed=[assignment(text)[0] for text in sets]) from error

@@ -4,36 +4,58 @@ import logging
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from skyband import spark
 from skyband.job.local_sink import Console, check_free
-from skyband.job.model import AVAILABLE_NOW, Job, option_text
+from skyband.job.model import AVAILABLE_NOW, Job, local_path, option_text
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress, Totals
 from skyband.job.spark_engine import SparkEngine
 from skyband.job.spark_errors import plain_errors, python_was_late
 from skyband.job.spark_session import require_spark, spark_session
+from skyband.job.stream_lock import in_use
 
 _POLL = 0.3
 _STARTS = 3
 """How often a stream is started whose first Python Spark gives up waiting for: nothing has been written by then."""
 
 
-def run(job: Job, progress: Progress, warming: Warming | None = None) -> Totals:
+def run(job: Job, progress: Progress, warming: Warming | None = None, savepoint: Path | None = None) -> Totals:
     """Run a job on Spark: a batch to its end, a stream until it ends, fails or is interrupted.
+
+    savepoint: what a stream that has no checkpoint yet begins from.
 
     Ctrl-C (and SIGTERM) stop a stream; its checkpoint goes on where the last micro-batch ended. Raises EngineError
     where Java is missing or Spark fails, ConfigError where the job does not fit its source or sink.
     """
     require_spark()
-    check_free(job, SparkEngine())
+    if savepoint is None:
+        check_free(job, SparkEngine())
     with plain_errors(job), spark_session(job, progress, warming) as session:
         source = source_frame(session, job)
-        return _stream(job, source, progress) if job.source.stream else _batch(job, session, source, progress)
+        if savepoint is not None:
+            from skyband.job.starting_streams import begin_from
+
+            begin_from(session, job, source, savepoint)
+            check_free(job, SparkEngine())
+        if not job.source.stream:
+            return _batch(job, session, source, progress)
+        with _checkpoint_in_use(job):
+            return _stream(job, source, progress)
+
+
+def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
+    """Keep a stream's checkpoint from other runs, where it is on this machine."""
+    checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
+    if checkpoint is None:
+        return nullcontext()
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    return in_use(checkpoint)
 
 
 def source_frame(session: Any, job: Job) -> Any:

@@ -4,17 +4,19 @@ Spark's file sink lists in `_spark_metadata` the files of every micro-batch, and
 over a micro-batch whose number is listed already, and starts an empty list where there is none.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from skyband.errors import ConfigError, Problem
 
 LOG = "_spark_metadata"
+_NO_FILES = b"v1"
 
 
 def check_belong(checkpoint: Path, sink: Path) -> None:
     """Raise ConfigError, naming the folder and the remedy, where going on would lose or hide answers."""
-    committed, begun = _latest(checkpoint / "commits"), _latest(checkpoint / "offsets")
-    logged = _latest(sink / LOG)
+    committed, begun = latest(checkpoint / "commits"), latest(checkpoint / "offsets")
+    logged = latest(sink / LOG)
     if begun < 0 and committed < 0:
         _check_new(checkpoint, sink, logged)
     elif logged < committed:
@@ -44,7 +46,22 @@ def _check_new(checkpoint: Path, sink: Path, logged: int) -> None:
         )
 
 
-def _latest(log: Path) -> int:
+def is_seeded(sink: Path) -> bool:
+    """Whether a sink's log lists only what `seed` wrote: micro-batches without answers."""
+    log = sink / LOG
+    entries = [path for path in log.iterdir() if not path.name.startswith(".")] if log.is_dir() else []
+    return bool(entries) and all(path.read_bytes() == _NO_FILES for path in entries)
+
+
+def seed(sink: Path, batches: Iterable[int]) -> None:
+    """List micro-batches that wrote no answers, for a stream whose checkpoint counts them already."""
+    log = sink / LOG
+    log.mkdir(parents=True, exist_ok=True)
+    for batch in batches:
+        (log / str(batch)).write_bytes(_NO_FILES)
+
+
+def latest(log: Path) -> int:
     """The number of the latest micro-batch in one of Spark's logs, -1 where there is none."""
     if not log.is_dir():
         return -1

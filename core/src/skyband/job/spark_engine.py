@@ -47,8 +47,10 @@ class SparkEngine(Engine):
         others = sorted(path for path in visible if path.is_dir() or not path.name.startswith("part-"))
         return others, "are no answers, and Spark would delete them"
 
-    def run(self, job: Job, progress: Progress, path: str | Path, sets: Iterable[str]) -> Totals:
+    def run(
+        self, job: Job, progress: Progress, path: str | Path, sets: Iterable[str], savepoint: Path | None = None
+    ) -> Totals:
         from skyband.job import run_spark
         from skyband.job.precompile import Warming
 
-        return run_spark.run(job, progress, Warming(path, sets))
+        return run_spark.run(job, progress, Warming(path, sets), savepoint)

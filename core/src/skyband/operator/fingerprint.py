@@ -51,15 +51,21 @@ def check_same(held: Any, wanted: Mapping[str, str], defaults: Mapping[str, str]
     """
     if not isinstance(held, dict):
         raise SnapshotError("the checkpoint holds no operator of Skyband; give this job a checkpoint of its own")
+    changed = differences(held, wanted, defaults)
+    if changed:
+        said = "; ".join(changed.values())
+        remedy = "change it back, or give the changed job a new checkpoint"
+        raise SnapshotError(f"the checkpoint was made by another job ({said}): {remedy}")
+
+
+def differences(held: Mapping[str, Any], wanted: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """What is other in `wanted` than in what made a state, each by its name as a sentence."""
     before = {**{name: defaults[name] for name in wanted if name in defaults}, **held}
-    changed = [
-        f"{name} was {before.get(name)}, is {wanted.get(name)}"
+    return {
+        name: f"{name} was {before.get(name)}, is {wanted.get(name)}"
         for name in sorted({*before, *wanted})
         if before.get(name) != wanted.get(name) and (name in before or not name.startswith("column "))
-    ]
-    if changed:
-        remedy = "change it back, or give the changed job a new checkpoint"
-        raise SnapshotError(f"the checkpoint was made by another job ({'; '.join(changed)}): {remedy}")
+    }
 
 
 def check_parameters(binding: Binding, held: Mapping[str, str], given: Mapping[str, Any]) -> None:

@@ -165,6 +165,27 @@ class Groups:
         values = [frames.typed(column.take(places), kind) for column, kind in named]
         return pa.RecordBatch.from_arrays([*values, *together.columns], schema=pa.schema([*self._by, *together.schema]))
 
+    def absorb(self, other: "Groups", chosen: Array) -> None:
+        """Take over another's groups (`chosen`: bool, one for each), none of which is here. Both are as loaded."""
+        keys = other._key[chosen]
+        self._key = np.concatenate([self._key, keys])
+        if len(self._by):
+            self._values = pa.concat_batches([self._values, other._values.filter(pa.array(chosen))])
+        self._pick(np.argsort(self._key))
+        self._processors.absorb(other._processors, keys)
+        if self._small_groups is not None and other._small_groups is not None:
+            self._small_groups.absorb(other._small_groups, keys)
+
+    def merge(self, other: "Groups") -> None:
+        """Take over the state of another shard of a query without `by`."""
+        self._key = distinct(self._key, other._key)
+        self._processors.merge(other._processors)
+
+    @property
+    def keys(self) -> UInt64:
+        """All groups, ascending."""
+        return self._key
+
     def dump_state(self) -> dict[str, Array]:
         """All groups as flat arrays, in one form however they came."""
         if self._small_groups is not None:

@@ -71,6 +71,18 @@ class PackedStates:
         for name, values in zip(_COLUMNS, added, strict=True):
             setattr(self, f"_{name}", np.insert(getattr(self, f"_{name}"), where, values[order]))
 
+    def absorb(self, other: "PackedStates", keys: UInt64) -> None:
+        """Take over what another holds of these groups, none of which is here. The other stays as it is."""
+        places = np.flatnonzero(among(other._key, keys))
+        columns = (getattr(other, f"_{name}")[places].tolist() for name in _COLUMNS)
+        view = other._heap.data
+        self.put(
+            [
+                (key, following, retained, bytes(view[start : start + size]))
+                for key, following, retained, start, size in zip(*columns, strict=True)
+            ]
+        )
+
     def dump_state(self) -> dict[str, Array]:
         """All groups as flat arrays, in one form however they came to sleep."""
         self._pack()

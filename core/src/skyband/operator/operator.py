@@ -7,7 +7,7 @@ go to their group's processor in one canonical order, so neither batches nor par
 
 import time as clock
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from attrs import define, field, frozen
 
 import skyband
 from skyband import snapshot
-from skyband.arrays import TIME_MAX, TIME_MIN
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, UInt64
 from skyband.columns import frames
 from skyband.errors import ConfigError, PluginError, SnapshotError
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of, fingerprint
@@ -256,6 +256,31 @@ class Operator:
         if self.watermark is not None:
             self.advance(self.watermark)
         self.take_metrics()
+
+    def stand_with(self, other: "Operator") -> None:
+        """On a fresh one: come as far in time as another shard, to `absorb` or `merge` its groups."""
+        self.watermark, self._joined_at = other.watermark, dict(other._joined_at)
+        self._clock.load_state(other._clock.to_list())
+        self._groups.start_from(self._joined)
+
+    def absorb(self, other: "Operator", chosen: Callable[[UInt64], Array]) -> None:
+        """Take over those groups (uint64[n] -> bool[n]) of a shard that was just restored, with their rows."""
+        self._check_beside(other)
+        self._groups.absorb(other._groups, chosen(other._groups.keys))
+        for frame in other._waiting:
+            rows = frame.filter(pa.array(chosen(frame.column(frames.GROUP).to_numpy())))
+            self._waiting += [rows] if len(rows) else []
+
+    def merge(self, other: "Operator") -> None:
+        """Take over the state and rows of a shard without groups that was just restored. See `Query.unmerged`."""
+        self._check_beside(other)
+        self._groups.merge(other._groups)
+        self._waiting += other._waiting
+
+    def _check_beside(self, other: "Operator") -> None:
+        mine, theirs = ((one.watermark, one._clock.to_list(), one._joined_at) for one in (self, other))
+        if mine != theirs:
+            raise SnapshotError(f"contradicts itself: its shards stand at {mine} and {theirs}")
 
     def snapshot(self) -> bytes:
         """The operator as bytes, for `load_state`: a versioned header plus plain arrays."""

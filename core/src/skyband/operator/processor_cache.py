@@ -79,11 +79,25 @@ class ProcessorCache:
             many = len(self._active) - MOST_ACTIVE
             self._inactive.put([_state(*self._active.popitem(last=False)) for _ in range(many)])
 
+    def absorb(self, other: "ProcessorCache", keys: UInt64) -> None:
+        """Take over those of another that are of these groups, none of which has one here."""
+        self._inactive.absorb(other._packed(), keys)
+
+    def merge(self, other: "ProcessorCache") -> None:
+        """Make one of the processors of each group here and there. Another shard had the other rows of the group."""
+        both = other.keys[self.has(other.keys)]
+        self.absorb(other, other.keys[~among(other.keys, both)])
+        for (_, mine), (_, theirs) in zip(self.each(both), other.each(both), strict=True):
+            mine.merge(theirs)
+
     def dump_state(self) -> dict[str, Array]:
         """All processors as flat arrays, in one form whichever are active. They stay as they are."""
+        return self._packed().dump_state()
+
+    def _packed(self) -> PackedStates:
         everyone = copy(self._inactive)
         everyone.put([_state(key, processor) for key, processor in self._active.items()])
-        return everyone.dump_state()
+        return everyone
 
     def sizes(self) -> tuple[UInt64, Int64, Int64]:
         """All groups that have a processor, ascending: items retained and bytes of state of each."""

@@ -121,6 +121,17 @@ class DistinctCount(Query):
         windows = [(window.length, str(window)) for window in self.windows]
         return SmallDistinctCounts(self.every.length, windows, most, answers, processor)
 
+    def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
+        if self.rows:
+            return super().unmerged(bindings)
+        info = bindings["sketch"].info
+        return f"{info.name} lacks merge: {info.lacks['merge']}" if "merge" in info.lacks else None
+
+    def open_keys(self, before: Query) -> tuple[str, ...]:
+        """Windows may come and go below the longest, for which rows are kept."""
+        same = isinstance(before, DistinctCount) and _longest(self) == _longest(before)
+        return (*self.evolvable, "windows") if same else self.evolvable
+
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no item, so their counts add, and so do the ends of their bounds. States are united."""
         if self.emit is not None:
@@ -168,6 +179,11 @@ class _CountingProcessor(WindowedProcessor):
     def clear(self) -> None:
         self._sketch = cast(Sketch, self._binding.create())
 
+    def merge(self, other: GroupProcessor) -> None:
+        theirs = cast(_CountingProcessor, other)
+        self._sketch.merge(theirs._sketch)
+        self.go_on_from_both(theirs)
+
     @property
     def retained(self) -> int:
         return len(self._sketch)
@@ -201,6 +217,10 @@ class _StateProcessor(_CountingProcessor):
         self._states = []
         columns = [moments(np.array(at), self._schema.field("at").type), pa.array(states, pa.binary())]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+
+def _longest(query: DistinctCount) -> tuple[int, bool]:
+    return max(window.length for window in query.windows), query.rows
 
 
 def _unit(rows: bool) -> str:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.rows import Rows
-from skyband.errors import SnapshotError
+from skyband.errors import PluginError, SnapshotError
 from skyband.queries.schedule import Regular, Schedule
 
 
@@ -47,6 +47,13 @@ class GroupProcessor(ABC):
     def own_rows(self, times: Int64) -> int:
         """How many of these rows, in time order, come before its windows have run empty; for others it begins anew."""
         return len(times)
+
+    def merge(self, other: "GroupProcessor") -> None:  # noqa: ARG002
+        """Become the processor of both streams: the other had other rows of the same group, up to the same watermark.
+
+        Called only where the query's `unmerged` is None.
+        """
+        raise PluginError(f"{type(self).__name__} cannot be merged with another")
 
     @property
     @abstractmethod
@@ -172,6 +179,12 @@ class RegularProcessor(ScheduledProcessor):
         asked = np.arange(self._next, until + 1, self._every, dtype=np.int64)
         self._next += len(asked) * self._every
         return asked
+
+    def go_on_from_both(self, other: "RegularProcessor") -> None:
+        """Stand after the later of both last rows, the moments that both have passed being answered."""
+        marks = [mark for mark in (self._last, other._last) if mark is not None]
+        moments = [moment for moment in (self._next, other._next) if moment != TIME_MAX]
+        self._last, self._next = max(marks, default=None), max(moments, default=TIME_MAX)
 
     def clock(self) -> dict[str, Any]:
         """Where the processor stands, for its `dump_state`."""

@@ -239,6 +239,14 @@ class Query(ABC):
         """One answer from those of the shards at the same moments (`shard_fields`). Never where `one_shard` is set."""
         raise ConfigError(Problem("shards", f"{self.kind} needs all rows in one place: use shards = 1 (got {answers})"))
 
+    def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:  # noqa: ARG002
+        """Why the states of two shards without `by` do not make one; None where `GroupProcessor.merge` does that."""
+        return f"the states of a {self.kind} do not merge"
+
+    def open_keys(self, before: "Query") -> tuple[str, ...]:  # noqa: ARG002
+        """The keys in which this query may differ from `before`, whose savepoint it goes on from."""
+        return self.evolvable
+
     def check(self, schema: pa.Schema) -> list[Problem]:
         """Everything wrong with this query on a source with this schema."""
         problems = [*self._check_time(schema), *self._check_source(schema)]

@@ -15,7 +15,8 @@ import pyarrow as pa
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
 from skyband.columns.ids import ValuesInUse
 from skyband.columns.rows import Rows
-from skyband.kernels.sorted_arrays import distinct
+from skyband.errors import PluginError, SnapshotError
+from skyband.kernels.sorted_arrays import among, distinct
 from skyband.queries import state_arrays
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.schedule import Moments, Schedule
@@ -206,6 +207,31 @@ class SmallGroupTable(SmallGroups):
             processor = self.processor(last, entries)
             found.append(Promoted(int(step.stretches.key[stretch]), processor, Rows(step.times[rest], rows)))
         return found
+
+    def absorb(self, other: SmallGroups, keys: UInt64) -> None:
+        if not isinstance(other, SmallGroupTable) or self._buffer or other._buffer:
+            raise PluginError("small groups are taken over from a table of their kind, both settled")
+        if self._until not in (TIME_MIN, other._until):
+            raise SnapshotError(f"contradicts itself: groups are answered up to {self._until} and {other._until}")
+        theirs = among(other._key, keys)
+        rows = np.repeat(theirs, other._count)
+        if self._values is not None and rows.any():
+            ids = distinct(other._entries["object"][rows])
+            self._values.learn(ids, other.values(ids))
+        key = np.concatenate([self._key, other._key[theirs]])
+        order = np.argsort(key)
+        count = np.concatenate([self._count, other._count[theirs]])
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        by_group = np.argsort(np.repeat(place, count), kind="stable")
+        self._entries = {
+            name: np.concatenate([column, other._entries[name][rows]])[by_group]
+            for name, column in self._entries.items()
+        }
+        last = np.concatenate([self._last, other._last[theirs]])
+        self._key, self._last, self._count = key[order], last[order], count[order]
+        self._until = self._reached = other._until
+        self._due = int(self.schedule.after(self._until)) if len(self._key) else TIME_MAX
 
     def dump_state(self) -> dict[str, Array]:
         columns = {"group": self._key, "last": self._last, "count": self._count, "until": np.array([self._until])}

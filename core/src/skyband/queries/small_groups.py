@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from skyband.arrays import Array, UInt64
 from skyband.columns.rows import Rows
+from skyband.errors import PluginError
 from skyband.queries.processor import GroupProcessor
 from skyband.registry import Binding
 
@@ -86,6 +87,10 @@ class SmallGroups(ABC):
     def take_dropped(self) -> Mapping[str, int]:
         """As `GroupProcessor.take_dropped`."""
         return {}
+
+    def absorb(self, other: "SmallGroups", keys: UInt64) -> None:  # noqa: ARG002
+        """Take over what another of the same query holds of these groups, none of which is here. Both have settled."""
+        raise PluginError(f"{type(self).__name__} cannot move groups between shards: keep `shards` as it was")
 
     @abstractmethod
     def dump_state(self) -> dict[str, Array]:

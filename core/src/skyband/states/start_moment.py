@@ -30,7 +30,7 @@ class Asked:
             raise InputError("last", f"goes without `since`: ask for one of them (got {last!r} and {since!r})")
         if last is not None:
             return cls(last=_length(last))
-        return cls(since=None if since is None else _moment(since))
+        return cls(since=None if since is None else moment_of(since))
 
     def of(self, state: State) -> int:
         """The moment, for one state. Raises InputError where it does not answer from then."""
@@ -65,7 +65,8 @@ def _length(last: Any) -> Duration:
     return length
 
 
-def _moment(since: Any) -> int:
+def moment_of(since: Any) -> int:
+    """Microseconds since the epoch, or a row's number. Raises InputError where it is no moment."""
     if isinstance(since, pa.Scalar):
         since = since.as_py()
     if isinstance(since, np.datetime64):

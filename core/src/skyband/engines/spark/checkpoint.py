@@ -1,9 +1,12 @@
 """What a stream's checkpoint holds, read by Spark's reader of states: each shard's operator."""
 
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from attrs import frozen
 
@@ -48,6 +51,11 @@ def read_shards(session: Any, checkpoint: str) -> list[ShardState]:
     if not (folder / "state").is_dir():
         said = "holds no state yet: run the stream first" if folder.is_dir() else "is not there"
         raise EngineError(f"the checkpoint {checkpoint!r} {said}")
+    with _plain_path(folder) as where:
+        return _read(session, where)
+
+
+def _read(session: Any, checkpoint: str) -> list[ShardState]:
     heads = {shard: Head._make(row) for shard, row in _values(session, checkpoint)}
     if any(head.format != FORMAT for head in heads.values()):
         found = next(head.format for head in heads.values() if head.format != FORMAT)
@@ -58,6 +66,18 @@ def read_shards(session: Any, checkpoint: str) -> list[ShardState]:
         ShardState(head, _whole(head, chunks[shard]), tuple(_logged(head, logs[shard])))
         for shard, head in sorted(heads.items())
     ]
+
+
+@contextmanager
+def _plain_path(folder: Path) -> Iterator[str]:
+    """The folder by a name that Spark's reader of states finds: it takes a space for %20, and looks for that."""
+    if quote(str(folder)) == str(folder):
+        yield str(folder)
+        return
+    with tempfile.TemporaryDirectory(prefix="skyband-") as links:
+        link = Path(links, "checkpoint")
+        link.symlink_to(folder.absolute(), target_is_directory=True)
+        yield str(link)
 
 
 def _whole(head: Head, chunks: dict[int, bytes]) -> bytes:

@@ -100,6 +100,11 @@ class StateStore:
             _CACHE.popitem(last=False)
         return head.base_size + head.logged
 
+    def begin(self, snapshot: bytes, shards: int) -> None:
+        """Write the first state of a shard of a stream that begins with it."""
+        head = Head(FORMAT, os.urandom(16), os.urandom(16), b"", 1, 0, 0, 0, shards)
+        self._state.update(tuple(self._write_whole(head, snapshot)))
+
     def _read_head(self, shards: int) -> Head:
         if not self._state.exists():
             return Head(FORMAT, os.urandom(16), b"", b"", 0, 0, 0, 0, shards)

@@ -1,0 +1,41 @@
+"""skyband savepoint: all that a stream goes on from, in one folder."""
+
+from pathlib import Path
+
+import click
+
+from skyband.cli.options import settings
+
+
+@click.command(short_help="Save the state of a stopped stream, or of history.")
+@click.argument("job", type=click.Path(exists=True, dir_okay=False))
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
+    help="Change a key of the job, such as source.path=archive; may be given several times.",
+)  # fmt: skip
+@click.option(
+    "--until", metavar="MOMENT", help="Of a batch: take in the rows before it, such as 2026-11-22T10:30 (UTC)."
+)
+def command(job: str, folder: Path, sets: tuple[str, ...], until: str | None) -> None:
+    """Write a savepoint of JOB into DIR, a new folder, from which `skyband run JOB --from DIR` begins a stream.
+
+    Of a stream: its state after the last micro-batch, and how far it has read; it must be stopped. Of a batch, with
+    --until: the state of a stream that has had all rows of the batch before that moment. Needs Spark.
+    """
+    from skyband import text_tables
+    from skyband.errors import ConfigError, Problem
+    from skyband.job.reading import read_job
+    from skyband.job.taking_savepoints import save_history, save_stream
+
+    asked = read_job(job, sets)
+    if asked.source.stream and until is not None:
+        raise ConfigError(Problem("--until", "is for batches; a stream is saved as far as it has come: drop it"))
+    if not asked.source.stream and until is None:
+        said = "is required of a batch: the moment from which the stream's own rows count; or set source.stream = true"
+        raise ConfigError(Problem("--until", said))
+    saved = save_stream(asked, folder) if until is None else save_history(asked, folder, until)
+    rows = saved.query.rows and saved.watermark is not None
+    reached = text_tables.count(saved.watermark) if rows else text_tables.moment(saved.watermark)
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    click.echo(f"{folder}: {saved.shards} shards, {text_tables.size(size)}, watermark {reached}")

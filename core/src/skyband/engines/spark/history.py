@@ -1,0 +1,72 @@
+"""A batch over the past as the states that a stream begins with."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.columns import frames
+from skyband.engines.spark.pickling import pickled_with_versions
+from skyband.engines.spark.plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
+from skyband.engines.spark.state_store import CHUNK
+from skyband.engines.spark.worker import settle, warn_of_broken_promises
+from skyband.queries.encoding import microseconds
+
+_PIECES = pa.schema([("shard", pa.int64()), ("number", pa.int64()), ("data", pa.binary())])
+
+
+def states_before(df: Any, plan: ShardedPlan, until: int) -> list[bytes]:
+    """The snapshot of each shard of a stream that has had all rows of a bounded DataFrame before a moment.
+
+    Its watermark is that moment: rows before it are late from then on. Its answers are not given. None where there are
+    no rows at all.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle(plan)
+        return plan.to_shuffle_rows(_before(plan, batch, until) for batch in batches)
+
+    def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _operate(plan, batches, until)
+
+    packed = df.mapInArrow(pickled_with_versions(pack, plan), from_arrow_schema(SHUFFLE_SCHEMA))
+    by_shard = packed.repartitionById(plan.shards, "shard").sortWithinPartitions("shard", "first")
+    found: dict[int, dict[int, bytes]] = {}
+    pieces = by_shard.mapInArrow(pickled_with_versions(operate, plan), from_arrow_schema(_PIECES))
+    for row in pieces.toLocalIterator():
+        found.setdefault(row["shard"], {})[row["number"]] = bytes(row["data"])
+    return [b"".join(found[shard][number] for number in sorted(found[shard])) for shard in sorted(found)]
+
+
+def _before(plan: ShardedPlan, batch: pa.RecordBatch, until: int) -> pa.RecordBatch:
+    """The rows of a batch of the source before a moment, and those without a time."""
+    named = batch.rename_columns(list(plan.query.columns))
+    column = named.column(plan.query.time)
+    kept = microseconds(plan.query.time, column) < until
+    if column.null_count:
+        kept |= column.is_null().to_numpy(zero_copy_only=False)
+    return batch if kept.all() else batch.filter(pa.array(kept))
+
+
+def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch], until: int) -> Iterator[pa.RecordBatch]:
+    """The state of one shard once all its rows are taken in."""
+    settle(plan)
+    operator, end, shard = plan.operator(), TaskEnds(plan.query), None
+    for batch in batches:
+        for row in batch.to_pylist():
+            shard = row["shard"]
+            if row["frame"] is not None:
+                operator.advance(row["first"])
+                operator.add(frames.from_bytes(row["frame"]))
+            end.add(row["progress"], row["dropped"])
+    if shard is None or end.progress.newest is None:
+        return
+    operator.step(end.progress)
+    operator.advance(until)
+    warn_of_broken_promises(plan, operator.take_metrics().dropped)
+    state = np.frombuffer(operator.snapshot(), np.uint8)
+    for number, start in enumerate(range(0, len(state), CHUNK)):
+        piece = state[start : start + CHUNK].tobytes()
+        yield pa.RecordBatch.from_pylist([{"shard": shard, "number": number, "data": piece}], schema=_PIECES)

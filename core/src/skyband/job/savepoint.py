@@ -1,0 +1,175 @@
+"""A savepoint: one folder with all that a stream goes on from, which no other file or folder is needed for.
+
+savepoint.json   what made it, the query and source, how far time and the source had come, and what is beside it
+states/          a snapshot of each shard
+source/          Spark's log of the files read, where the source is of files
+"""
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+import skyband
+from skyband.config.durations import Duration
+from skyband.errors import EngineError, SnapshotError
+from skyband.job.model import Source
+from skyband.queries import make_query
+from skyband.queries.query import Query
+
+FORMAT = 1
+MANIFEST, STATES, SOURCE = "savepoint.json", "states", "source"
+_TOPICS = ("subscribe", "subscribepattern", "assign")
+"""Options that say what a source is, besides its format and path."""
+
+
+@frozen
+class Position:
+    """How far a stream had read its source."""
+
+    source: Mapping[str, Any]
+    """The source's format, path and topics."""
+    offset: str
+    """As Spark writes it."""
+    log: Path | None
+    """Spark's log of the files read."""
+
+
+@frozen
+class Savepoint:
+    """What a folder holds."""
+
+    folder: Path
+    id: str
+    made_by: Mapping[str, str]
+    """Versions: of Skyband, of Spark, of the distributions that brought the backends."""
+    query: Query
+    shards: int
+    watermark: int | None
+    position: Position | None
+    """None where it was made of history: the stream begins where its own source does."""
+
+    def snapshots(self) -> list[bytes]:
+        """The state of each shard. Raises SnapshotError where one is not there or of another size."""
+        manifest = _manifest(self.folder)
+        return [_state(self.folder / STATES / entry["file"], entry["bytes"]) for entry in manifest["states"]]
+
+
+def source_facts(source: Source) -> dict[str, Any]:
+    """What a source is, beyond how it is read: a position in one means nothing in another."""
+    topics = {name: str(value) for name, value in source.options.items() if name.lower() in _TOPICS}
+    return {"format": source.format, "path": source.path, **topics}
+
+
+def check_free(folder: Path) -> None:
+    """Raise EngineError unless a savepoint can be written there."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise EngineError(f"{str(folder)!r} is there already: name another folder for the savepoint")
+
+
+def write(
+    folder: Path,
+    query: Query,
+    snapshots: Sequence[bytes],
+    watermark: int | None,
+    versions: Mapping[str, str],
+    position: Position | None,
+) -> Savepoint:
+    """Write a savepoint: `folder` is complete or not there, whenever this is interrupted."""
+    check_free(folder)
+    identity = uuid.uuid4().hex
+    partial = folder.parent / f".{folder.name}.{identity}.partial"
+    partial.mkdir(parents=True)
+    try:
+        (partial / STATES).mkdir()
+        states = []
+        for number, snapshot in enumerate(snapshots):
+            name = f"{number:05}.skyband"
+            (partial / STATES / name).write_bytes(snapshot)
+            states.append({"file": name, "bytes": len(snapshot)})
+        if position is not None and position.log is not None:
+            shutil.copytree(position.log, partial / SOURCE)
+        source = None if position is None else {**position.source, "offset": position.offset}
+        manifest = {
+            "format": FORMAT, "id": identity, "made_by": {"skyband": skyband.__version__, **versions},
+            "query": _keys(query), "watermark": watermark, "source": source, "states": states,
+        }  # fmt: skip
+        (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+        _to_disk(partial)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)  # there is none once it is renamed
+    return read(folder)
+
+
+def read(folder: Path) -> Savepoint:
+    """Raises EngineError where there is no savepoint, SnapshotError where it is damaged or of a newer Skyband."""
+    held = _manifest(folder)
+    if held.get("format") != FORMAT:
+        by = held.get("made_by", {}).get("skyband")
+        raise SnapshotError(f"the savepoint {str(folder)!r} was made by skyband {by}, this is {skyband.__version__}")
+    try:
+        source, position = held["source"], None
+        if source is not None:
+            log = folder / SOURCE
+            facts = {name: value for name, value in source.items() if name != "offset"}
+            position = Position(facts, str(source["offset"]), log if log.is_dir() else None)
+        states = [_checked_entry(entry) for entry in held["states"]]
+        return Savepoint(
+            folder, str(held["id"]), dict(held["made_by"]), make_query(held["query"]), len(states),
+            held["watermark"], position,
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    if not (folder / MANIFEST).is_file():
+        said = f"holds no {MANIFEST}" if folder.is_dir() else "is not there"
+        raise EngineError(f"the savepoint {str(folder)!r} {said}: `skyband savepoint JOB DIR` makes one")
+    try:
+        held = json.loads((folder / MANIFEST).read_text("utf-8"))
+    except ValueError as error:
+        raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST}: {error}") from error
+    if not isinstance(held, dict):
+        raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST} holds no table")
+    return held
+
+
+def _checked_entry(entry: Mapping[str, Any]) -> str:
+    name = str(entry["file"])
+    if Path(name).name != name:
+        raise ValueError(f"{name!r} is no name of a file")
+    return name
+
+
+def _state(path: Path, size: int) -> bytes:
+    if not path.is_file() or path.stat().st_size != size:
+        raise SnapshotError(f"the savepoint is damaged: {str(path)!r} should have {size:,} bytes")
+    return path.read_bytes()
+
+
+def _keys(query: Query) -> dict[str, Any]:
+    """A query's keys as data, files that they named read."""
+    keys = attrs.asdict(query, filter=lambda entry, value: entry.init and value is not None, value_serializer=_plain)
+    return {"kind": query.kind, **keys}
+
+
+def _plain(_: Any, __: Any, value: Any) -> Any:
+    if isinstance(value, Duration):
+        return str(value)
+    return [_plain(None, None, entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def _to_disk(folder: Path) -> None:
+    """Have all files of a folder written before it gets its name."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())

@@ -1,0 +1,104 @@
+"""Starts a stream from a savepoint: makes its checkpoint, from which it then goes on as from any other."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from skyband import spark
+from skyband.engines.spark.plan import ShardedPlan
+from skyband.errors import ConfigError, EngineError, Problem
+from skyband.job import savepoint, sink_log
+from skyband.job.model import Job, local_path
+from skyband.job.savepoint import Savepoint
+from skyband.job.stream_lock import in_use
+from skyband.job.taking_savepoints import checkpoint_of
+from skyband.operator.takeover import take_over
+
+_MARK = "from-savepoint.json"
+
+
+def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
+    """Make the checkpoint of a job that goes on from the savepoint in `folder`.
+
+    Nothing is done where that was done before. It is complete or not there, whenever this is interrupted.
+    Raises ConfigError and SnapshotError where the job cannot go on from it, saying why.
+    """
+    held = savepoint.read(folder)
+    if not job.source.stream:
+        raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
+    checkpoint = checkpoint_of(job)
+    if _is_begun(checkpoint, held):
+        return
+    _check_source(job, held)
+    sink = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
+    if sink is not None and not sink_log.is_seeded(sink):
+        sink_log.check_belong(checkpoint, sink)
+    ticking = spark.ticking_of(job.source.idle_after, False if job.source.finish else None)
+    plan = spark.plan_of(source, job.query, job.backends, job.shards, ticking)
+    states = take_over(held.snapshots(), held.query, lambda shared: _operator(plan, shared), plan.shards)
+    partial = checkpoint.parent / f".{checkpoint.name}.partial"
+    partial.mkdir(parents=True, exist_ok=True)
+    with in_use(partial):
+        for left in partial.iterdir():  # by one that was interrupted
+            shutil.rmtree(left)
+        _write(session, plan, [operator.snapshot() for operator in states], held, partial, checkpoint)
+        if sink is not None:
+            from skyband.engines.spark.first_state import SEEDS
+
+            sink_log.seed(sink, SEEDS)
+        if checkpoint.exists():
+            checkpoint.rmdir()  # it is empty
+        (partial / "checkpoint").rename(checkpoint)
+    shutil.rmtree(partial)
+
+
+def _write(
+    session: Any, plan: ShardedPlan, snapshots: list[bytes], held: Savepoint, partial: Path, checkpoint: Path
+) -> None:
+    from skyband.engines.spark.first_state import set_place, set_position, write_checkpoint
+
+    made = write_checkpoint(session, plan, snapshots, partial)
+    set_place(made, checkpoint)
+    if held.position is None:
+        set_position(made)
+    else:
+        set_position(made, held.position.offset, held.position.log)
+    (made / _MARK).write_text(json.dumps({"savepoint": held.id}), "utf-8")
+
+
+def _operator(plan: ShardedPlan, shared: bool) -> Any:
+    from skyband.operator.operator import Operator
+
+    return Operator(plan.query, plan.bindings, plan.schema, shared and not plan.query.by)
+
+
+def _is_begun(checkpoint: Path, held: Savepoint) -> bool:
+    """Whether the checkpoint began with this savepoint. Raises EngineError where it began with anything else."""
+    if not checkpoint.exists() or (checkpoint.is_dir() and not any(checkpoint.iterdir())):
+        return False
+    mark = checkpoint / _MARK
+    if mark.is_file() and json.loads(mark.read_text("utf-8")).get("savepoint") == held.id:
+        return True
+    raise EngineError(
+        f"the checkpoint {str(checkpoint)!r} is of a stream that has begun otherwise: run the job without --from to go "
+        "on with it, or choose another sink.checkpoint and sink.path"
+    )
+
+
+def _check_source(job: Job, held: Savepoint) -> None:
+    """Raise ConfigError where the position in the savepoint's source means nothing in the job's."""
+    if held.position is None:
+        return
+    before, here = held.position.source, savepoint.source_facts(job.source)
+    problems = [
+        Problem(
+            f"source.{name}",
+            f"was {before.get(name)!r} when the savepoint was made (got {here.get(name)!r}), and it goes on where that "
+            "was left: rows would be lost or read twice; change it back",
+        )
+        for name in sorted({*before, *here})
+        if before.get(name) != here.get(name)
+    ]
+    if problems:
+        raise ConfigError(*problems)

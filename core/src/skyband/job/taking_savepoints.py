@@ -1,0 +1,111 @@
+"""Makes a savepoint: of a stopped stream, from its checkpoint; or of history, from a batch over the past."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from skyband import spark
+from skyband.engines.spark.plan import ShardedPlan
+from skyband.errors import ConfigError, EngineError, InputError, Problem, SnapshotError
+from skyband.job import savepoint, sink_log
+from skyband.job.model import Job, local_path
+from skyband.job.progress import Progress
+from skyband.job.savepoint import Position, Savepoint
+from skyband.job.spark_errors import plain_errors
+from skyband.job.spark_session import spark_session
+from skyband.job.stream_lock import in_use
+from skyband.operator.operator import Operator
+
+
+def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Savepoint:
+    """The savepoint of a stream that was stopped after a micro-batch.
+
+    Raises EngineError where it runs, was stopped within a micro-batch, or has no checkpoint here, and SnapshotError
+    where that is damaged or of another job.
+    """
+    savepoint.check_free(folder)
+    checkpoint = checkpoint_of(job)
+    if not checkpoint.is_dir():
+        raise EngineError(f"the checkpoint {str(checkpoint)!r} is not there: run the job first")
+    with in_use(checkpoint), plain_errors(job), spark_session(job, progress or Progress()) as session:
+        from skyband.engines.spark.checkpoint import read_shards
+        from skyband.engines.spark.first_state import offset_of
+        from skyband.job.run_spark import source_frame
+
+        batch = _ended(checkpoint)
+        shards = read_shards(session, str(checkpoint))
+        if not shards or len(shards) != shards[0].head.shards:
+            raise SnapshotError(f"the checkpoint {str(checkpoint)!r} lacks the state of a shard")
+        plan = spark.plan_of(source_frame(session, job), job.query, job.backends, len(shards))
+        operators = [shard.restore(plan.operator()) for shard in shards]
+        log = checkpoint / "sources" / "0"
+        position = Position(
+            savepoint.source_facts(job.source), offset_of(checkpoint, batch), log if log.is_dir() else None
+        )
+        snapshots = [operator.snapshot() for operator in operators]
+        if _ended(checkpoint) != batch:
+            raise EngineError(f"a stream runs on the checkpoint {str(checkpoint)!r}: stop it first")
+        watermark = _watermark(operators)
+        return savepoint.write(folder, job.query, snapshots, watermark, _versions(session, plan), position)
+
+
+def save_history(job: Job, folder: Path, until: str, progress: Progress | None = None) -> Savepoint:
+    """The savepoint of a batch: the state of a stream that has had all its rows before the moment `until`.
+
+    Raises InputError where that is no moment, and EngineError where no row is before it.
+    """
+    savepoint.check_free(folder)
+    with plain_errors(job), spark_session(job, progress or Progress()) as session:
+        from skyband.engines.spark.history import states_before
+        from skyband.job.run_spark import source_frame
+
+        source = source_frame(session, job)
+        plan = spark.plan_of(source, job.query, job.backends, job.shards)
+        moment = _moment(until, plan)
+        snapshots = states_before(spark.numbered(source, plan.query.columns), plan, moment)
+        if len(snapshots) != plan.shards:
+            raise EngineError(f"the source holds no row before {until}")
+        return savepoint.write(folder, job.query, snapshots, moment, _versions(session, plan), None)
+
+
+def checkpoint_of(job: Job) -> Path:
+    """A stream's checkpoint on this machine. Raises ConfigError where it has none."""
+    if job.sink.checkpoint is None:
+        raise ConfigError(Problem("sink.checkpoint", "is missing: only a stream with a checkpoint has a state"))
+    found = local_path(job.sink.checkpoint)
+    if found is None:
+        raise ConfigError(Problem("sink.checkpoint", f"must be on this machine (got {job.sink.checkpoint!r})"))
+    return found
+
+
+def _ended(checkpoint: Path) -> int:
+    """The last micro-batch, which is committed. Raises EngineError where one was begun since, or none ever."""
+    begun, committed = (sink_log.latest(checkpoint / name) for name in ("offsets", "commits"))
+    if committed < 0:
+        raise EngineError(f"the checkpoint {str(checkpoint)!r} holds no state yet: run the job first")
+    if begun != committed:
+        remedy = 'stop it, then let it end: run it once more with --set sink.trigger="available-now"'
+        raise EngineError(
+            f"micro-batch {begun} of the checkpoint {str(checkpoint)!r} was begun and not ended: the stream runs, or "
+            f"was stopped within it; {remedy}"
+        )
+    return committed
+
+
+def _watermark(operators: Sequence[Operator]) -> int | None:
+    return min((operator.watermark for operator in operators if operator.watermark is not None), default=None)
+
+
+def _versions(session: Any, plan: ShardedPlan) -> dict[str, str]:
+    return {"spark": session.version, **{one.distribution: one.version for one in plan.bindings.values()}}
+
+
+def _moment(until: str, plan: ShardedPlan) -> int:
+    from skyband.states.start_moment import moment_of
+
+    if plan.query.rows and until.lstrip("-").isdigit():
+        return int(until)
+    try:
+        return moment_of(until)
+    except InputError:
+        raise InputError("until", f'must be a moment such as "2026-11-22 10:30", in UTC (got {until!r})') from None

@@ -1,0 +1,153 @@
+"""A stream that goes on from a savepoint of another, or from history: together the answers of one left alone."""
+
+import json
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from families import DELAY, FAMILIES, WORKLOAD, events, family
+from skyband.cli.commands import group
+from skyband.engines import local
+from skyband.job.stream_lock import in_use
+
+from .conftest import rows_of, up_to_watermark
+
+pytestmark = pytest.mark.spark
+
+
+def toml(value):
+    """A value as TOML writes it."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{name} = {toml(entry)}' for name, entry in value.items())} }}"
+    return f"[{', '.join(map(toml, value))}]" if isinstance(value, list) else json.dumps(value)
+
+
+class Jobs:
+    """Jobs of one family in a folder, each with a sink and a checkpoint of its own."""
+
+    def __init__(self, folder, kind, **keys):
+        self.folder, self.kind, self.keys = folder, kind, {"by": ["place"], **keys}
+
+    def write(self, name, shards, stream=True, **changes):
+        query = {"kind": self.kind, "time": "ts", "delay": f"{DELAY} seconds", **FAMILIES[self.kind], **self.keys}
+        lines = [f"shards = {shards}", "[source]", 'format = "parquet"', 'path = "source"', f"stream = {toml(stream)}"]
+        lines += ["[query]", *(f"{key} = {toml(value)}" for key, value in {**query, **changes}.items())]
+        lines += ["[sink]", 'format = "parquet"', f'path = "{name}"']
+        lines += [f'checkpoint = "checkpoint of {name}"', 'trigger = "available-now"'] if stream else []
+        path = self.folder / f"{name}.toml"
+        path.write_text("\n".join(lines))
+        return str(path)
+
+    def call(self, *arguments):
+        done = CliRunner().invoke(group, list(map(str, arguments)))
+        assert done.exit_code == 0, done.stderr
+        return done
+
+    def refused(self, *arguments):
+        done = CliRunner().invoke(group, list(map(str, arguments)))
+        assert done.exit_code == 1, done.stderr
+        return " ".join(done.stderr.split())
+
+    def rows(self, session, *names):
+        frames = [session.read.parquet(str(self.folder / name)) for name in names if self._wrote(name)]
+        return rows_of([row for frame in frames for row in frame.collect()], frames[0].columns)
+
+    def _wrote(self, name):
+        return any((self.folder / name).glob("part-*"))
+
+    def expected(self, table):
+        query = family(self.kind, **self.keys)
+        whole = up_to_watermark(local.apply(table, query), table, query)
+        return rows_of(whole.to_pylist(), whole.column_names)
+
+
+def thirds(rows):
+    table = events(7, rows=rows, span=240)
+    return table, [table.slice(start, rows // 3) for start in range(0, rows, rows // 3)]
+
+
+def test_a_stream_goes_on_from_a_savepoint_with_other_shards(session, files, tmp_path):
+    table, (first, second, third) = thirds(600)
+    jobs = Jobs(tmp_path, "distinct-count")
+    one, two, saved = jobs.write("one", 2), jobs.write("two", 3), tmp_path / "saved"
+    files(first, 2)
+    assert "is not there: run the job first" in jobs.refused("savepoint", one, saved)
+    jobs.call("run", one)
+    check_refusals(jobs, one, saved)
+    assert "saved: 2 shards, " in jobs.call("savepoint", one, saved).stdout
+    assert json.loads((saved / "savepoint.json").read_text())["source"]["offset"] == '{"logOffset":0}'
+    assert "name another folder" in jobs.refused("savepoint", one, saved)
+    shutil.move(saved, tmp_path / "moved")
+    shutil.rmtree(tmp_path / "checkpoint of one")
+    read = list((tmp_path / "source").iterdir())
+    files(second, 2)
+    for path in read:
+        path.unlink()  # what was read is needed no more
+    leave_what_a_killed_start_leaves(tmp_path)
+    jobs.call("run", two, "--from", tmp_path / "moved")
+    pq.write_table(third, tmp_path / "source" / "last.parquet")
+    jobs.call("run", two, "--from", tmp_path / "moved")
+    assert jobs.rows(session, "one", "two") == jobs.expected(table)
+    change(tmp_path / "moved", id="another")
+    assert "has begun otherwise" in jobs.refused("run", two, "--from", tmp_path / "moved")
+    change(tmp_path / "moved", source={"format": "parquet", "path": "/there", "offset": "-"})
+    three = jobs.write("three", 2)
+    assert "source.path: was '/there'" in jobs.refused("run", three, "--from", tmp_path / "moved")
+    assert not (tmp_path / "checkpoint of three").exists() and not (tmp_path / "three").exists()
+
+
+def change(saved, **changes):
+    path = saved / "savepoint.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def check_refusals(jobs, job, saved):
+    """What a stream says that cannot be saved now."""
+    checkpoint = jobs.folder / "checkpoint of one"
+    with in_use(checkpoint):
+        assert "is in use: a stream runs on it" in jobs.refused("savepoint", job, saved)
+        assert "is in use" in jobs.refused("run", job)
+    begun = checkpoint / "offsets" / "1"
+    begun.write_text("v1")
+    assert "micro-batch 1 of the checkpoint" in jobs.refused("savepoint", job, saved)
+    begun.unlink()
+    assert "--until is for batches" in jobs.refused("savepoint", job, saved, "--until", "1970-01-01").replace(":", "")
+    assert not saved.exists()
+
+
+def leave_what_a_killed_start_leaves(folder):
+    partial = folder / ".checkpoint of two.partial"
+    (partial / "checkpoint" / "offsets").mkdir(parents=True)
+    log = folder / "two" / "_spark_metadata"
+    log.mkdir(parents=True)
+    (log / "0").write_bytes(b"v1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_every_family_goes_on_from_one_shard_to_four_to_two(session, files, tmp_path, kind):
+    table, parts = thirds(900)
+    jobs, names, saved = Jobs(tmp_path, kind), [], None
+    for number, (part, shards) in enumerate(zip(parts, (1, 4, 2), strict=True)):
+        files(part, 2)
+        names.append(f"run{number}")
+        job = jobs.write(names[-1], shards)
+        jobs.call("run", job, *([] if saved is None else ["--from", saved]))
+        saved = tmp_path / f"saved{number}"
+        jobs.call("savepoint", job, saved)
+    assert jobs.rows(session, *names) == jobs.expected(table)
+
+
+def test_a_stream_begins_with_history(session, files, tmp_path):
+    table, _ = thirds(600)
+    jobs = Jobs(tmp_path, "top-k-workload", queries=WORKLOAD)
+    files(table, 3)
+    history, stream, saved = jobs.write("history", 2, stream=False), jobs.write("stream", 3), tmp_path / "saved"
+    until = "1970-01-01 00:02"
+    assert "--until is required of a batch" in jobs.refused("savepoint", history, saved).replace(":", "")
+    assert "holds no row before" in jobs.refused("savepoint", history, saved, "--until", "1969-01-01")
+    jobs.call("savepoint", history, saved, "--until", until)
+    jobs.call("run", stream, "--from", saved)
+    at = [row for row in jobs.expected(table) if row[1] > "1970-01-01 00:02:00"]
+    assert jobs.rows(session, "stream") == at and at

@@ -1,0 +1,106 @@
+"""A savepoint's folder: complete or not there, and refused where it is damaged."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from families import FAMILIES, family
+from skyband.errors import EngineError, SkybandError, SnapshotError
+from skyband.job import savepoint
+from skyband.job.savepoint import Position
+
+STATES = [b"one", b"two and more"]
+SOURCE = {"format": "parquet", "path": "/somewhere"}
+
+
+def write(folder, query=None, log=None):
+    position = Position(SOURCE, '{"logOffset":3}', log)
+    return savepoint.write(folder, query or family("distinct-count"), STATES, 7, {"spark": "4"}, position)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_savepoint_comes_back(tmp_path, kind):
+    log = tmp_path / "log"
+    log.mkdir()
+    (log / "0").write_text("v1")
+    asked = family(kind, by=["place"])
+    write(tmp_path / "saved", asked, log)
+    (tmp_path / "saved").rename(tmp_path / "moved")
+    held = savepoint.read(tmp_path / "moved")
+    assert held.query == asked and held.snapshots() == STATES and held.watermark == 7
+    assert held.position.offset == '{"logOffset":3}' and held.position.source == SOURCE
+    assert (held.position.log / "0").read_text() == "v1"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from families import family
+from skyband.job import savepoint
+
+class Killing(list):
+    def __iter__(self):
+        yield b"one"
+        os.kill(os.getpid(), signal.SIGKILL)
+
+savepoint.write(Path(sys.argv[1]), family("distinct-count"), Killing(), 7, {}, None)
+"""
+
+
+def test_one_that_is_killed_while_it_is_written_is_not_there(tmp_path):
+    tests = str(Path(__file__).parents[1])
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "saved"), tests], capture_output=True)
+    assert killed.returncode == -9, killed.stderr
+    assert not (tmp_path / "saved").exists()
+    with pytest.raises(EngineError, match="is not there: `skyband savepoint JOB DIR` makes one"):
+        savepoint.read(tmp_path / "saved")
+    assert write(tmp_path / "saved").snapshots() == STATES
+
+
+def test_one_that_fails_leaves_nothing(tmp_path):
+    with pytest.raises(TypeError):
+        savepoint.write(tmp_path / "saved", family("top-k"), [b"one", "two"], 7, {}, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path):
+    (tmp_path / "saved").mkdir()
+    write(tmp_path / "saved")
+    with pytest.raises(EngineError, match="name another folder"):
+        write(tmp_path / "saved")
+
+
+def cut_a_state(folder):
+    (folder / "states" / "00001.skyband").write_bytes(b"two")
+
+
+def change_json(**changes):
+    def change(folder):
+        path = folder / "savepoint.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (cut_a_state, "damaged: .*00001.skyband' should have 12 bytes"),
+        (lambda folder: (folder / "savepoint.json").write_text("{"), "damaged: savepoint.json"),
+        (lambda folder: (folder / "savepoint.json").write_text("[]"), "holds no table"),
+        (lambda folder: (folder / "savepoint.json").unlink(), "holds no savepoint.json"),
+        (change_json(format=2, made_by={"skyband": "9"}), "was made by skyband 9, this is"),
+        (change_json(states=[{"file": "../../etc", "bytes": 1}]), "is no name of a file"),
+        (change_json(states=7), "is damaged: TypeError"),
+        (change_json(query={"kind": "tallest"}), "tallest"),
+    ],
+)
+def test_what_is_damaged_is_refused(tmp_path, damage, said):
+    write(tmp_path / "saved")
+    damage(tmp_path / "saved")
+    with pytest.raises(SkybandError, match=said) as caught:
+        savepoint.read(tmp_path / "saved").snapshots()
+    assert isinstance(caught.value, SnapshotError) or "savepoint.json" in said or "tallest" in said

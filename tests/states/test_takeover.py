@@ -1,0 +1,159 @@
+"""A stream that goes on from the states of another, with other shards: the answers of one left alone."""
+
+import re
+from functools import cache
+
+import pyarrow as pa
+import pytest
+from families import FAMILIES, WORKLOAD, events, family
+from skyband.columns import frames
+from skyband.engines.spark.plan import ShardedPlan, TaskEnds
+from skyband.errors import ConfigError, SnapshotError
+from skyband.operator.binding import bind
+from skyband.operator.operator import Operator
+from skyband.operator.takeover import take_over
+
+
+class Stream:
+    """The shards of a query in this process, as Spark has them."""
+
+    def __init__(self, query, shards, backends=None):
+        self.plan = ShardedPlan(query, bind(query, table().schema, backends), table().schema, shards)
+        self.operators = [self.plan.operator() for _ in range(shards)]
+
+    def make(self, shared):
+        return Operator(self.plan.query, self.plan.bindings, self.plan.schema, shared and not self.plan.query.by)
+
+    def begin_from(self, other):
+        blobs = [operator.snapshot() for operator in other.operators]
+        self.operators = take_over(blobs, other.plan.query, self.make, self.plan.shards)
+        return self
+
+    def push(self, rows):
+        ends = TaskEnds(self.plan.query)
+        for batch in self.plan.to_shuffle_rows(iter(rows.select(self.plan.query.columns).to_batches())):
+            for row in batch.to_pylist():
+                if row["frame"] is not None:
+                    self.operators[row["shard"]].add(frames.from_bytes(row["frame"]))
+                ends.add(row["progress"], row["dropped"])
+        answers = pa.Table.from_batches([operator.step(ends.progress) for operator in self.operators])
+        return self.plan.query.merge(answers) if self.plan.merges else answers
+
+
+@cache
+def table():
+    return events(5, rows=700, span=260).combine_chunks()
+
+
+def pieces(count):
+    size = -(-len(table()) // count)
+    return [table().slice(start, size) for start in range(0, len(table()), size)]
+
+
+def plain(*answers):
+    return sorted(tuple(map(str, row.values())) for table in answers for row in table.to_pylist())
+
+
+def undisturbed(query, shards=1, backends=None, parts=4):
+    stream = Stream(query, shards, backends)
+    return plain(*(stream.push(piece) for piece in pieces(parts)))
+
+
+def moved(queries, shards, backends=None):
+    stream, answers = None, []
+    for query, count, piece in zip(queries, shards, pieces(len(shards)), strict=True):
+        following = Stream(query, count, backends)
+        stream = following if stream is None else following.begin_from(stream)
+        answers.append(stream.push(piece))
+    return plain(*answers)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_groups_move_between_any_shards(kind):
+    query = family(kind, by=["place"])
+    assert moved([query] * 4, [1, 4, 2, 3]) == undisturbed(query)
+
+
+def test_large_groups_move_too():
+    query = family("distinct-count", by=["place"])
+    assert moved([query] * 4, [2, 3, 1, 5], {"sketch": "exact"}) == undisturbed(query, backends={"sketch": "exact"})
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_query_without_groups_goes_on_with_its_shards(kind):
+    shards = 1 if kind in ("uncertain-sum", "uncertain-join") else 2
+    query = family(kind)
+    assert moved([query] * 4, [shards] * 4) == undisturbed(query, shards)
+
+
+@pytest.mark.parametrize("emit", [None, "state"])
+def test_shards_without_groups_are_merged(emit):
+    query = family("distinct-count", emit=emit)
+    backends = {"sketch": "exact"}
+    assert moved([query] * 4, [6, 3, 1, 1], backends) == undisturbed(query, backends=backends)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shards", "backend", "said"),
+    [
+        ("distinct-count", (1, 2), {"sketch": "exact"}, "a state without `by` cannot be cut into several; set"),
+        ("distinct-count", (4, 3), {"sketch": "exact"}, "to a number that divides theirs"),
+        ("top-k", (4, 2), None, "the savepoint has 4 and they cannot become 2: the states of a top-k do not merge"),
+        ("top-k-pairs", (4, 2), None, "the states of a top-k-pairs do not merge"),
+    ],
+)  # fmt: skip
+def test_states_that_cannot_be_cut_or_merged_are_refused(kind, shards, backend, said):
+    before = Stream(family(kind), shards[0], backend)
+    before.push(table())
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        Stream(family(kind), shards[1], backend).begin_from(before)
+
+
+def test_windows_come_and_go_up_to_the_longest():
+    before, after = (
+        family("distinct-count", by=["place"], windows=windows)
+        for windows in (["30 seconds", "1 minute"], ["15 seconds", "1 minute"])
+    )
+    both = family("distinct-count", by=["place"], windows=["15 seconds", "30 seconds", "1 minute"])
+    whole, cut = Stream(both, 1), Stream(before, 2)
+    cut.push(pieces(2)[0]), whole.push(pieces(2)[0])
+    found = plain(Stream(after, 3).begin_from(cut).push(pieces(2)[1]))
+    expected = [row for row in plain(whole.push(pieces(2)[1])) if row[2] != "30 seconds"]
+    assert found == expected and any(row[2] == "15 seconds" for row in found)
+
+
+def test_queries_join_a_workload_whatever_the_shards():
+    few, more = (family("top-k-workload", by=["place"], queries=queries) for queries in (WORKLOAD[:1], WORKLOAD[::-1]))
+    before = Stream(few, 1)
+    before.push(table().slice(0, 150))
+    alone, spread = (Stream(more, shards).begin_from(before).push(table().slice(150)) for shards in (1, 3))
+    assert plain(alone) == plain(spread)
+    assert {row["query"] for row in spread.to_pylist()} == {"quick", "slow"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "backends", "said"),
+    [
+        ({"by": ["side"]}, None, "query.by was ('place',), is ('side',): a state does not know the rows of its groups"),
+        ({"windows": ["2 minutes"]}, None, "rows before the longest window are forgotten"),
+        ({"item": "words"}, None, "query.item was name, is words"),
+        ({"delay": "1 second"}, None, "query.delay was 20 seconds, is 1 second"),
+        ({}, {"sketch": "k-skb"}, "a state is read only by the backend that made it"),
+    ],
+)
+def test_what_another_job_asks_is_refused_with_the_reason(keys, backends, said):
+    before = Stream(family("distinct-count", by=["place"]), 2)
+    before.push(pieces(2)[0])
+    changed = {"by": ["place"], "item": "name", **keys} | ({"item": "side"} if keys.get("item") else {})
+    said = said.replace("words", "side")
+    with pytest.raises(SnapshotError, match=re.escape(said)):
+        Stream(family("distinct-count", **changed), 2, backends).begin_from(before)
+
+
+def test_shards_that_stand_elsewhere_are_refused():
+    query = family("distinct-count", by=["place"])
+    one, other = Stream(query, 2), Stream(query, 2)
+    one.push(pieces(2)[0]), other.push(table())
+    one.operators[1] = other.operators[1]
+    with pytest.raises(SnapshotError, match="contradicts itself: its shards stand at"):
+        Stream(query, 3).begin_from(one)
