@@ -139,6 +139,21 @@ def test_every_family_goes_on_from_one_shard_to_four_to_two(session, files, tmp_
     assert jobs.rows(session, *names) == jobs.expected(table)
 
 
+@pytest.mark.slow
+def test_a_stream_that_began_otherwise_may_be_finished(session, files, tmp_path):
+    table, (first, *others) = thirds(600)
+    jobs = Jobs(tmp_path, "top-k")
+    one, two = jobs.write("one", 2), jobs.write("two", 1)
+    files(first, 1)
+    jobs.call("run", one)
+    jobs.call("savepoint", one, tmp_path / "saved")
+    for part in others:
+        files(part, 1)
+    jobs.call("run", two, "--from", tmp_path / "saved", "--set", "source.finish=true")
+    whole = local.apply(table, family("top-k", by=["place"]))
+    assert jobs.rows(session, "one", "two") == rows_of(whole.to_pylist(), whole.column_names)
+
+
 def test_a_stream_begins_with_history(session, files, tmp_path):
     table, _ = thirds(600)
     jobs = Jobs(tmp_path, "top-k-workload", queries=WORKLOAD)

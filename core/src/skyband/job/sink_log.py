@@ -46,11 +46,12 @@ def _check_new(checkpoint: Path, sink: Path, logged: int) -> None:
         )
 
 
-def is_seeded(sink: Path) -> bool:
-    """Whether a sink's log lists only what `seed` wrote: micro-batches without answers."""
+def is_seeded(sink: Path, batches: Iterable[int]) -> bool:
+    """Whether a sink's log lists what `seed` wrote and nothing else."""
     log = sink / LOG
     entries = [path for path in log.iterdir() if not path.name.startswith(".")] if log.is_dir() else []
-    return bool(entries) and all(path.read_bytes() == _NO_FILES for path in entries)
+    own = {str(batch) for batch in batches}
+    return bool(entries) and all(path.name in own and path.read_bytes() == _NO_FILES for path in entries)
 
 
 def seed(sink: Path, batches: Iterable[int]) -> None:

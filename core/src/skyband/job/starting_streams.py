@@ -24,6 +24,8 @@ def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
     Nothing is done where that was done before. It is complete or not there, whenever this is interrupted.
     Raises ConfigError and SnapshotError where the job cannot go on from it, saying why.
     """
+    from skyband.engines.spark.first_state import SEEDS
+
     held = savepoint.read(folder)
     if not job.source.stream:
         raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
@@ -32,7 +34,7 @@ def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
         return
     _check_source(job, held)
     sink = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
-    if sink is not None and not sink_log.is_seeded(sink):
+    if sink is not None and not sink_log.is_seeded(sink, SEEDS):
         sink_log.check_belong(checkpoint, sink)
     ticking = spark.ticking_of(job.source.idle_after, False if job.source.finish else None)
     plan = spark.plan_of(source, job.query, job.backends, job.shards, ticking)
@@ -44,8 +46,6 @@ def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
             shutil.rmtree(left)
         _write(session, plan, [operator.snapshot() for operator in states], held, partial, checkpoint)
         if sink is not None:
-            from skyband.engines.spark.first_state import SEEDS
-
             sink_log.seed(sink, SEEDS)
         if checkpoint.exists():
             checkpoint.rmdir()  # it is empty
