@@ -88,9 +88,9 @@ def write_job(folder: Path, name: str, master: str = "local[2]", settings: str =
     return path
 
 
-def start(job: Path, **environment: str) -> subprocess.Popen:
+def start(job: Path, *options: str, **environment: str) -> subprocess.Popen:
     """The job as a process group of its own: Python, the JVM and the workers."""
-    command = [sys.executable, "-P", "-m", "skyband", "run", str(job)]  # -P as the command `skyband` has it
+    command = [sys.executable, "-P", "-m", "skyband", "run", str(job), *options]  # -P as the command `skyband` has it
     return subprocess.Popen(
         command, cwd=job.parent, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={**os.environ, **environment},

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +12,7 @@ from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.job.stream_lock import in_use
 
+from . import faults
 from .conftest import rows_of, up_to_watermark
 
 pytestmark = pytest.mark.spark
@@ -137,6 +139,43 @@ def test_every_family_goes_on_from_one_shard_to_four_to_two(session, files, tmp_
         saved = tmp_path / f"saved{number}"
         jobs.call("savepoint", job, saved)
     assert jobs.rows(session, *names) == jobs.expected(table)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_start_may_be_killed_at_any_moment(session, tmp_path):
+    """SIGKILL from the first sign of the new checkpoint on, each time a little later; then left alone."""
+    faults.write_source(tmp_path / "source", files=3)
+    one, two = faults.write_job(tmp_path, "one"), faults.write_job(tmp_path, "two")
+    two.write_text(two.read_text().replace("shards = 2", "shards = 3"))
+    assert CliRunner().invoke(group, ["run", str(one)]).exit_code == 0
+    saved = tmp_path / "saved"
+    assert CliRunner().invoke(group, ["savepoint", str(one), str(saved)]).exit_code == 0
+    faults.write_file(tmp_path / "source", 3)
+    faults.write_file(tmp_path / "source", 4)
+    partial, ready = tmp_path / ".checkpoint of two.partial", tmp_path / "checkpoint of two"
+    seen = []
+    for kill in range(6):
+        began, process = time.time(), faults.start(two, "--from", str(saved))
+        try:
+            while process.poll() is None and not is_newer(partial / "states", began) and not ready.exists():
+                time.sleep(0.05)
+            time.sleep(2 * kill)
+            seen.append((partial.exists(), ready.exists(), (ready / "offsets" / "2").exists()))
+        finally:
+            if process.poll() is None:
+                faults.kill_group(process)
+    faults.finish(faults.start(two, "--from", str(saved)))
+    calm = faults.write_job(tmp_path, "calm")
+    assert CliRunner().invoke(group, ["run", str(calm)]).exit_code == 0
+    assert len(set(seen)) > 1, "kills hit several steps"
+    assert sorted([*faults.rows(session, tmp_path / "one"), *faults.rows(session, tmp_path / "two")]) == sorted(
+        faults.rows(session, tmp_path / "calm")
+    )
+
+
+def is_newer(path, moment):
+    return path.exists() and path.stat().st_mtime > moment
 
 
 @pytest.mark.slow

@@ -86,10 +86,16 @@ def test_a_query_without_groups_goes_on_with_its_shards(kind):
     assert moved([query] * 4, [shards] * 4) == undisturbed(query, shards)
 
 
-@pytest.mark.parametrize("emit", [None, "state"])
-def test_shards_without_groups_are_merged(emit):
-    query = family("distinct-count", emit=emit)
-    backends = {"sketch": "exact"}
+@pytest.mark.parametrize(
+    ("kind", "keys", "backends"),
+    [
+        ("distinct-count", {}, {"sketch": "exact"}),
+        ("distinct-count", {"emit": "state"}, {"sketch": "exact"}),
+        ("heavy-hitters", {}, {"total-ranker": "exact"}),
+    ],
+)
+def test_shards_without_groups_are_merged(kind, keys, backends):
+    query = family(kind, **keys)
     assert moved([query] * 4, [6, 3, 1, 1], backends) == undisturbed(query, backends=backends)
 
 

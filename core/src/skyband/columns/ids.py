@@ -86,6 +86,12 @@ class ValuesById:
             raise SnapshotError("contradicts itself: the state has no name for an id in its answers")
         return self._known.column("name").take(pa.array(np.searchsorted(known, ids)))
 
+    def merge(self, other: "ValuesById") -> None:
+        """Learn what another knows, none of whose ids is known here."""
+        if self.needed:
+            self._new.append(other.frame())
+            self._rows += len(self._new[-1])
+
     def forget(self, before: int) -> None:
         """Values that no row at `before` or later bears are not needed any more."""
         self._before = before

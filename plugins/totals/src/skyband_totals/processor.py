@@ -11,6 +11,7 @@ from skyband.columns.rows import Rows
 from skyband.queries import state_arrays
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.encoding import moments
+from skyband.queries.processor import GroupProcessor
 from skyband.registry import Binding
 
 from skyband_totals.role import TotalRanker
@@ -92,6 +93,12 @@ class TotalsProcessor(BatchedProcessor):
         label = self._labels.take(pa.array(places[some]))
         totals = [moments(at[some], kind), label, pa.array(np.zeros(count, np.int64)), *zeros, *grands]
         return pa.concat_batches([pa.RecordBatch.from_arrays(part, schema=self._schema) for part in (ranked, totals)])
+
+    def merge(self, other: GroupProcessor) -> None:
+        theirs = cast(TotalsProcessor, other)
+        self._ranker.merge(theirs._ranker)
+        self._names.merge(theirs._names)
+        self.go_on_from_both(theirs)
 
     @property
     def retained(self) -> int:

@@ -154,6 +154,12 @@ class HeavyHitters(Query):
         parameters = self.backend_parameters("total-ranker")
         return TotalsProcessor(bindings["total-ranker"], parameters, windows, self.amounts, answers)
 
+    def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
+        if self.rows:
+            return super().unmerged(bindings)
+        info = bindings["total-ranker"].info
+        return f"{info.name} lacks merge: {info.lacks['merge']}" if "merge" in info.lacks else None
+
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each, and grand totals add.
 
