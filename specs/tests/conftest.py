@@ -15,7 +15,25 @@ from skyband_specs.runner import subject
 
 @define(eq=False)
 class Toy(Sketch):
-    """The latest time of each key."""
+    """The latest time of each key.
+
+    Parameters
+    ----------
+    None.
+
+    Complexity
+    ----------
+    Update O(1) a row; estimate O(keys).
+
+    References
+    ----------
+    The definition.
+
+    Examples
+    --------
+    >>> len(Toy())
+    0
+    """
 
     name: ClassVar[str] = "toy"
 

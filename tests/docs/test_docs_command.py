@@ -11,8 +11,12 @@ from .conftest import ROOT
 
 OWN = '''    """The newest time of every key.
 
-    Complexity: O(1) a row.
+    Complexity
+    ----------
+    O(1) a row.
 
+    Examples
+    --------
     >>> Newest().estimate(0)
     0.0
     """'''
@@ -67,5 +71,5 @@ def test_a_third_partys_backend_gets_its_page(third_party, tmp_path):
     assert again.returncode == 0 and "older.md was generated once and is not any more" in again.stderr
     page = (folder / "backends" / "sketch" / "newest.md").read_text("utf-8")
     assert ">>> Newest().estimate(0)\n0.0\n" in page, "its own example, where that of its role fails"
-    assert "| complexity | O(1) a row. |" in page
+    assert "## Complexity\n\nO(1) a row.\n" in page
     assert (folder / "mine.md").read_text() == "# Mine\n"

@@ -38,7 +38,7 @@ def test_a_plugin_is_short_enough_to_read(role):
     for path, text in render(role, "mine").items():
         if path == "LICENSE":
             continue
-        assert text.count("\n") < 130, path
+        assert text.count("\n") < 160, path
         assert max(map(len, text.splitlines()), default=0) <= 120, path
 
 
@@ -97,8 +97,9 @@ def test_a_plugin_of_every_role_in_a_fresh_environment(maker, role):
     assert maker.run(python, "-m", "skyband", "verify", f"{role}/my-{role}").endswith(" 0 failed\n")
     program, said = example(folder / "README.md")
     assert maker.run(python, "-c", program).splitlines() == said
-    one = maker.run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder, "-k", "new_backend_is_as_asked")
-    assert f"{role}/my-{role}: 1 passed" in one
+    few = "new_backend_is_as_asked or documentation"
+    tested = maker.run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder, "-k", few)
+    assert f"{role}/my-{role}: 1 passed" in tested and "\n2 passed" in tested
 
 
 @pytest.mark.parametrize(

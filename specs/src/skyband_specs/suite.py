@@ -1,4 +1,4 @@
-"""The conformance suite under pytest: one test a backend and check, called `{role/name}:{check}`.
+"""The conformance suite under pytest: a test for each check of a backend, `{role/name}:{check}`, and its docstring.
 
 In a plugin's own tests, a file of two lines tries every backend the distribution brings:
 
@@ -15,20 +15,23 @@ from skyband.registry.info import BackendInfo
 
 from skyband_specs.check import Check
 from skyband_specs.checks import checks_for
+from skyband_specs.documentation import documentation_problems
 from skyband_specs.pytest_plugin import RESULTS
 from skyband_specs.report import FAILED, NOT_APPLICABLE
 from skyband_specs.runner import Subject, subject
 
-__all__ = ["pytest_generate_tests", "test_conformance"]
+__all__ = ["pytest_generate_tests", "test_conformance", "test_documentation"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test of each backend and check."""
-    if metafunc.function is not test_conformance:
+    """Make one test of each backend and check, and one of each backend's docstring."""
+    if metafunc.function not in (test_conformance, test_documentation):
         return
-    wanted = metafunc.config.getoption("--backend")
-    distribution = getattr(metafunc.module, "DISTRIBUTION", None)
-    pairs = [(entry, check) for entry in _chosen(wanted, distribution) for check in checks_for(entry.info.role)]
+    chosen = _chosen(metafunc.config.getoption("--backend"), getattr(metafunc.module, "DISTRIBUTION", None))
+    if metafunc.function is test_documentation:
+        metafunc.parametrize("entry", chosen, ids=[entry.info.key for entry in chosen])
+        return
+    pairs = [(entry, check) for entry in chosen for check in checks_for(entry.info.role)]
     ids = [f"{entry.info.key}:{check.name}" for entry, check in pairs]
     metafunc.parametrize(("entry", "check"), pairs, ids=ids)
 
@@ -43,6 +46,16 @@ def test_conformance(entry: Listed[BackendInfo], check: Check, request: pytest.F
         pytest.fail("\n\n".join(filter(None, [result.reason, result.snippet])), pytrace=False)
     if result.outcome == NOT_APPLICABLE:
         pytest.skip(f"not applicable: {result.reason}")
+
+
+def test_documentation(entry: Listed[BackendInfo]) -> None:
+    """The docstring has its sections, the parameters as the class has them, and an example that runs."""
+    if entry.problem is not None:
+        pytest.fail(f"{entry.info.key} cannot be used: {entry.problem}", pytrace=False)
+    problems = documentation_problems(load_class(entry.info))
+    if problems:
+        said = "\n".join(problems)
+        pytest.fail(f"the docstring of {entry.info.factory} {said}", pytrace=False)
 
 
 def _chosen(wanted: list[str], distribution: str | None) -> list[Listed[BackendInfo]]:

@@ -1,7 +1,7 @@
 """skyband describe: one backend or query in full, read from its class and from what its plugin says."""
 
-import inspect
 import json
+import textwrap
 from typing import Any
 
 import click
@@ -33,22 +33,35 @@ def command(key: tuple[str, str], distribution: str | None, as_json: bool) -> No
 
 def _describe_backend(key: tuple[str, str], distribution: str | None, as_json: bool) -> None:
     from skyband.config.parameters import parameters_of
+    from skyband.reference.docstrings import read_docstring
     from skyband.registry import installed, load_class
 
     binding = installed().bind(*key, distribution)
     cls = load_class(binding.info)
     parameters = parameters_of(cls)
-    described = first_paragraph(cls)
+    described = read_docstring(cls)
     if as_json:
         click.echo(json.dumps(_plain(binding, described, parameters), indent=2, default=str))
     else:
         _shown(binding, described, parameters)
 
 
-def first_paragraph(cls: type) -> str:
-    """The first paragraph of a class's docstring on one line."""
-    text = inspect.cleandoc(cls.__doc__ or "")
-    return " ".join(text.partition("\n\n")[0].split())
+def write_text(text: str, indent: str = "") -> None:
+    """Write paragraphs, wrapped to the terminal."""
+    from skyband import text_tables
+
+    click.echo(click.wrap_text(text, text_tables.width(), indent, indent, preserve_paragraphs=True))
+
+
+def write_sections(written: Any) -> None:
+    """Write the sections of a docstring after its parameters, each under its heading."""
+    for heading, text in written.sections.items():
+        if heading != "Parameters" and text:
+            click.echo(f"\n{click.style(heading, bold=True)}\n")
+            if heading == "Examples":
+                click.echo(textwrap.indent(text, "  "))
+            else:
+                write_text(text, "  ")
 
 
 def _shown(binding: Any, described: str, parameters: Any) -> None:
@@ -59,8 +72,9 @@ def _shown(binding: Any, described: str, parameters: Any) -> None:
     info = binding.info
     role = installed().role(info.role)
     click.echo(f"{info.key}: {info.summary}")
-    if described and described.rstrip(".").lower() != info.summary.rstrip(".").lower():
-        click.echo(f"\n{click.wrap_text(described, text_tables.width())}")
+    click.echo()
+    write_text(described.text)
+    click.echo()
     has = [name for name in capabilities_of(info.role) if name not in info.lacks]
     facts = [
         ("answers", role.summary + (" (the role's default)" if role.default == info.name else "")),
@@ -71,15 +85,15 @@ def _shown(binding: Any, described: str, parameters: Any) -> None:
         ("from", f"{binding.distribution} {binding.version}"),
     ]
     wide = max(len(name) for name, _ in facts)
-    click.echo()
     for name, value in facts:
         click.echo(f"{name:<{wide}}  {value}")
     click.echo()
-    if not parameters:
+    if parameters:
+        head = ["parameter", "type", "default", "bounds", "meaning"]
+        text_tables.table(head, parameter_rows(parameters), styles={"parameter": "bold"})
+    else:
         click.echo("It has no parameters.")
-        return
-    head = ["parameter", "type", "default", "bounds", "meaning"]
-    text_tables.table(head, parameter_rows(parameters), styles={"parameter": "bold"})
+    write_sections(described)
 
 
 def parameter_rows(parameters: Any) -> list[list[str]]:
@@ -93,15 +107,18 @@ def _default(parameter: Any) -> str:
     return "none" if parameter.default is None else str(parameter.default)
 
 
-def _plain(binding: Any, described: str, parameters: Any) -> dict[str, Any]:
+def _plain(binding: Any, described: Any, parameters: Any) -> dict[str, Any]:
     info = binding.info
     return {
         "backend": info.key,
         "summary": info.summary,
-        "description": described,
+        "description": described.text,
         "guarantee": info.guarantee,
         "lacks": dict(info.lacks),
         "reference": info.reference,
+        "complexity": described.complexity,
+        "references": described.references,
+        "example": described.example,
         "distribution": binding.distribution,
         "version": binding.version,
         "parameters": plain_parameters(parameters),

@@ -34,13 +34,15 @@ def _columns(kind: str, distribution: str | None) -> list[tuple[str, str]]:
 
 def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> None:
     from skyband import text_tables
-    from skyband.cli.describe import first_paragraph, parameter_rows
+    from skyband.cli.describe import parameter_rows, write_sections, write_text
     from skyband.queries.query import NULL_TIME
+    from skyband.reference.docstrings import read_docstring
     from skyband.registry import installed
 
     info = entry.info
     click.echo(f"{info.key}: {info.summary}\n")
-    click.echo(click.wrap_text(first_paragraph(cls), text_tables.width()))
+    written = read_docstring(cls)
+    write_text(written.text)
     roles = installed().roles
     facts = [
         *(("role", f"{role}, by default {roles[role].default}" if role in roles else role) for role in cls.roles),
@@ -56,18 +58,20 @@ def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> No
     if columns:
         click.echo("\nColumns of its answers, after those of `by`, as an example has them:")
         text_tables.table(["column", "type"], [list(one) for one in columns], styles={"column": "bold"})
+    write_sections(written)
 
 
 def _plain(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> dict[str, Any]:
-    from skyband.cli.describe import first_paragraph, plain_parameters
+    from skyband.cli.describe import plain_parameters
     from skyband.queries.query import NULL_TIME
+    from skyband.reference.docstrings import read_docstring
 
     info = entry.info
     return {
         "query": info.key,
         "kind": info.kind,
         "summary": info.summary,
-        "description": first_paragraph(cls),
+        "description": read_docstring(cls).text,
         "roles": list(cls.roles),
         "drop_reasons": [NULL_TIME, *cls.drop_reasons],
         "distribution": entry.distribution,

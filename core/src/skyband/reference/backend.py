@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from skyband.config.parameters import parameters_of
 from skyband.reference import backend_facts
-from skyband.reference.docstrings import words_of
+from skyband.reference.docstrings import read_docstring
 from skyband.reference.markdown import code, fenced, line, page, parameters, prose, section, table
 from skyband.reference.run_examples import Ran, run_program, run_steps
 from skyband.registry import Listed, installed, load_class
@@ -18,15 +18,16 @@ def backend_page(entry: Listed[BackendInfo]) -> str:
     """The page of a backend that can be used. Raises PluginError where its class is not what its plugin says."""
     info = entry.info
     cls = load_class(info)
-    entries = parameters_of(cls)
+    written, entries = read_docstring(cls), parameters_of(cls)
     given = backend_facts.given_by_queries(info.role)
     by_query = {name: ", ".join(map(code, kinds)) for name, kinds in given.items()}
     return page(
         code(info.key),
         line(_sentence(info.summary)),
         _facts(entry, cls),
-        section("How it works", prose(words_of(cls).text)),
+        section("How it works", prose(written.text)),
         section("Parameters", parameters(entries, ("given by", by_query)) or "It has none."),
+        section("Complexity", prose(written.complexity) or backend_facts.NOT_STATED),
         section("Example", *_example(info, cls)),
         section(
             "In a job",
@@ -34,6 +35,7 @@ def backend_page(entry: Listed[BackendInfo]) -> str:
             fenced("toml", f"[backends]\n{backend_facts.job_line(info, entries, given)}"),
         ),
         section("Try it", fenced("sh", f"skyband describe {info.key}\nskyband verify {info.key}")),
+        section("References", prose(written.references)),
     )
 
 
@@ -46,7 +48,6 @@ def _facts(entry: Listed[BackendInfo], cls: type) -> str:
         ["guarantee", backend_facts.bound(info, cls)],
         ["can", backend_facts.can(info)],
         *([f"lacks {name}", line(reason)] for name, reason in info.lacks.items()),
-        ["complexity", backend_facts.complexity(cls)],
         ["paper", line(info.reference)],
         ["from", entry.distribution],
     ])  # fmt: skip
@@ -58,29 +59,27 @@ def _in_jobs(role: str) -> str:
 
 
 def _example(info: BackendInfo, cls: type) -> list[str]:
-    """The role's program on this backend; else the doctest of its class, else why there is none."""
+    """The example of its docstring and the role's program, both on this backend; without either, why."""
+    own = _own_example(info, cls)
+    shown = [fenced("pycon", own.output)] if own is not None and own.fault is None else []
     lead, program = role_example(info.role)
     if not program:
-        own = _own_example(info, cls)
-        return [fenced("pycon", own.output)] if own is not None and own.fault is None else []
+        return shown
     default = installed().role(info.role).default
     program = program.replace(f'create("{info.role}", "{default}"', f'create("{info.role}", "{info.name}"')
     ran = run_program(program)
     if ran.fault is None:
-        return [prose(lead), fenced("python", program), "It prints:", fenced("text", ran.output)]
-    own = _own_example(info, cls)
-    if own is not None and own.fault is None:
-        return [fenced("pycon", own.output)]
-    hint = "an example of its own, as a doctest in its docstring, would stand here"
+        return [*shown, prose(lead), fenced("python", program), "It prints:", fenced("text", ran.output)]
+    if shown:
+        return shown
+    hint = "an example of its own, under `Examples` in its docstring, would stand here"
     return [f"The role's example does not run on it ({line(ran.fault)}); {hint}."]
 
 
 def _own_example(info: BackendInfo, cls: type) -> Ran | None:
-    steps = words_of(cls).steps
-    if not steps:
-        return None
+    steps = read_docstring(cls).steps
     module = info.factory.partition(":")[0]
-    return run_steps([f"from {module} import {cls.__name__}", *steps], vars(sys.modules[module]))
+    return run_steps(steps, vars(sys.modules[module])) if steps else None
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 from skyband.config.parameters import Parameter, parameters_of
 from skyband.errors import ConfigError
 from skyband.queries import kinds, load_query, make_query
-from skyband.reference.docstrings import words_of
+from skyband.reference.docstrings import read_docstring
 from skyband.reference.example_jobs import job_example
 from skyband.reference.markdown import line
 from skyband.registry.info import BackendInfo, capabilities_of
@@ -32,7 +32,7 @@ def can(info: BackendInfo) -> str:
 
 def complexity(cls: type) -> str:
     """What it costs, as its docstring says."""
-    return line(words_of(cls).complexity) or NOT_STATED
+    return line(read_docstring(cls).complexity) or NOT_STATED
 
 
 def queries_of(role: str) -> list[str]:

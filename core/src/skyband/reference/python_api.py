@@ -1,13 +1,15 @@
 """The page of Python: the functions a program calls, as their source writes them."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import skyband
 from skyband import queries, spark, spark_states, states
 from skyband.engines import local
+from skyband.reference.docstrings import read_docstring
 from skyband.reference.interface import signature_of
-from skyband.reference.markdown import code, docstring, fenced, page, prose, section, table
+from skyband.reference.markdown import code, fenced, line, page, prose, section, table
 
 SPARK = (spark.session, spark.apply)
 HERE = (local.apply, queries.make_query)
@@ -44,4 +46,15 @@ def _group(home: str, functions: tuple[Callable[..., Any], ...]) -> str:
 
 def _function(home: str, function: Callable[..., Any]) -> str:
     name = f"{home}.{function.__name__}"
-    return f"### {code(name)}\n\n{fenced('python', signature_of(function))}\n\n{prose(docstring(function))}"
+    written = read_docstring(function)
+    parts = [_section(heading, body) for heading, body in written.sections.items()]
+    return "\n\n".join([f"### {code(name)}", fenced("python", signature_of(function)), prose(written.text), *parts])
+
+
+def _section(heading: str, body: str) -> str:
+    """A section of a docstring: an example as it is, terms with what stands indented below them as a list."""
+    if heading == "Examples":
+        return fenced("pycon", body)
+    entries = re.findall(r"^(\S.*)\n((?:[ ]+.*\n?)+)", body, re.MULTILINE)
+    listed = "\n".join(f"- {code(term)}: {line(text)}" for term, text in entries)
+    return f"**{heading}**\n\n{listed or prose(body)}"

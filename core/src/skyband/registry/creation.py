@@ -11,7 +11,13 @@ from skyband.roles import Backend, Matcher, ObjectRanker, PairRanker, Sketch, Wi
 
 
 def backends(role: str | None = None) -> list[BackendInfo]:
-    """The installed backends that can be created, by role and name."""
+    """The installed backends that can be created, in order of role and name.
+
+    Parameters
+    ----------
+    role : str, default None
+        only those of this role, such as "sketch"; None: of all roles
+    """
     return installed().backends(role)
 
 
@@ -42,22 +48,66 @@ def create(
 @overload
 def create(role: str, name: str | None = ..., *, distribution: str | None = ..., **parameters: Any) -> Backend: ...
 def create(role: str, name: str | None = None, *, distribution: str | None = None, **parameters: Any) -> Backend:
-    """A new backend, e.g. `create("sketch", "k-skb", epsilon=0.02)`; without a name, the role's default.
+    """A new backend of a role, ready to be fed.
 
-    Raises ConfigError, with every problem at once, naming the field, the value and the closest right one.
+    Parameters
+    ----------
+    role : str
+        what it is to do: "sketch" (count distinct keys), "window" and "matcher" (of uncertain tuples),
+        "object-ranker", "pair-ranker", "workload-ranker", or a role that a plugin brings, such as
+        "total-ranker" or "set-matcher"; `skyband backends` lists them
+    name : str, default None
+        which backend of the role; None: the role's default
+    distribution : str, default None
+        the installed distribution that brings it, such as "skyband-distinct"; needed only where two bring a backend
+        of the same role and name
+    **parameters
+        the backend's own parameters, by name: `skyband describe sketch/k-skb` and `help(type(backend))` say what
+        each means, its default and its bounds
+
+    Returns
+    -------
+    Backend
+        an object of the role's class in `skyband.roles`, whose methods are the same for all backends of the role
+
+    Raises
+    ------
+    ConfigError
+        an unknown role, name or parameter, or a value out of bounds: all problems at once, each with its field, the
+        value and, where there is one, the closest right name
+    PluginError
+        the plugin that brings it cannot be used
+
+    Examples
+    --------
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "k-skb", epsilon=0.05)
+    >>> sketch.update(times=[1, 2, 3], keys=[7, 8, 7])
+    >>> sketch.estimate(since=2)
+    2.0
     """
     return installed().bind(role, name, distribution, **parameters).create()
 
 
 def restore(blob: bytes) -> Backend:
-    """The backend that `snapshot()` was called on, from its bytes; runs no code out of them.
+    """A backend from the bytes that its `snapshot()` gave; goes on as if it had never stopped.
 
-    Raises SnapshotError where the bytes are damaged or newer than this Skyband, or the backend is not installed.
+    Bytes from anywhere may be given: no code in them is run.
+
+    Parameters
+    ----------
+    blob : bytes
+        what `snapshot()` returned
+
+    Raises
+    ------
+    SnapshotError
+        the bytes are damaged, newer than this Skyband, or of a backend that is not installed
     """
     held = snapshot.decode(blob)
     role, name = held.header.get("role"), held.header.get("name")
     if not (isinstance(role, str) and isinstance(name, str)):
-        raise SnapshotError("holds no backend's state: what it is of stands nowhere in it")
+        raise SnapshotError("holds no backend's state: it does not say of which backend it is")
     try:
         binding = installed().bind(role, name)
     except ConfigError as error:

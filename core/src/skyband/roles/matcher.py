@@ -24,9 +24,11 @@ class Matcher(Backend):
 
     role: ClassVar[str] = "matcher"
 
-    epsilon: float = number(at_least=0, help="two samples match when they differ by at most this much")
+    epsilon: float = number(at_least=0, help="two samples match when they differ by at most this much, in their unit")
 
-    beta: float | None = number(None, at_least=0, below=1, help="matches below this probability are not wanted")
+    beta: float | None = number(
+        None, at_least=0, below=1, help="matches below this probability are not wanted; none: all are"
+    )
 
     _start: int = field(default=0, init=False)
     _end: int = field(default=0, init=False)

@@ -26,7 +26,9 @@ class Window(Backend):
 
     size: int = integer(at_least=1, help="existing tuples the window must hold")
     alpha: float = number(above=0, at_most=1, help="probability with which it must hold them")
-    beta: float | None = number(None, at_least=0, below=1, help="matches below this probability are not wanted")
+    beta: float | None = number(
+        None, at_least=0, below=1, help="matches below this probability are not wanted; none: all are"
+    )
 
     _start: int = field(default=0, init=False)
     _end: int = field(default=0, init=False)

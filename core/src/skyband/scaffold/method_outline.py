@@ -5,6 +5,33 @@ import inspect
 import textwrap
 from typing import Any
 
+from skyband.config.parameters import parameters_of
+from skyband.reference.docstrings import parameters_section
+
+DOCSTRING = """\
+\"\"\"What it is, in a sentence.
+
+How it works, and when to choose it, in plain English.
+
+Parameters
+----------
+{parameters}
+
+Complexity
+----------
+O(…) a row, O(…) an answer. Memory is O(…).
+
+References
+----------
+Where it is from: a paper and its section, or the definition.
+
+Examples
+--------
+>>> import skyband
+>>> backend = skyband.create("{role}", "mine", …)
+\"\"\"
+"""
+
 
 def outline(role: str, interface: type[Any]) -> str:
     """The source of a class of the role's backend `mine`, each abstract method with its signature and docstring."""
@@ -17,10 +44,15 @@ def outline(role: str, interface: type[Any]) -> str:
         f"from {interface.__module__} import {interface.__name__}\n\n\n"
         "@define(eq=False)\n"
         f"class Mine{interface.__name__}({interface.__name__}):\n"
-        '    """How it works. Complexity: O(…) a row."""\n\n'
+        f"{_docstring(role, interface)}\n"
         '    name: ClassVar[str] = "mine"\n'
     )
     return "\n".join([head, *methods])
+
+
+def _docstring(role: str, interface: type[Any]) -> str:
+    stated = parameters_section(parameters_of(interface))
+    return textwrap.indent(DOCSTRING.format(role=role, parameters=stated), "    ")
 
 
 def _method(name: str, interface: type[Any]) -> str:

@@ -12,7 +12,29 @@ from skyband.state_reader import StateReader
 
 @define(eq=False)
 class MineSketch(Sketch):
-    """The exact count, from a dictionary: update O(1) a row, estimate O(keys), memory O(keys not forgotten)."""
+    """The exact count: a dictionary with the latest time of every key.
+
+    Parameters
+    ----------
+    None.
+
+    Complexity
+    ----------
+    Update O(1) a row; estimate O(keys). Memory is O(keys not forgotten).
+
+    References
+    ----------
+    The definition: keys whose latest time is at or after the moment.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "mine")
+    >>> sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
+    >>> sketch.estimate(since=7)
+    3.0
+    """
 
     name: ClassVar[str] = "mine"
 

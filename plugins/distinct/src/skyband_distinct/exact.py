@@ -16,15 +16,34 @@ _FEWEST_LOGGED = 1024
 
 @define(eq=False)
 class Exact(Sketch):
-    """The exact count: a hash table of every key's last time.
+    """The exact count: a hash table with the last time of every key.
 
-    Memory grows with the keys, 26 to 51 bytes each; `forget` bounds it by the keys of the longest window, which is
-    what an operator does. Two keys that share their 64-bit hash count as one: with n keys, that happens somewhere
-    with a probability of n^2 / 2^65, one in 37 million at a million keys.
+    Two keys that share a 64-bit hash count as one. With n keys, that happens with probability n² / 2^65: one in 37
+    million at a million keys.
 
-    Update O(1) expected a row, in any order of times. The first estimate sorts the last times, O(n log n); from then
-    on changes are logged, so that an estimate costs a binary search and a scan of the log, which begins afresh when
-    it exceeds a quarter of the keys. Forgotten keys make room when the table is full, or when they are half of it.
+    Parameters
+    ----------
+    None.
+
+    Complexity
+    ----------
+    Update O(1) expected a row, in any order of times. The first estimate sorts the last times, O(n log n) for n keys;
+    from then on changes are logged, and an estimate costs a binary search and a scan of the log, which begins afresh
+    when it exceeds a quarter of the keys. Memory is 26 to 51 bytes for each key not forgotten: `forget` bounds it by
+    the keys of the longest window.
+
+    References
+    ----------
+    The definition: the keys whose last time is at or after a moment.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "exact")
+    >>> sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
+    >>> sketch.estimate(since=7)
+    3.0
     """
 
     name: ClassVar[str] = "exact"

@@ -16,6 +16,13 @@ from skyband_distinct.sketch_sizes import skyband_size, subsketches
 from skyband_distinct.sweep_kernel import count_since, hash_all, sweep
 from skyband_distinct.time_order import in_one_order, oldest_first
 
+# The paper counts dominances in a balanced tree (dAs-tree), updated with each row. Here rows wait in a buffer of 8 k;
+# when it is full, or an answer is asked for, one walk from the youngest to the oldest recomputes the skyband: a pair
+# is in iff its hash is below the kth smallest so far, which a table of buckets keeps in O(1). The walk also leaves
+# that kth smallest beside each pair, so that an estimate is one binary search and needs no second tree.
+# `tests/bench/distinct.py` times both, compiled: with 20 %, 90 % and 99 % repeated keys among 300,000, in batches of
+# 10,000, the sweep takes 7, 12 and 28 million rows/s, 80, 900 and 600 times as many as three dAs-trees. The paper's
+# exact list of recent keys is not needed: fewer than k pairs are all keys there are.
 _BUFFERED = 8
 _CHUNK = 1 << 20
 _NO_TIMES, _NO_HASHES = np.empty(0, np.int64), np.empty(0, np.uint64)
@@ -23,29 +30,45 @@ _NO_TIMES, _NO_HASHES = np.empty(0, np.int64), np.empty(0, np.uint64)
 
 @define(eq=False)
 class KSkb(Sketch):
-    """k-SKB: the k smallest hashes of the keys since any moment.
+    """The k smallest hashes of the keys since any moment, from which their number follows (k-SKB).
 
-    Each subsketch hashes the keys its own way and keeps the k-skyband of (time, hash): what has fewer than k
-    smaller hashes at least as young. Of the keys since a moment it holds the k smallest hashes; the kth, as a
-    fraction v of all hashes, tells their number as (k - 1) / v. The estimate is the median over the subsketches.
-    At most epsilon off with probability 1 - delta, for each answer by itself; exact below k keys.
+    A subsketch hashes the keys its own way and keeps the k-skyband of (time, hash): each pair with fewer than k smaller
+    hashes that are at least as young. These hold the k smallest hashes of the keys since any moment. If the kth
+    smallest is the fraction v of all hashes, the number of keys is about (k − 1) / v; the estimate is the median over
+    the subsketches. Each answer is off by at most epsilon with probability 1 − delta, and exact below k keys.
 
-    **Sweep, not tree.** The paper counts dominances in a balanced tree (dAs-tree) and updates it with each row.
-    Here rows wait in a buffer of 8 k; when it is full, or an answer is asked for, one walk from the youngest to
-    the oldest recomputes the skyband: a pair is in iff its hash is below the kth smallest so far, which
-    a table of buckets keeps in O(1). The result is the same set. The walk also leaves the kth smallest hash beside
-    each pair, so that an estimate is one binary search and needs no second tree. `tests/bench/distinct.py` times both,
-    compiled, in one run: with 20 %, 90 % and 99 % repeated keys among 300,000, in batches of 10,000, the sweep takes 7,
-    12 and 28 million rows/s and is 80, 900 and 600 times as fast as three dAs-trees. The paper's exact list of recent
-    keys is not needed: fewer than k pairs are all keys there are.
+    Where the paper's text is wrong it is corrected: a pair does not dominate itself, of a hash only the youngest pair
+    is kept, and (k − 1) / v is the unbiased estimate. The skyband is found by a sweep over buffered rows instead of the
+    paper's tree, with the same result.
 
-    Corrected where the paper's text is wrong: a pair does not dominate itself, only the youngest pair of a hash is
-    kept, and (k - 1) / v is the unbiased estimate.
+    Parameters
+    ----------
+    epsilon : float, default 0.02
+        relative error that delta of the answers may exceed (at least 0.001 and below 1)
+    delta : float, default 0.05
+        share of the answers that may be off by more than epsilon (at least 1e-09 and below 1)
+    seed : int, default 0
+        seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
 
-    Update O(subsketches) amortised a row; estimate O(log kept), after a sweep of what is buffered; memory
-    16 bytes * subsketches * k (1 + ln(n / k)), n the distinct keys not forgotten.
+    Complexity
+    ----------
+    Update O(subsketches) amortised a row; estimate O(log kept), after a sweep of what is buffered. Memory is 16 bytes ·
+    subsketches · k (1 + ln(n / k)), n being the distinct keys not forgotten.
 
-    References: Zhang et al. 2010, section 4.
+    References
+    ----------
+    Zhang, Zhang, Cheema and Lin, Counting distinct objects over sliding windows, 2010, section 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "k-skb")
+    >>> sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
+    >>> sketch.estimate(since=7)
+    3.0
+    >>> sketch.bounds(since=7)
+    (3.0, 3.0)
     """
 
     name: ClassVar[str] = "k-skb"

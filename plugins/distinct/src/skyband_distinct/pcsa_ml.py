@@ -18,21 +18,46 @@ from skyband_distinct.stamping import stamp_one
 
 @define(eq=False)
 class PcsaMl(StampSketch):
-    """Time-stamped PCSA, read by maximum likelihood: the default, one hash and one store a key.
+    """A table of time stamps (PCSA), read by maximum likelihood: one hash and one store a key. The default.
 
-    Each key has one array and, with probability 2^-(j + 1), level j; their cell keeps its youngest time. The cells
-    younger than a moment are the PCSA table of the keys since that moment, and how many each level has is all there
-    is to know: the likeliest count follows from them alone, without correction factors, at any size.
+    A key belongs to one of many arrays and, with probability 2^−(j + 1), to level j of it; that cell of the table keeps
+    the youngest time. The cells younger than a moment are those that the keys since that moment filled. How many cells
+    of each level these are is all there is to know of the number of keys, and the likeliest number is the estimate.
 
-    At most epsilon off with probability 1 - delta, for each answer by itself. Small counts are exact, because the
-    8 / epsilon most recent keys are kept besides. At epsilon 0.02, delta 0.05: 4995 arrays, relative standard
-    error 0.92 %.
+    Each answer is off by at most epsilon with probability 1 − delta. Small counts are exact, because the 8 / epsilon
+    most recent keys are kept as well. At epsilon 0.02 and delta 0.05 there are 4995 arrays, and the relative standard
+    error is 0.92 %.
 
-    Update O(1) a key; estimate O(arrays * log(keys / arrays)); memory 8 bytes * arrays * (log2(keys / arrays) + 4)
-    or so.
+    Parameters
+    ----------
+    epsilon : float, default 0.02
+        relative error that delta of the answers may exceed (at least 0.001 and below 1)
+    delta : float, default 0.05
+        share of the answers that may be off by more than epsilon (at least 1e-09 and below 1)
+    seed : int, default 0
+        seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
 
-    References: Flajolet and Martin 1985, section 5, for the table; Zhang et al. 2010, section 3, for the stamps; the
-    likelihood is that of Lang 2017 (CPC), solved for the count.
+    Complexity
+    ----------
+    Update O(1) a key; estimate O(arrays · log(keys / arrays)). Memory is about 8 bytes · arrays · (log2(keys / arrays)
+    + 4).
+
+    References
+    ----------
+    The table: Flajolet and Martin, Probabilistic counting algorithms for data base applications, 1985, section 5. The
+    time stamps: Zhang, Zhang, Cheema and Lin, Counting distinct objects over sliding windows, 2010, section 3. The
+    likelihood: Lang, Back to the future: an even more nearly optimal cardinality estimation algorithm (CPC), 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "pcsa-ml")
+    >>> sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
+    >>> sketch.estimate(since=7)
+    3.0
+    >>> sketch.bounds(since=7)
+    (3.0, 3.0)
     """
 
     name: ClassVar[str] = "pcsa-ml"

@@ -18,20 +18,46 @@ from skyband_distinct.time_order import youngest_first
 
 @define(eq=False)
 class SeFm(StampSketch):
-    """SE-FM: stamped Flajolet-Martin arrays and the most recent distinct keys (the paper's Algorithms 1 and 2).
+    """Time-stamped Flajolet-Martin arrays, thousands of them, each of which every key marks (SE-FM).
 
-    Each key draws a level, j with probability 2^-(j + 1), in each of l = (2 / epsilon^2) ln(1 / delta) arrays,
-    and stamps it with its time. The count since a moment is 2 to the mean first level not stamped since, over
-    0.7735; the 1 / epsilon most recent keys answer smaller counts exactly. At most epsilon off with probability
-    1 - delta, for each answer by itself: the arrays are independent.
+    In each of l = (2 / epsilon²) ln(1 / delta) arrays, a key draws a level, j with probability 2^−(j + 1), and stamps
+    it with its time. The number of keys since a moment is 2 to the mean of the first level without a stamp since then,
+    over 0.7735. The 1 / epsilon most recent keys are kept as well, and answer smaller counts exactly. Each answer is
+    off by at most epsilon with probability 1 − delta.
 
-    Corrected where the paper's text is wrong: every row stamps, not only keys new to the list; stamps are maxima,
-    so times may come in any order; the list answers while it is not full.
+    Where the paper's text is wrong it is corrected: every row stamps, not only keys that are new to the list of recent
+    keys; a stamp never goes back, so that times may come in any order; and the list answers while it is not full.
+    `sketch/pcsa-ml` promises the same with one store a key.
 
-    Update O(l / 64 * log l) a distinct key of a batch; estimate O(l * log n); memory 8 bytes * l * (log2(n) + 6)
-    or so.
+    Parameters
+    ----------
+    epsilon : float, default 0.02
+        relative error that delta of the answers may exceed (at least 0.001 and below 1)
+    delta : float, default 0.05
+        share of the answers that may be off by more than epsilon (at least 1e-09 and below 1)
+    seed : int, default 0
+        seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
 
-    References: Zhang et al. 2010, sections 3.1 and 3.2.
+    Complexity
+    ----------
+    Update O(l / 64 · log l) a distinct key of a batch; estimate O(l · log n) for n keys. Memory is about 8 bytes · l ·
+    (log2(n) + 6).
+
+    References
+    ----------
+    Zhang, Zhang, Cheema and Lin, Counting distinct objects over sliding windows, 2010, sections 3.1 and 3.2, algorithms
+    1 and 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "se-fm")
+    >>> sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
+    >>> sketch.estimate(since=7)
+    3.0
+    >>> sketch.bounds(since=7)
+    (3.0, 3.0)
     """
 
     name: ClassVar[str] = "se-fm"

@@ -22,19 +22,47 @@ _ARRAYS_A_KEY = 100
 
 @define(eq=False)
 class SePcsa(StampSketch):
-    """SE-PCSA: SE-FM at zeta arrays a key instead of all l (the paper's section 3.3).
+    """SE-FM in which a key marks only `zeta` of the arrays (SE-PCSA): faster, without a proven bound.
 
-    As accurate as SE-FM in every experiment, but without a proof: arrays that share keys are not independent, and
-    the estimate holds on average only from a few keys an array on. Hence heuristic.
+    It was as accurate as `sketch/se-fm` in every experiment, but arrays that share keys are not independent, so that no
+    bound is proven. The estimate is right on average only from a few keys an array on: between 1 / epsilon keys, the
+    paper's number of recent keys, and about 7 l / zeta keys it would be several times too high. So the 8 l / zeta most
+    recent keys are kept and answer small counts exactly, l being the arrays: 1204 keys by default. The root mean square
+    error of larger counts is 0.6 %.
 
-    Corrected where the paper's text is wrong: the mean is over all l arrays and scaled by l / zeta; each key stamps
-    one array in each of zeta strata, so that none is drawn twice. Between the paper's 1 / epsilon recent keys and
-    about 7 l / zeta keys the estimate is several times too high, so 8 l / zeta recent keys are kept: 1204 by default,
-    and the rms error of larger counts is 0.6 %.
+    Where the paper's text is wrong it is corrected: the mean is over all l arrays and scaled by l / zeta, and a key
+    stamps one array in each of zeta strata, so that it draws none twice.
 
-    Update O(zeta) a key; estimate O(l * log n); memory 8 bytes * l * (log2(n * zeta / l) + 6) or so.
+    Parameters
+    ----------
+    epsilon : float, default 0.02
+        relative error aimed at; sizes the sketch (at least 0.001 and below 1)
+    delta : float, default 0.05
+        share of the answers that may miss it; sizes the sketch (at least 1e-09 and below 1)
+    zeta : int, default None
+        arrays that each key stamps, at most as many as there are; none: 100, or all of fewer (at least 1)
+    seed : int, default 0
+        seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
 
-    References: Zhang et al. 2010, section 3.3; Flajolet and Martin 1985, section 4.
+    Complexity
+    ----------
+    Update O(zeta) a key; estimate O(l · log n) for n keys. Memory is about 8 bytes · l · (log2(n · zeta / l) + 6).
+
+    References
+    ----------
+    Zhang, Zhang, Cheema and Lin, Counting distinct objects over sliding windows, 2010, section 3.3. Flajolet and
+    Martin, Probabilistic counting algorithms for data base applications, 1985, section 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "se-pcsa")
+    >>> sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
+    >>> sketch.estimate(since=7)
+    3.0
+    >>> sketch.bounds(since=7)
+    (3.0, 3.0)
     """
 
     name: ClassVar[str] = "se-pcsa"
@@ -44,7 +72,9 @@ class SePcsa(StampSketch):
     zeta: int | None = integer(
         None, at_least=1, help="arrays that each key stamps, at most as many as there are; none: 100, or all of fewer"
     )
-    seed: int = integer(0, at_least=0, at_most=2**63 - 1, help="sketches merge only if their seeds agree")
+    seed: int = integer(
+        0, at_least=0, at_most=2**63 - 1, help="seed of the hashes; sketches merge only if theirs agree"
+    )
 
     _stamped: int = field(init=False)
     _salt: Any = field(init=False)

@@ -17,4 +17,4 @@ def delta() -> Any:
 
 def seed() -> Any:
     """What the hashes begin with."""
-    return integer(0, at_least=0, at_most=2**63 - 1, help="sketches merge only if their seeds agree")
+    return integer(0, at_least=0, at_most=2**63 - 1, help="seed of the hashes; sketches merge only if theirs agree")

@@ -23,26 +23,66 @@ def _check_sketch(value: Any) -> str | None:
 
 @define(eq=False)
 class AppearanceCorrelation(InstanceRanker):
-    """Keeps less than eaa by counting an unseen value at `upper` times the chance that it comes at all (approxAlgo).
+    """Keeps less than `eaa`, by counting an unseen value only as often as it is likely to come.
 
-    The chance that an object appears in a stream, given those it has been seen in, is the share of the objects of the
-    one join that are in the other, both over the window, as sketches count them. It is measured, and what it dooms is
-    let go, every `refresh` rows. An object that is let go and then does better than expected may be missing from an
-    answer, or be in it with a part of its score: the guarantee is heuristic. With `chance=1` it answers as eaa does.
+    Where `eaa` counts a value that has not come yet with `upper`, this ranker counts it with `upper` times the
+    probability that it comes at all. That probability is measured: of the objects in the streams that an object has
+    been seen in, the share that is also in the other stream, both over the window, as sketches count them. Every
+    `refresh` rows it is measured again, and reports that can no longer reach an answer are dropped. An object that does
+    better than expected may be missing from an answer, or be in it with only part of its score. With `chance=1` the
+    answers are those of `eaa`.
 
-    Under `repeats` = "latest", "largest", "smallest" or "mean" no chance can tell what an object will fall to, so that
-    nothing is let go of and answers are those of eaa.
+    Where `repeats` is "latest", "largest", "smallest" or "mean", nothing is dropped and the answers are those of `eaa`.
 
-    Parameters: those of `ObjectRanker`; `sketch`, the name of a sketch backend or a table {name=…, …} of it and its
-    parameters; `refresh`; `chance`, a fixed chance in place of the measured ones (then there are no sketches).
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    k : int
+        objects in an answer (at least 1)
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    streams : int
+        how many streams, numbered from 0, report attributes (at least 1 and at most 65536)
+    aggregate : str | weights | function, default "sum"
+        score of an object from its valid values, one a stream, 0 where it has none (sum, mean, min, max, a weight
+        for each stream, or a monotone function)
+    upper : float, default 1.0
+        no value is above this (above 0)
+    lower : float, default 0.0
+        no value is below this; below 0 where `repeats` is latest, largest, smallest or mean (at most 0)
+    repeats : str | int, default "latest"
+        what counts where an object reports a stream again: the latest, largest, smallest or mean valid report; or a
+        promise that it does so never, at most once a window, or m times a window, summed (latest, largest,
+        smallest, mean, never, per-window, or a number)
+    sketch : str | table, default None
+        what counts the objects that streams share (a sketch's name, or {name=…, …} with its parameters; none: the
+        default sketch)
+    refresh : int, default 100
+        rows between two measurements of the chances (at least 1)
+    chance : float, default None
+        chance that a value not seen yet comes at all; none: measured (at least 0 and at most 1)
 
-    Complexity: a row goes into half of the 2^streams − 1 sketches; every `refresh` rows cost an estimate of each,
-    O(3^streams) for the joins, and a sweep over all that is retained. Memory: that of `eaa` and of the sketches.
+    Complexity
+    ----------
+    A row goes into half of the 2^streams − 1 sketches. Every `refresh` rows cost an estimate of each sketch,
+    O(3^streams) for the probabilities, and a sweep over all that is retained. Memory is that of `eaa` and of the
+    sketches. `len` counts the instances that the last measurement keeps; up to `refresh` more reports are held.
 
-    `len` counts the instances that the last measured chances spare; up to `refresh` reports more are held.
+    References
+    ----------
+    Haghani, Michel and Aberer, Evaluating top-k queries over incomplete data streams, CIKM 2009, section 4
+    (approxAlgo). The sign in the paper's formula for the size of the join is corrected, and since the measured
+    probabilities change, what is kept is decided anew at each measurement.
 
-    Source: Haghani, Michel, Aberer: Evaluating Top-k Queries over Incomplete Data Streams (CIKM 2009), section 4, with
-    the sign of the join's size put right. Chances change, so that dominance does not last: it is judged anew.
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("object-ranker", "approx", k=2, window=10, streams=2)
+    >>> ranker.update(times=[1, 2, 3], streams=[0, 1, 0], objects=[7, 7, 8], values=[0.5, 0.25, 0.625])
+    >>> objects, scores = ranker.top()
+    >>> objects.tolist(), scores.tolist()
+    ([7, 8], [0.75, 0.625])
     """
 
     name: ClassVar[str] = "approx"
@@ -54,8 +94,10 @@ class AppearanceCorrelation(InstanceRanker):
         bounds="a sketch's name, or {name=…, …} with its parameters; none: the default sketch",
         help="what counts the objects that streams share",
     )
-    refresh: int = integer(100, at_least=1, help="rows between two measurements")
-    chance: float | None = number(None, at_least=0, at_most=1, help="a fixed chance; none: measured")
+    refresh: int = integer(100, at_least=1, help="rows between two measurements of the chances")
+    chance: float | None = number(
+        None, at_least=0, at_most=1, help="chance that a value not seen yet comes at all; none: measured"
+    )
 
     _appearance: Appearance | None = field(default=None, init=False, repr=False)
     _since_refresh: int = field(default=0, init=False, repr=False)

@@ -10,26 +10,63 @@ from skyband_incomplete.instance_arrays import INSTANCES
 
 @define(eq=False)
 class EarlyAggregation(InstanceRanker):
-    """Keeps the instances of objects that fewer than k others dominate for the rest of their life (EAA).
+    """Early aggregation: drops a report once k objects are sure to outrank its object while it counts. The default.
 
-    An instance is what an object will be once its older reports have expired. What it can still reach counts a
-    stream it has not reported at `upper`; one it has reported already at 0 under `repeats="never"`, otherwise at what
-    the promise leaves open. Dominance lasts, so letting go of an instance is safe whenever it is done, and a sweep
-    from the newest report to the oldest finds the doomed instances and the top k together.
+    An instance is what an object will be once its older reports have expired. It is kept while fewer than k instances
+    that live longer are sure to score at least as much. To be sure, a stream that an object has not reported counts
+    with `upper`; one that it has reported counts with what the promise `repeats` leaves open, nothing under "never". A
+    dropped instance could be in no answer to come.
 
-    Under `repeats` = "latest", "largest", "smallest" or "mean" a score may fall with the next report, so no dominance
-    lasts. Kept is what can still become a stream's value: for "latest" one report an object and stream, for "largest"
-    and "smallest" those that no later one reaches, for "mean" all valid ones.
+    Where `repeats` is "latest", "largest", "smallest" or "mean", a score may fall with the next report, and nothing can
+    be dropped for sure. Then every report is kept that can still become the value of a stream: for "latest" one for
+    each object and stream, for "largest" and "smallest" those that no later report reaches, for "mean" all valid ones.
 
-    Parameters: see `ObjectRanker`. A function as `aggregate` is called twice a retained report and sweep, in Python;
-    all other aggregates are compiled.
+    A function as `aggregate` is called in Python, twice for each retained report in each sweep. All other aggregates
+    are compiled.
 
-    `update` is O(1) a row, `top` O(retained · (streams + log k)), memory O(retained) reports and one entry of
-    8 + 4 · streams bytes and some more for each object with a valid report. `len` counts instances. Under a reduction
-    `top` is O(objects + changed objects · streams + k log k), and for "mean" their reports; `len` counts reports.
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    k : int
+        objects in an answer (at least 1)
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    streams : int
+        how many streams, numbered from 0, report attributes (at least 1 and at most 65536)
+    aggregate : str | weights | function, default "sum"
+        score of an object from its valid values, one a stream, 0 where it has none (sum, mean, min, max, a weight
+        for each stream, or a monotone function)
+    upper : float, default 1.0
+        no value is above this (above 0)
+    lower : float, default 0.0
+        no value is below this; below 0 where `repeats` is latest, largest, smallest or mean (at most 0)
+    repeats : str | int, default "latest"
+        what counts where an object reports a stream again: the latest, largest, smallest or mean valid report; or a
+        promise that it does so never, at most once a window, or m times a window, summed (latest, largest,
+        smallest, mean, never, per-window, or a number)
 
-    Source: Haghani, Michel, Aberer: Evaluating Top-k Queries over Incomplete Data Streams (CIKM 2009), section 3.2,
-    with the rule for equal times and for re-observation put right, and dominance found by sweeping instead of counters.
+    Complexity
+    ----------
+    `update` costs O(1) a row, `top` O(retained · (streams + log k)). Memory is O(retained) reports, and a little more
+    than 8 + 4 · streams bytes for each object with a valid report. `len` counts instances. Where `repeats` is "latest",
+    "largest", "smallest" or "mean", `top` costs O(objects + changed objects · streams + k log k), and `len` counts
+    reports.
+
+    References
+    ----------
+    Haghani, Michel and Aberer, Evaluating top-k queries over incomplete data streams, CIKM 2009, section 3.2 (EAA). The
+    paper's rules for equal times and for objects that report again are corrected, and dominance is found by a sweep
+    over all reports instead of by counters.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("object-ranker", "eaa", k=2, window=10, streams=2)
+    >>> ranker.update(times=[1, 2, 3], streams=[0, 1, 0], objects=[7, 7, 8], values=[0.5, 0.25, 0.625])
+    >>> objects, scores = ranker.top()
+    >>> objects.tolist(), scores.tolist()
+    ([7, 8], [0.75, 0.625])
     """
 
     name: ClassVar[str] = "eaa"

@@ -27,18 +27,56 @@ _BYTES_A_REPORT, _BYTES_AN_ENTRY = 32, 16
 
 @define(eq=False)
 class SortedLists(ObjectRanker):
-    """Keeps each stream's valid values in a sorted list and the answer in a view of up to `kmax` objects (SLA).
+    """Keeps every valid report in one sorted list for each stream: the paper's exact baseline.
 
-    A report costs O(streams + log n), and O(valid reports of its object in its stream), of which it is the sum or what
-    `repeats` says. When expiries leave the view short of k objects, the threshold algorithm fills it again: it reads
-    the lists in parallel from their tops, scores each object it meets, and stops once no object further down can reach
-    the view. `bound` is at most every key outside the view, so that an object that falls behind it is put out rather
-    than updated in place: the best of the outsiders may rank before it.
+    A view holds the answer and some objects more, up to `kmax`, and is updated with every report. When reports expire
+    and fewer than k objects are left in the view, the threshold algorithm fills it again: it reads the lists in
+    parallel from their tops, scores each object it meets, and stops once no object further down can enter the view.
 
-    Parameters: those of `ObjectRanker`, and `kmax` (None: 2·k). `len` counts valid reports.
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    k : int
+        objects in an answer (at least 1)
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    streams : int
+        how many streams, numbered from 0, report attributes (at least 1 and at most 65536)
+    aggregate : str | weights | function, default "sum"
+        score of an object from its valid values, one a stream, 0 where it has none (sum, mean, min, max, a weight
+        for each stream, or a monotone function)
+    upper : float, default 1.0
+        no value is above this (above 0)
+    lower : float, default 0.0
+        no value is below this; below 0 where `repeats` is latest, largest, smallest or mean (at most 0)
+    repeats : str | int, default "latest"
+        what counts where an object reports a stream again: the latest, largest, smallest or mean valid report; or a
+        promise that it does so never, at most once a window, or m times a window, summed (latest, largest,
+        smallest, mean, never, per-window, or a number)
+    kmax : int, default None
+        objects in the view that is kept up to date; none: 2·k (at least 1)
 
-    Source: Haghani, Michel, Aberer: Evaluating Top-k Queries over Incomplete Data Streams (CIKM 2009), section 3.1,
-    with the threshold algorithm of Fagin et al. and the view of Yi et al., put right for scores that fall.
+    Complexity
+    ----------
+    A report costs O(streams + log n), and O(r) for the r valid reports of its object in its stream. Filling the view
+    reads as much of the lists as the threshold algorithm needs, in the worst case all. Memory is O(n) for n valid
+    reports, which is what `len` counts.
+
+    References
+    ----------
+    Haghani, Michel and Aberer, Evaluating top-k queries over incomplete data streams, CIKM 2009, section 3.1 (SLA).
+    Threshold algorithm: Fagin, Lotem and Naor, PODS 2001. View of more than k objects: Yi et al., ICDE 2003, corrected
+    for scores that fall.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("object-ranker", "sla", k=2, window=10, streams=2)
+    >>> ranker.update(times=[1, 2, 3], streams=[0, 1, 0], objects=[7, 7, 8], values=[0.5, 0.25, 0.625])
+    >>> objects, scores = ranker.top()
+    >>> objects.tolist(), scores.tolist()
+    ([7, 8], [0.75, 0.625])
     """
 
     name: ClassVar[str] = "sla"

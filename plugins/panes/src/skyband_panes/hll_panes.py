@@ -36,13 +36,41 @@ def _check_pane(value: Any) -> str | None:
 
 @define(eq=False)
 class HllPanes(Sketch):
-    """Distinct keys since the start of any pane, from the union of the HLLs of the panes since then.
+    """Apache DataSketches: a HyperLogLog sketch for each pane of time, united when asked.
 
-    An HLL has the fewest registers, a power of two, with which a normally distributed error of the relative standard
-    deviation that DataSketches states for unions exceeds `epsilon` with probability `delta`.
+    Answers are for the start of any pane, not for any moment. A sketch has the fewest registers, a power of two, with
+    which the error that DataSketches states for unions exceeds `epsilon` with probability `delta` or less. Rows must
+    come in order of time for equal input to give equal bytes; estimates are right for late rows too. Use it to compare
+    with, or where other programs of DataSketches read the state.
 
-    Update O(1) a row, in Python; estimate O(panes since), each of up to 2^lg_k bytes; `forget` drops panes. A row
-    later than its pane is fine for the estimate, but not for the bytes: times must not go back.
+    Parameters
+    ----------
+    pane : duration | int, default 60000000
+        length of a pane, such as "1 minute" or "1000 rows"; a number is in the unit of the times, in a job
+        microseconds or rows (above 0)
+    epsilon : float, default 0.02
+        relative error that delta of the answers may exceed (above 0 and below 1)
+    delta : float, default 0.05
+        share of the answers that may be off by more than epsilon (above 0 and below 1)
+
+    Complexity
+    ----------
+    Update O(1) a row, in Python. Estimate O(panes since the moment), each of up to 2^lg_k bytes, 2^lg_k being the
+    registers. `forget` drops panes.
+
+    References
+    ----------
+    Flajolet, Fusy, Gandouet and Meunier, HyperLogLog, AofA 2007. Panes: Li, Maier, Tufte, Papadimos and Tucker, No
+    pane, no gain, SIGMOD Record 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "hll-panes", pane=1)
+    >>> sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
+    >>> round(sketch.estimate(since=7))
+    3
     """
 
     name: ClassVar[str] = "hll-panes"
@@ -57,8 +85,8 @@ class HllPanes(Sketch):
         help='length of a pane, such as "1 minute" or "1000 rows"; a number is in the unit of the times, in a job '
         "microseconds or rows",
     )
-    epsilon: float = number(0.02, above=0, below=1, help="relative error")
-    delta: float = number(0.05, above=0, below=1, help="share of answers that may exceed it")
+    epsilon: float = number(0.02, above=0, below=1, help="relative error that delta of the answers may exceed")
+    delta: float = number(0.05, above=0, below=1, help="share of the answers that may be off by more than epsilon")
 
     _lg_k: int = field(init=False)
     _panes: dict[int, Any] = field(factory=dict, init=False)

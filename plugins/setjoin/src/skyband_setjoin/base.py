@@ -9,18 +9,41 @@ from skyband_setjoin.exhaustive import Exhaustive
 
 @define(eq=False)
 class Base(Exhaustive):
-    """All pairs in order: what the other rankers are compared with.
+    """Compares each set with the whole window and keeps every pair: the paper's baseline.
 
-    Parameters: k, window, similarity, sides, by, as for every pair ranker.
-    Complexity, for w sets in the window: O(w) similarities a set and O(w²) for its stock, which is passed over
-    for each arrival; retained: every pair that shares a token, O(w²).
+    All pairs of the window are kept in order of similarity. Use it to check another ranker, or where windows are small.
 
-    >>> ranker = Base(k=2, window=10)
-    >>> ranker.update([0, 1, 2], [0, 2, 4, 7], [1, 2, 1, 3, 1, 2, 3])
-    >>> ranker.top()
-    (array([0, 1]), array([2, 2]), array([0.66666667, 0.66666667]))
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    k : int
+        pairs in an answer (at least 1)
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    similarity : str | function, default "jaccard"
+        how alike two sets are (one of jaccard, cosine, dice, overlap, hamming, containment, or a well-behaved
+        function of (overlap, size, size))
+    sides : int, default 1
+        1: pairs within one stream; 2: pairs across two only (at least 1 and at most 2)
 
-    Source: SWOOP, section 3, algorithms 1 to 3.
+    Complexity
+    ----------
+    For w sets in the window, a set costs O(w) similarities, and O(w²) to bring the sorted pairs up to date. Retained is
+    every pair that shares a token, O(w²).
+
+    References
+    ----------
+    SWOOP: Top-k Similarity Joins over Set Streams, arXiv 1711.02476, section 3, algorithms 1 to 3.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("pair-ranker", "base", k=2, window=10)
+    >>> ranker.update(times=[0, 1, 2], offsets=[0, 2, 4, 7], tokens=[1, 2, 1, 3, 1, 2, 3])
+    >>> left, right, similarity = ranker.top()
+    >>> left.tolist(), right.tolist(), similarity.round(3).tolist()
+    ([0, 1], [2, 2], [0.667, 0.667])
     """
 
     name: ClassVar[str] = "base"

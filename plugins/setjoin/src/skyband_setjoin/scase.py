@@ -9,18 +9,43 @@ from skyband_setjoin.exhaustive import Exhaustive
 
 @define(eq=False)
 class SCase(Exhaustive):
-    """Compares each set with the window and recomputes the skyband of pairs from scratch for it.
+    """Compares each set with the whole window, and keeps only pairs that may still get into an answer.
 
-    Parameters: k, window, similarity, sides, by, as for every pair ranker.
-    Complexity, for w sets in the window and a stock of s pairs: O(w) similarities and O(s log s) a set;
-    retained: the minimal stock, about k (1 + ln(w² / 2k)) pairs without ties and at most k·w.
+    The pairs kept are the k-skyband of (similarity, time of expiry): those that fewer than k pairs both outrank and
+    outlive. It is computed anew for each set.
 
-    >>> ranker = SCase(k=2, window=10)
-    >>> ranker.update([0, 1, 2], [0, 2, 4, 7], [1, 2, 1, 3, 1, 2, 3])
-    >>> ranker.top()
-    (array([0, 1]), array([2, 2]), array([0.66666667, 0.66666667]))
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    k : int
+        pairs in an answer (at least 1)
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    similarity : str | function, default "jaccard"
+        how alike two sets are (one of jaccard, cosine, dice, overlap, hamming, containment, or a well-behaved
+        function of (overlap, size, size))
+    sides : int, default 1
+        1: pairs within one stream; 2: pairs across two only (at least 1 and at most 2)
 
-    Source: Shen et al., ICDE 2014, as the SWOOP paper compares itself with it (sections 1 and 7).
+    Complexity
+    ----------
+    For w sets in the window and s pairs kept, a set costs O(w) similarities and O(s log s). Retained are about k (1 +
+    ln(w² / 2k)) pairs where no similarities are equal, and at most k·w.
+
+    References
+    ----------
+    Shen et al., ICDE 2014, as SWOOP: Top-k Similarity Joins over Set Streams, arXiv 1711.02476, sections 1 and 7,
+    compares itself with it.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("pair-ranker", "scase", k=2, window=10)
+    >>> ranker.update(times=[0, 1, 2], offsets=[0, 2, 4, 7], tokens=[1, 2, 1, 3, 1, 2, 3])
+    >>> left, right, similarity = ranker.top()
+    >>> left.tolist(), right.tolist(), similarity.round(3).tolist()
+    ([0, 1], [2, 2], [0.667, 0.667])
     """
 
     name: ClassVar[str] = "scase"

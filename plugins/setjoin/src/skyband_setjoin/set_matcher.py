@@ -34,7 +34,7 @@ def matches_parameter() -> Any:
         type="str | int",
         check=_check_matches,
         bounds='"all" or a whole number of at least 1',
-        help="how many matches of a set to tell: the most similar ones, of those equally similar the earlier",
+        help="how many matches of a set to report: the most similar ones, of those equally similar the earlier",
     )
 
 

@@ -28,26 +28,57 @@ _START = np.zeros(1, np.int64)
 
 @define(eq=False)
 class Swoop(StockRanker):
-    """Looks only at sets that share a token and may still get into an answer; the default.
+    """Compares a set only with sets that share a token and may still get into an answer. The default.
 
-    Parameters: k, window, similarity, sides, by, as for every pair ranker; order, the order in which the lists
-    of a set's tokens are walked: "shortest" list first, or the token "first-seen" last. It changes the speed only.
-    Complexity: a binary search and a short scan for each token of a set; its speed hardly depends on the window.
-    Retained: the minimal stock, about k (1 + ln(w² / 2k)) pairs without ties and at most k·w; the index has one
-    entry a token of a valid set.
+    An index lists for each token the sets that have it. For each set, the lists are searched only as far as two bounds,
+    one on the similarity that can still be reached and one on the time that a pair would last, leave a chance of an
+    answer. Kept are the pairs that fewer than k pairs both outrank and outlive.
 
-    >>> ranker = Swoop(k=2, window=10)
-    >>> ranker.update([0, 1, 2], [0, 2, 4, 7], [1, 2, 1, 3, 1, 2, 3])
-    >>> ranker.top()
-    (array([0, 1]), array([2, 2]), array([0.66666667, 0.66666667]))
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    k : int
+        pairs in an answer (at least 1)
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    similarity : str | function, default "jaccard"
+        how alike two sets are (one of jaccard, cosine, dice, overlap, hamming, containment, or a well-behaved
+        function of (overlap, size, size))
+    sides : int, default 1
+        1: pairs within one stream; 2: pairs across two only (at least 1 and at most 2)
+    order : str, default "shortest"
+        lists that are searched first: the shortest, or those of tokens first seen last; for speed only (one of
+        shortest, first-seen)
 
-    Source: SWOOP, sections 5 and 6; what differs, and why, is said in swoop_kernels.
+    Complexity
+    ----------
+    A set costs a binary search and a short scan for each of its tokens; the speed hardly depends on the window.
+    Retained are about k (1 + ln(w² / 2k)) pairs where no similarities are equal, and at most k·w, for w sets in the
+    window. The index has one entry for each token of a valid set.
+
+    References
+    ----------
+    SWOOP: Top-k Similarity Joins over Set Streams, arXiv 1711.02476, sections 5 and 6.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("pair-ranker", "swoop", k=2, window=10)
+    >>> ranker.update(times=[0, 1, 2], offsets=[0, 2, 4, 7], tokens=[1, 2, 1, 3, 1, 2, 3])
+    >>> left, right, similarity = ranker.top()
+    >>> left.tolist(), right.tolist(), similarity.round(3).tolist()
+    ([0, 1], [2, 2], [0.667, 0.667])
     """
 
     name: ClassVar[str] = "swoop"
 
     order: str = choice(
-        "shortest", "first-seen", default="shortest", kw_only=True, help="which token's list is walked first"
+        "shortest",
+        "first-seen",
+        default="shortest",
+        kw_only=True,
+        help="lists that are searched first: the shortest, or those of tokens first seen last; for speed only",
     )
 
     _index: Index = field(init=False)

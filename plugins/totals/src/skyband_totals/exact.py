@@ -20,28 +20,49 @@ _NO_VALUES = np.empty(0, np.uint64)
 
 @define(eq=False)
 class Exact(TotalRanker):
-    """The exact totals: a log of what each pane added to each object, and the running total of every object and window.
+    """The exact totals: what each pane of time adds to each object, and a running total for each window. The default.
 
-    No exact method keeps less than the totals by pane: any two that differ give different answers for some future. A
-    pane is the common divisor of `every` and the windows. By `total = "distinct"` the log holds (object, value) pairs,
-    told by 64 bits: two of n pairs share them with a probability of n² / 2^65.
+    A pane is as long as the greatest common divisor of `every` and the windows. Nothing smaller is exact: any two
+    different tables of totals by pane give different answers for some rows to come. With total="distinct", what is kept
+    are (object, value) pairs, told apart by 64 bits: two of n pairs are taken for one with probability n² / 2^65.
 
-    **The bar.** Ranking all objects at every moment would cost more than all else. Each window has a bar, and keeps as
-    candidates all objects whose total is at least the bar. While k of them are, the best k are among them; an object
-    enters when its total rises to the bar, which is one comparison for each entry of the log. The bar rises when
-    candidates become many, and is found anew, by a scan, when fewer than k are left at it.
+    To find the largest totals without ranking all objects, each window has a threshold and a list of the objects whose
+    total has reached it. While at least k have, the answer is among them. The threshold rises when the list becomes
+    long, and is found anew, by a scan of all objects, when fewer than k are left.
 
-    Parameters: those of every total-ranker.
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    windows : list of int
+        lengths of the windows, in the unit of the times or in rows (1 to 60 lengths, each at least 1)
+    every : int
+        answers are asked for at multiples of this (at least 1 and at most 2305843009213693952)
+    k : int, default None
+        objects in an answer, at most (at least 1)
+    share : float, default None
+        the part of the grand total from which on objects are in (above 0 and at most 1)
+    total : str, default "rows"
+        what is counted or added up of an object (one of rows, sum, distinct)
+    unit : float, default 1.0
+        weights are whole multiples of this (above 0)
 
-    Complexity: a row one access to a hash table; a moment O(entries that joined or left a window, and candidates);
-    `since` O(entries). Memory 12 bytes an (object, pane) entry and 32 bytes, 64 with two to five windows, for each slot
-    of a table at most half full; for distinct values 4 bytes each time a pair comes in a pane, 24 bytes a slot of
-    pairs.
+    Complexity
+    ----------
+    A row costs one access to a hash table, an answer O(entries that joined or left the window, and objects on the
+    list), `since` O(entries). Memory is 12 bytes for each (object, pane) entry, and 32 bytes (64 with two to five
+    windows) for each slot of a table that is at most half full. With total="distinct" it is 4 bytes for each pane that
+    a pair comes in, and 24 bytes for each slot of the pairs' table.
 
-    References: pane logs: Li, Maier, Tufte, Papadimos and Tucker 2005; a view of more than k rows: Yi et al., ICDE
-    2003.
+    References
+    ----------
+    Panes: Li, Maier, Tufte, Papadimos and Tucker, No pane, no gain, SIGMOD Record 2005. The list of more than k
+    objects: Yi et al., Efficient maintenance of materialized top-k views, ICDE 2003.
 
-    >>> ranker = Exact(windows=[10], every=5, k=2)
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("total-ranker", "exact", windows=[10], every=5, k=2)
     >>> ranker.update(times=[0, 1, 6, 7, 8], objects=[4, 4, 9, 9, 9])
     >>> ranker.advance(10)
     >>> top = ranker.top(0)

@@ -20,23 +20,50 @@ _COLUMNS = ("weights", "errors", "sizes")
 
 @define(eq=False)
 class FrequentItemsPanes(TotalRanker):
-    """A frequent-items sketch of Apache DataSketches for each pane, added up when asked: low <= true total <= high.
+    """Apache DataSketches: a frequent-items sketch for each pane of time, added up when asked.
 
-    To compare with, and for states that other programs of DataSketches read (`images`). A sketch has the fewest
-    counters, a power of two, whose error as DataSketches declares it is at most `epsilon`; the errors of panes add, so
-    high − low is at most `epsilon` times the grand total. A pane is the common divisor of `every` and the windows.
+    The true total is always between `low` and `high`. A sketch has the fewest counters, a power of two, whose error is
+    at most `epsilon` as DataSketches declares it. The errors of panes add, so that high − low is at most `epsilon`
+    times the grand total. A pane is as long as the greatest common divisor of `every` and the windows. For total="rows"
+    and "sum". Use it to compare with, or where other programs of DataSketches read the state (`images`). Needs the
+    extra `datasketches`.
 
-    **By share.** Every object that may have the share is in the answer (no false negative); those whose low has it for
-    certain have it. `k` is a cap on them.
+    With `share`, every object that may have the share is in the answer, so that none is missing; those whose `low` has
+    it are sure to have it. `k` limits their number.
 
-    Parameters: those of every total-ranker. `total` is rows or sum. Needs the extra `datasketches`.
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    windows : list of int
+        lengths of the windows, in the unit of the times or in rows (1 to 60 lengths, each at least 1)
+    every : int
+        answers are asked for at multiples of this (at least 1 and at most 2305843009213693952)
+    k : int, default None
+        objects in an answer, at most (at least 1)
+    share : float, default None
+        the part of the grand total from which on objects are in (above 0 and at most 1)
+    total : str, default "rows"
+        what is counted or added up of an object (one of rows, sum, distinct)
+    unit : float, default 1.0
+        weights are whole multiples of this (above 0)
+    epsilon : float, default 0.01
+        high − low of a total, as part of the grand total (at least 0.0035 and below 1)
 
-    Complexity: a row O(1) amortised, in Python; an answer O(counters of the window's panes). Memory 16 bytes a counter
-    in use, of up to 2.6 / epsilon to 5.3 / epsilon a pane.
+    Complexity
+    ----------
+    A row costs O(1) amortised, in Python; an answer O(counters of the window's panes). Memory is 16 bytes for each
+    counter in use, of which a pane has up to 2.6 / epsilon to 5.3 / epsilon.
 
-    References: Anderson et al., IMC 2017; panes: Li, Maier, Tufte, Papadimos and Tucker 2005.
+    References
+    ----------
+    Anderson et al., A high-performance algorithm for identifying frequent items in data streams, IMC 2017. Panes: Li,
+    Maier, Tufte, Papadimos and Tucker, No pane, no gain, SIGMOD Record 2005.
 
-    >>> ranker = FrequentItemsPanes(windows=[10], every=5, k=2)
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("total-ranker", "frequent-items-panes", windows=[10], every=5, k=2)
     >>> ranker.update(times=[0, 1, 6, 7, 8], objects=[4, 4, 9, 9, 9])
     >>> ranker.advance(10)
     >>> top = ranker.top(0)

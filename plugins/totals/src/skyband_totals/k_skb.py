@@ -27,25 +27,55 @@ _EMPTY = (_NONE, _NO_SCORES, _NONE, _NONE)
 
 @define(eq=False)
 class KSkb(TotalRanker):
-    """The k smallest random numbers since any moment, each with its object: a uniform sample, whatever the moment.
+    """Estimated totals from a uniform sample: the k smallest random numbers since any moment, each with its object.
 
-    Distinct values: the random number of an (object, value) pair is its hash, so that a pair counts once. Rows: a
-    number drawn for each. Weights: a number drawn and divided by the weight, so that a heavy row is nearly always in
-    the sample. Shares of the sample are shares of all, for every object at once: off by at most `epsilon` but for a
-    share `delta` of the answers. low and high hold for all objects of an answer with the same probability. Exact below
-    k pairs or rows.
+    For total="distinct" the random number of an (object, value) pair is its hash, so that a pair counts once. For
+    "rows" a number is drawn for each row. For "sum" the number is divided by the weight, so that a heavy row is nearly
+    always in the sample. The share of an object in the sample estimates its share of all. The shares of an answer are
+    off by at most `epsilon`, all at once, but for a part `delta` of the answers; `low` and `high` hold likewise. Below
+    k pairs or rows, k being the sample's size, answers are exact.
 
-    **By share.** Every object that may have the share is in the answer; `k` is a cap on them.
+    With `share`, every object that may have the share is in the answer, and the parameter `k` limits their number. Of
+    `windows` only the longest matters.
 
-    Parameters: those of every total-ranker; of `windows` only the longest matters.
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    windows : list of int
+        lengths of the windows, in the unit of the times or in rows (1 to 60 lengths, each at least 1)
+    every : int
+        answers are asked for at multiples of this (at least 1 and at most 2305843009213693952)
+    k : int, default None
+        objects in an answer, at most (at least 1)
+    share : float, default None
+        the part of the grand total from which on objects are in (above 0 and at most 1)
+    total : str, default "rows"
+        what is counted or added up of an object (one of rows, sum, distinct)
+    unit : float, default 1.0
+        weights are whole multiples of this (above 0)
+    epsilon : float, default 0.01
+        how far shares may be off, as part of the grand total (at least 0.001 and below 1)
+    delta : float, default 0.05
+        share of the answers that may be off by more than epsilon (at least 1e-09 and below 1)
+    seed : int, default 0
+        seed of the random numbers; rankers merge only if theirs agree (at least 0 and at most 9223372036854775807)
 
-    Complexity: a row O(1) expected, amortised; an answer O(k). Memory 40 bytes an entry, of which there are
-    k (1 + ln(n / k)) for n pairs or rows in the longest window; k is 26,000 with epsilon 0.01 and delta 0.05.
+    Complexity
+    ----------
+    A row costs O(1) amortised and expected, an answer O(k). Memory is 40 bytes for each entry, of which there are k (1
+    + ln(n / k)) for n pairs or rows in the longest window; k is 26,000 with epsilon 0.01 and delta 0.05.
 
-    References: Zhang et al. 2010, section 4; Cohen and Kaplan 2007; Duffield, Lund and Thorup 2007; Shi et al.,
-    SIGMOD 2021.
+    References
+    ----------
+    Zhang, Zhang, Cheema and Lin, Counting distinct objects over sliding windows, 2010, section 4. Cohen and Kaplan,
+    Summarizing data using bottom-k sketches, PODC 2007. Duffield, Lund and Thorup, Priority sampling for estimation of
+    arbitrary subset sums, JACM 2007. Shi et al., SIGMOD 2021.
 
-    >>> ranker = KSkb(windows=[10], every=5, k=2, total="distinct", epsilon=0.1)
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("total-ranker", "k-skb", windows=[10], every=5, k=2, total="distinct", epsilon=0.1)
     >>> ranker.update(times=[0, 1, 6, 7], objects=[4, 4, 9, 9], values=[1, 1, 1, 2])
     >>> top = ranker.since(0)
     >>> top.objects.tolist(), top.totals.tolist(), top.grand
@@ -56,8 +86,12 @@ class KSkb(TotalRanker):
     order_matters: ClassVar[bool] = True
 
     epsilon: float = number(0.01, at_least=0.001, below=1, help="how far shares may be off, as part of the grand total")
-    delta: float = number(0.05, at_least=1e-9, below=1, help="share of the answers that may be off by more")
-    seed: int = integer(0, at_least=0, at_most=2**63 - 1, help="rankers merge only if their seeds agree")
+    delta: float = number(
+        0.05, at_least=1e-9, below=1, help="share of the answers that may be off by more than epsilon"
+    )
+    seed: int = integer(
+        0, at_least=0, at_most=2**63 - 1, help="seed of the random numbers; rankers merge only if theirs agree"
+    )
 
     _size: int = field(init=False)
     _salt: Any = field(init=False)

@@ -23,27 +23,55 @@ _NOTHING = np.empty(0, np.int64)
 
 @define(eq=False)
 class MisraGries(TotalRanker):
-    """Misra-Gries by age: every total since any moment, with low <= true total <= high for certain.
+    """Totals since any moment between a low and a high that are certain: Misra-Gries summaries, coarser with age.
 
-    high − low is at most `epsilon` times the grand total since the moment, whatever the moment. The youngest rows are
-    kept as they are; older ones are in summaries of m objects, each of at most epsilon / 2 of what is younger.
+    The true total is always between `low` and `high`, and high − low is at most `epsilon` times the grand total since
+    the moment, whatever the moment. The youngest rows are kept as they are; older ones are in summaries of some objects
+    each, whose error is at most epsilon / 2 of all that is younger. For total="rows" and "sum". Below an epsilon of
+    0.005, `total-ranker/exact` takes less.
 
-    **By share.** Every object that may have the share is in the answer (no false negative); those whose low has it for
-    certain have it. `k` is a cap on them.
+    With `share`, every object that may have the share is in the answer, so that none is missing; those whose `low` has
+    it are sure to have it. `k` limits their number. Of `windows` only the longest matters.
 
-    Parameters: those of every total-ranker; of `windows` only the longest matters. `total` is rows or sum.
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    windows : list of int
+        lengths of the windows, in the unit of the times or in rows (1 to 60 lengths, each at least 1)
+    every : int
+        answers are asked for at multiples of this (at least 1 and at most 2305843009213693952)
+    k : int, default None
+        objects in an answer, at most (at least 1)
+    share : float, default None
+        the part of the grand total from which on objects are in (above 0 and at most 1)
+    total : str, default "rows"
+        what is counted or added up of an object (one of rows, sum, distinct)
+    unit : float, default 1.0
+        weights are whole multiples of this (above 0)
+    epsilon : float, default 0.01
+        high − low of a total, as part of the grand total (at least 0.0001 and below 1)
 
-    Complexity: a row O(log) amortised; an answer O(what is kept of the window). Memory 24 bytes for each of 1024 /
-    epsilon rows, and 16 bytes for each of O(1 / epsilon² log n) entries; on streams with a long tail far fewer. Below
-    an epsilon of 0.005 take `exact`.
+    Complexity
+    ----------
+    A row costs O(log n) amortised, an answer O(what is kept of the window). Memory is 24 bytes for each of 1024 /
+    epsilon rows, and 16 bytes for each of O(1 / epsilon² log n) entries; on streams in which most objects are rare, far
+    fewer.
 
-    References: Misra and Gries 1982; Agarwal et al., PODS 2012; Arasu and Manku, PODS 2004.
+    References
+    ----------
+    Misra and Gries, Finding repeated elements, 1982. Agarwal et al., Mergeable summaries, PODS 2012. Arasu and Manku,
+    Approximate counts and quantiles over sliding windows, PODS 2004.
 
-    >>> ranker = MisraGries(windows=[10], every=5, k=2, epsilon=0.1)
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("total-ranker", "misra-gries", windows=[10], every=5, k=2, epsilon=0.1)
     >>> ranker.update(times=[0, 1, 6, 7, 8], objects=[4, 4, 9, 9, 9])
-    >>> top = ranker.since(1)
+    >>> ranker.advance(10)
+    >>> top = ranker.top(0)
     >>> top.objects.tolist(), top.low.tolist(), top.high.tolist()
-    ([9, 4], [3.0, 1.0], [3.0, 1.0])
+    ([9, 4], [3.0, 2.0], [3.0, 2.0])
     """
 
     name: ClassVar[str] = "misra-gries"

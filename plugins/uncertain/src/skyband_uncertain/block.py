@@ -13,16 +13,39 @@ from skyband_uncertain.tuple_store import HoldingMatcher, Samples
 
 @define(eq=False)
 class BlockMatcher(HoldingMatcher):
-    """Rejects most pairs of tuples by four numbers each, and adds up the rest side by side, many tuples at a time.
+    """Rejects most tuples by four numbers each, then compares the rest in blocks of many tuples. The default.
 
-    A tuple's samples near one sample of the other lie within 2·epsilon of each other. So a match is at most `peak`,
-    the most probability the tuple has within an interval of that length, times the existence of the other. And
-    unless the quantiles at beta/2 from either end are within epsilon, what remains is too improbable. Without beta
-    that leaves the bounding intervals. The bounds hold for the rounded sums, so nothing is lost.
+    Samples of a tuple that match one sample of the other tuple lie within 2·epsilon of each other. So the probability
+    of a match is at most the most probability that the tuple has within an interval of that length. And unless the
+    quantiles of the two tuples at beta/2 from either end come within epsilon, what remains is less probable than beta.
+    Without beta, these quantiles are the ends of the tuples' ranges. The bounds also hold for rounded sums, so that no
+    match is lost.
 
-    O(n + r·s^2) a probe with vector instructions, r of n tuples left: 3 to 14 in 100 on the streams of the paper.
+    Parameters
+    ----------
+    epsilon : float
+        two samples match when they differ by at most this much, in their unit (at least 0)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
 
-    Source: the sum is eq. 21 of Dallachiesa et al.; the bounds are ours.
+    Complexity
+    ----------
+    A probe costs O(n + r·s²) with vector instructions, for n tuples held and r of them not rejected, of s samples each.
+    On the paper's streams r was 3 to 14 of 100.
+
+    References
+    ----------
+    Dallachiesa, Jacques-Silva, Gedik, Wu and Palpanas, Sliding windows over uncertain data streams, KAIS 2015, equation
+    21 defines the probability. The bounds are Skyband's own.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> matcher = skyband.create("matcher", "block", epsilon=0.5)
+    >>> matcher.append(offsets=[0, 2, 3], values=[1.0, 2.0, 9.0], probabilities=[0.5, 0.5, 1.0])
+    >>> positions, probabilities = matcher.match(values=[1.2], probabilities=[1.0])
+    >>> positions.tolist(), probabilities.tolist()
+    ([0], [0.5])
     """
 
     name: ClassVar[str] = "block"

@@ -15,13 +15,40 @@ _FEWEST = 1e-290
 
 @define(eq=False)
 class ExactWindow(KeptWindow):
-    """The shortest suffix that holds `size` existing tuples with probability alpha, exactly.
+    """The shortest window that holds `size` existing tuples with probability alpha, decided exactly.
 
-    O(sqrt(v)) an arrival, amortised, where v is the variance of the count (about size/8 for probabilities spread
-    with standard deviation .1), and O(sqrt(size·v)) memory beside the 8 bytes a tuple kept. Every decision is exact:
-    floats decide within a bound on their rounding, whole numbers decide the ties.
+    Each tuple of the stream exists with a probability of its own, so the number of existing tuples in a window follows
+    a Poisson-binomial distribution. Two stacks of partial products of that distribution are kept, one growing with
+    arrivals and one shrinking with evictions, so that no decision starts from nothing. Decisions equal the definition:
+    where floating-point numbers are too close to tell, whole numbers decide.
 
-    Source: the windows of Dallachiesa et al., eq. 4 and 28 (uncert-evict, uncert-evict-beta); the two stacks are ours.
+    Parameters
+    ----------
+    size : int
+        existing tuples the window must hold (at least 1)
+    alpha : float
+        probability with which it must hold them (above 0 and at most 1)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+
+    Complexity
+    ----------
+    An arrival costs O(sqrt(v)) amortised, where v is the variance of the number of existing tuples (about size/8 for
+    probabilities spread with standard deviation 0.1). Memory is O(sqrt(size·v)), besides 8 bytes for each tuple kept.
+
+    References
+    ----------
+    Dallachiesa, Jacques-Silva, Gedik, Wu and Palpanas, Sliding windows over uncertain data streams, KAIS 2015:
+    equations 4 and 28 define the windows (uncert-evict and uncert-evict-beta). The two stacks are Skyband's own.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> window = skyband.create("window", "exact", size=2, alpha=0.75)
+    >>> window.append([0.5] * 8).tolist()
+    [0, 0, 0, 0, 0, 1, 2, 3]
+    >>> len(window), window.presence().round(3).tolist()
+    (5, [0.312, 0.5, 0.75, 1.0, 1.0])
     """
 
     name: ClassVar[str] = "exact"

@@ -23,12 +23,36 @@ class Grid(NamedTuple):
 
 @define(eq=False)
 class IndexMatcher(HoldingMatcher):
-    """Compares only tuples whose bounding intervals come within epsilon: O(c + r·s^2) a probe, r of them.
+    """Finds the tuples whose range of samples comes within epsilon by a grid, and compares only those.
 
-    The interval bounds all samples, for a bound on some of them would lose matches. The grid is built anew after
-    arrivals, O(n); its cells are as wide as epsilon or the intervals' mean width, so that a tuple is in few of them.
+    The range of a tuple covers all its samples: a range that covers only some would lose matches. The cells of the grid
+    are as wide as epsilon or as the mean range, whichever is larger, so that a tuple is in few of them.
 
-    Source: Dallachiesa et al., Index-Match, section 6.2.1, after Lian and Chen.
+    Parameters
+    ----------
+    epsilon : float
+        two samples match when they differ by at most this much, in their unit (at least 0)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+
+    Complexity
+    ----------
+    A probe costs O(c + r·s²): c entries of the cells it visits, and r tuples that are compared, of s samples each. The
+    grid is built anew after arrivals, in O(n) for n tuples held.
+
+    References
+    ----------
+    Dallachiesa, Jacques-Silva, Gedik, Wu and Palpanas, Sliding windows over uncertain data streams, KAIS 2015, section
+    6.2.1 (Index-Match), after Lian and Chen.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> matcher = skyband.create("matcher", "index-match", epsilon=0.5)
+    >>> matcher.append(offsets=[0, 2, 3], values=[1.0, 2.0, 9.0], probabilities=[0.5, 0.5, 1.0])
+    >>> positions, probabilities = matcher.match(values=[1.2], probabilities=[1.0])
+    >>> positions.tolist(), probabilities.tolist()
+    ([0], [0.5])
     """
 
     name: ClassVar[str] = "index-match"

@@ -13,9 +13,34 @@ from skyband_uncertain.tuple_store import HoldingMatcher, Samples
 
 @define(eq=False)
 class NestedLoopMatcher(HoldingMatcher):
-    """No pruning at all: O(n·s^2) a probe, n tuples of s samples.
+    """Compares every sample of a probe with every sample held: the paper's baseline.
 
-    Source: Dallachiesa et al., eq. 20 and 21; the baseline of section 7.4.3.
+    Nothing is pruned and no index is kept. Use it to check another matcher, or where few tuples are held.
+
+    Parameters
+    ----------
+    epsilon : float
+        two samples match when they differ by at most this much, in their unit (at least 0)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+
+    Complexity
+    ----------
+    A probe costs O(n·s²), for n tuples held of s samples each.
+
+    References
+    ----------
+    Dallachiesa, Jacques-Silva, Gedik, Wu and Palpanas, Sliding windows over uncertain data streams, KAIS 2015,
+    equations 20 and 21; the baseline of section 7.4.3.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> matcher = skyband.create("matcher", "nested-loop", epsilon=0.5)
+    >>> matcher.append(offsets=[0, 2, 3], values=[1.0, 2.0, 9.0], probabilities=[0.5, 0.5, 1.0])
+    >>> positions, probabilities = matcher.match(values=[1.2], probabilities=[1.0])
+    >>> positions.tolist(), probabilities.tolist()
+    ([0], [0.5])
     """
 
     name: ClassVar[str] = "nested-loop"

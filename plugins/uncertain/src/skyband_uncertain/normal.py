@@ -10,9 +10,38 @@ from skyband_uncertain.count_moments import MomentsWindow
 
 @define(eq=False)
 class NormalWindow(MomentsWindow):
-    """Good where the count varies by many tuples; without variance it is a step. O(1) an arrival.
+    """An approximate window: the number of existing tuples is taken for a normally distributed one.
 
-    Source: Dallachiesa et al., eq. 15.
+    It is close to the exact window where the number of existing tuples varies by many. Where it hardly varies, because
+    probabilities are close to 0 or 1, the approximation is a step from 0 to 1, and decides wrongly near it.
+    `window/refined-normal` is better at the same cost.
+
+    Parameters
+    ----------
+    size : int
+        existing tuples the window must hold (at least 1)
+    alpha : float
+        probability with which it must hold them (above 0 and at most 1)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+
+    Complexity
+    ----------
+    An arrival costs O(1) amortised. Memory is 8 bytes for each tuple kept.
+
+    References
+    ----------
+    Dallachiesa, Jacques-Silva, Gedik, Wu and Palpanas, Sliding windows over uncertain data streams, KAIS 2015, section
+    4.4, equation 15.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> window = skyband.create("window", "normal", size=2, alpha=0.75)
+    >>> window.append([0.5] * 8).tolist()
+    [0, 0, 0, 0, 0, 1, 2, 3]
+    >>> len(window), window.presence().round(3).tolist()
+    (5, [0.309, 0.5, 0.76, 1.0, 1.0])
     """
 
     name: ClassVar[str] = "normal"

@@ -10,11 +10,37 @@ from skyband_uncertain.count_moments import MomentsWindow
 
 @define(eq=False)
 class PoissonWindow(MomentsWindow):
-    """Keeps too many tuples: a Poisson count varies as much as if every tuple were improbable.
+    """An approximate window: the number of existing tuples is taken for a Poisson distributed one.
 
-    O(1) an arrival: a test compares the mean with the one that reaches alpha, found once.
+    It keeps too many tuples, because a Poisson count varies more than the true one, unless every tuple is improbable.
 
-    Source: Dallachiesa et al., eq. 14, read as the sum over i < size of mu^i e^−mu / i!.
+    Parameters
+    ----------
+    size : int
+        existing tuples the window must hold (at least 1)
+    alpha : float
+        probability with which it must hold them (above 0 and at most 1)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+
+    Complexity
+    ----------
+    An arrival costs O(1) amortised: one comparison of the mean with the least mean that reaches alpha, which is
+    computed once. Memory is 8 bytes for each tuple kept.
+
+    References
+    ----------
+    Dallachiesa, Jacques-Silva, Gedik, Wu and Palpanas, Sliding windows over uncertain data streams, KAIS 2015, section
+    4.4, equation 14, read as the sum over i < size of mu^i e^−mu / i!.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> window = skyband.create("window", "poisson", size=2, alpha=0.75)
+    >>> window.append([0.5] * 8).tolist()
+    [0, 0, 0, 0, 0, 0, 1, 2]
+    >>> len(window), window.presence().round(3).tolist()
+    (6, [0.287, 0.406, 0.558, 0.736, 1.0, 1.0])
     """
 
     name: ClassVar[str] = "poisson"

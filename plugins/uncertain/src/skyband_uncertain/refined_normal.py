@@ -10,13 +10,38 @@ from skyband_uncertain.count_moments import MomentsWindow
 
 @define(eq=False)
 class RefinedNormalWindow(MomentsWindow):
-    """The best of the approximations: it differs from the exact window on a few arrivals in a hundred, by one tuple.
+    """An approximate window: a normal distribution corrected for skewness. The best of the approximations.
 
-    The variance of the count decides how good it is, not `size`: probabilities close to 1 need the exact window.
-    The corrected tail may leave [0, 1], and is clipped, and need not fall as the suffix grows: the window is the one
-    that evicting from the old end arrives at. O(1) an arrival.
+    It differs from the exact window at a few arrivals in a hundred, by one tuple. How good it is depends on the
+    variance of the number of existing tuples, not on `size`: where probabilities are close to 1, use `window/exact`.
+    The corrected probability is clipped to [0, 1].
 
-    Source: Dallachiesa et al., eq. 16 and 17, where Phi is the distribution function and phi the density.
+    Parameters
+    ----------
+    size : int
+        existing tuples the window must hold (at least 1)
+    alpha : float
+        probability with which it must hold them (above 0 and at most 1)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+
+    Complexity
+    ----------
+    An arrival costs O(1) amortised. Memory is 8 bytes for each tuple kept.
+
+    References
+    ----------
+    Dallachiesa, Jacques-Silva, Gedik, Wu and Palpanas, Sliding windows over uncertain data streams, KAIS 2015, section
+    4.4, equations 16 and 17, where Phi is the distribution function and phi the density.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> window = skyband.create("window", "refined-normal", size=2, alpha=0.75)
+    >>> window.append([0.5] * 8).tolist()
+    [0, 0, 0, 0, 0, 1, 2, 3]
+    >>> len(window), window.presence().round(3).tolist()
+    (5, [0.309, 0.5, 0.76, 1.0, 1.0])
     """
 
     name: ClassVar[str] = "refined-normal"

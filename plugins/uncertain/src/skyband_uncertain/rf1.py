@@ -19,11 +19,37 @@ FAINT = 1e-290
 
 @define(eq=False)
 class Rf1Window(KeptWindow):
-    """The shortest suffix that holds `size` existing tuples with probability alpha, by the recurrence RF1.
+    """The same window as `window/exact`, computed anew for every arrival: the paper's exact baseline.
 
-    O(n·size) for each test, one or two tests an arrival, n tuples kept. The same answers as `window/exact`, slower.
+    The distribution of the number of existing tuples is computed by the recurrence RF1. Use it to check another window,
+    or where windows are small: `window/exact` gives the same answers faster.
 
-    Source: Dallachiesa et al., eq. 10, where "the remaining l − 1 trials" are j − 1.
+    Parameters
+    ----------
+    size : int
+        existing tuples the window must hold (at least 1)
+    alpha : float
+        probability with which it must hold them (above 0 and at most 1)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+
+    Complexity
+    ----------
+    An arrival costs one or two tests of O(n·size), n being the tuples kept. Memory is 8 bytes for each tuple kept.
+
+    References
+    ----------
+    Dallachiesa, Jacques-Silva, Gedik, Wu and Palpanas, Sliding windows over uncertain data streams, KAIS 2015, section
+    4.3, equation 10, in which the number of remaining trials is j − 1 and not, as printed, l − 1.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> window = skyband.create("window", "rf1", size=2, alpha=0.75)
+    >>> window.append([0.5] * 8).tolist()
+    [0, 0, 0, 0, 0, 1, 2, 3]
+    >>> len(window), window.presence().round(3).tolist()
+    (5, [0.312, 0.5, 0.75, 1.0, 1.0])
     """
 
     name: ClassVar[str] = "rf1"

@@ -14,12 +14,36 @@ from skyband_uncertain.tuple_store import HoldingMatcher, Samples
 
 @define(eq=False)
 class SortMatcher(HoldingMatcher):
-    """Only samples within epsilon are looked at: O(s·log m + r) a probe, m samples held, r of them near.
+    """Keeps all samples in one sorted array, and looks only at those within epsilon of a probe's samples.
 
-    A flat array takes the place of the paper's red-black tree: a batch of arrivals is merged in O(m), and evicted
-    samples are swept out once they are a quarter.
+    The paper keeps the samples in a red-black tree; here a flat array takes its place. Evicted samples are removed from
+    it once they are a quarter of it. Use it where epsilon is small, so that few samples are near.
 
-    Source: Dallachiesa et al., Sort-Match, section 6.2.2.
+    Parameters
+    ----------
+    epsilon : float
+        two samples match when they differ by at most this much, in their unit (at least 0)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+
+    Complexity
+    ----------
+    A probe costs O(s·log m + r): s samples of its own, m samples held, r of them near. A batch of arrivals is merged in
+    O(m).
+
+    References
+    ----------
+    Dallachiesa, Jacques-Silva, Gedik, Wu and Palpanas, Sliding windows over uncertain data streams, KAIS 2015, section
+    6.2.2 (Sort-Match).
+
+    Examples
+    --------
+    >>> import skyband
+    >>> matcher = skyband.create("matcher", "sort-match", epsilon=0.5)
+    >>> matcher.append(offsets=[0, 2, 3], values=[1.0, 2.0, 9.0], probabilities=[0.5, 0.5, 1.0])
+    >>> positions, probabilities = matcher.match(values=[1.2], probabilities=[1.0])
+    >>> positions.tolist(), probabilities.tolist()
+    ([0], [0.5])
     """
 
     name: ClassVar[str] = "sort-match"

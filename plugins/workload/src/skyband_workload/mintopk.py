@@ -19,12 +19,40 @@ from skyband_workload.views import MOST_WINDOWS
 
 @define(eq=False)
 class MinTopK(MetaRanker):
-    """One list per query, sharing nothing: retains the sum of what each query needs.
+    """One ranked list for each query, nothing shared: the baseline of the others.
 
-    Complexity: each query costs what a workload of that query alone costs `mtoplist`.
+    Each query is answered as `workload-ranker/mtoplist` would answer it alone. Use it for one query, or to see what
+    sharing saves.
 
-    Source: Yang, Shastri, Rundensteiner, Ward, An Optimal Strategy for Monitoring Top-k Queries in Streaming
-    Windows (EDBT, 2011).
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    queries : list of (window, slide, k[, phase])
+        the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
+
+    Complexity
+    ----------
+    Each query costs what a workload of that query alone costs `mtoplist`. Retained is the sum of what the queries need.
+
+    References
+    ----------
+    Yang, Shastri, Rundensteiner and Ward, An optimal strategy for monitoring top-k queries in streaming windows, EDBT
+    2011.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("workload-ranker", "mintopk", queries=[(4, 2, 1), (8, 4, 2)])
+    >>> answers = ranker.update(times=[0, 1, 3, 5, 8], objects=[10, 11, 12, 13, 14], scores=[5.0, 3.0, 1.0, 6.0, 8.0])
+    >>> for answer in answers:
+    ...     print(answer.at, answer.query, answer.objects.tolist(), answer.scores.tolist())
+    2 0 [10] [5.0]
+    4 0 [10] [5.0]
+    4 1 [10, 11] [5.0, 3.0]
+    6 0 [13] [6.0]
+    8 0 [13] [6.0]
+    8 1 [13, 10] [6.0, 5.0]
     """
 
     name: ClassVar[str] = "mintopk"

@@ -54,13 +54,42 @@ class BandExecutor(ViewExecutor):
 
 @define(eq=False)
 class MTopBand(ViewRanker):
-    """Retains the union of the views' tops, with one reference a view that holds an object.
+    """A ranked list of its own for every view; an object that several views need is kept once.
 
-    A row costs one comparison per view, O(v), and O(k) moves of memory for each view it enters; an answer of r
-    objects costs O(r).
+    A view is one window of one query, [T − window, T) for a moment T at which the query answers. Each view keeps the
+    objects that may be in its answer, as references to one table of all objects kept.
 
-    Source: Shastri, MTopS (WPI, 2011), chapter 5, with K(s) falling as a view's outputs pass, which its theorem
-    5.1.1 takes for granted.
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    queries : list of (window, slide, k[, phase])
+        the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
+
+    Complexity
+    ----------
+    A row costs one comparison for each open view, O(v), and O(k) moves of memory for each view that it enters. An
+    answer of r objects costs O(r). Retained are the objects of all lists, with one reference for each view that holds
+    an object.
+
+    References
+    ----------
+    Shastri, MTopS: multi-query optimization for continuous top-k query workloads, WPI 2011, chapter 5. How many objects
+    a view needs falls as its outputs pass, which theorem 5.1.1 takes for granted.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("workload-ranker", "mtopband", queries=[(4, 2, 1), (8, 4, 2)])
+    >>> answers = ranker.update(times=[0, 1, 3, 5, 8], objects=[10, 11, 12, 13, 14], scores=[5.0, 3.0, 1.0, 6.0, 8.0])
+    >>> for answer in answers:
+    ...     print(answer.at, answer.query, answer.objects.tolist(), answer.scores.tolist())
+    2 0 [10] [5.0]
+    4 0 [10] [5.0]
+    4 1 [10, 11] [5.0, 3.0]
+    6 0 [13] [6.0]
+    8 0 [13] [6.0]
+    8 1 [13, 10] [6.0, 5.0]
     """
 
     name: ClassVar[str] = "mtopband"

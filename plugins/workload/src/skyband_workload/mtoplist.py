@@ -30,20 +30,42 @@ class ListExecutor(ViewExecutor):
 
 @define(eq=False)
 class MTopList(ViewRanker):
-    """Retains exactly the union of the views' tops, each object once.
+    """One ranked list for all views, in which each view marks its last object: retains the least possible.
 
-    A row costs one comparison per view, O(v), and where it enters some, O(n) moves of memory in the list of n
+    A view is one window of one query, [T − window, T) for a moment T at which the query answers. An object is retained
+    while some view holds it in its answer so far. The figures 6.3 and 6.4 of the source are wrong where windows or k
+    differ; here every view has its own number of objects and its own last object, which moves up past objects that are
+    outside the view.
+
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    queries : list of (window, slide, k[, phase])
+        the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
+
+    Complexity
+    ----------
+    A row costs one comparison for each open view, O(v), and where it enters some, O(n) moves of memory in the list of n
     retained objects. An answer of r objects costs O(r + objects of other views passed over).
 
-    Source: Shastri, MTopS (WPI, 2011), chapter 6. Its figures 6.3 and 6.4 are wrong where windows or k differ;
-    here every view has its own K(s) and last object, which moves up past objects outside the view, and an object
-    goes when no view holds it.
+    References
+    ----------
+    Shastri, MTopS: multi-query optimization for continuous top-k query workloads, WPI 2011, chapter 6.
 
-    >>> import numpy as np
-    >>> ranker = MTopList(queries=[(4, 2, 1), (8, 4, 2)])
-    >>> answers = ranker.update(np.arange(9), np.arange(9), np.array([5.0, 3, 4, 1, 2, 6, 0, 7, 8]))
-    >>> [(a.at, a.query, a.objects.tolist()) for a in answers]
-    [(2, 0, [0]), (4, 0, [0]), (4, 1, [0, 2]), (6, 0, [5]), (8, 0, [7]), (8, 1, [7, 5])]
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("workload-ranker", "mtoplist", queries=[(4, 2, 1), (8, 4, 2)])
+    >>> answers = ranker.update(times=[0, 1, 3, 5, 8], objects=[10, 11, 12, 13, 14], scores=[5.0, 3.0, 1.0, 6.0, 8.0])
+    >>> for answer in answers:
+    ...     print(answer.at, answer.query, answer.objects.tolist(), answer.scores.tolist())
+    2 0 [10] [5.0]
+    4 0 [10] [5.0]
+    4 1 [10, 11] [5.0, 3.0]
+    6 0 [13] [6.0]
+    8 0 [13] [6.0]
+    8 1 [13, 10] [6.0, 5.0]
     """
 
     name: ClassVar[str] = "mtoplist"

@@ -20,24 +20,46 @@ from skyband_workload.table import Rows
 
 @define(eq=False)
 class PaneBand(MetaRanker):
-    """Keeps what may be among the best K of any view, K being the largest k: the k-skyband in (score, pane).
+    """One list for all queries, whose cost does not grow with the number of queries and views. The default.
 
-    A pane is the stretch between two neighbouring view starts: rows of one pane are in the same views. So a row that
-    K rows of its own or later panes beat is in no answer to come, and no view has to be looked at when a row
-    arrives. Answers are read off two ranked lists, taking what lies in the view: the skyband's, and that of the rows
-    since it was last brought up to date which may be answered already. The others wait in a line of at most a third of
-    the shortest window, where most of them are beaten before they are ever ranked (`delay_line`).
+    A view is one window of one query, [T − window, T) for a moment T at which the query answers. A pane is the stretch
+    of time between two neighbouring starts of views: rows of one pane are in the same views. So a row that K rows of
+    its own or later panes beat, K being the largest k, is in no answer to come and is dropped. What is kept is the
+    K-skyband in (score, pane). Rows wait unranked for at most a third of the shortest window, in which time most of
+    them are beaten.
 
-    A row costs O(n / b) amortised, n objects being kept and b rows in the line, whatever the number of queries and
-    views; an answer of r objects O(r + objects of other views passed over), of which 64 neighbours that are all older
-    than the view count as one. Retains about K (1 + ln(W / K)) objects for W rows in the longest window: some more
-    than the least where k varies. The line has room for at most three rows an object.
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    queries : list of (window, slide, k[, phase])
+        the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
 
-    >>> import numpy as np
-    >>> ranker = PaneBand(queries=[(4, 2, 1), (8, 4, 2)])
-    >>> answers = ranker.update(np.arange(9), np.arange(9), np.array([5.0, 3, 4, 1, 2, 6, 0, 7, 8]))
-    >>> [(a.at, a.query, a.objects.tolist()) for a in answers]
-    [(2, 0, [0]), (4, 0, [0]), (4, 1, [0, 2]), (6, 0, [5]), (8, 0, [7]), (8, 1, [7, 5])]
+    Complexity
+    ----------
+    A row costs O(n / b) amortised for n objects kept and b rows waiting, whatever the number of queries and views. An
+    answer of r objects costs O(r + objects of other views passed over), of which 64 neighbours that are all older than
+    the view count as one. Retained are about K (1 + ln(W / K)) objects for W rows in the longest window, somewhat more
+    than the least possible where k differs between queries, and at most three waiting rows for each object.
+
+    References
+    ----------
+    Shastri, MTopS: multi-query optimization for continuous top-k query workloads, WPI 2011, chapter 4, with the
+    k-skyband in (score, pane).
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("workload-ranker", "paneband", queries=[(4, 2, 1), (8, 4, 2)])
+    >>> answers = ranker.update(times=[0, 1, 3, 5, 8], objects=[10, 11, 12, 13, 14], scores=[5.0, 3.0, 1.0, 6.0, 8.0])
+    >>> for answer in answers:
+    ...     print(answer.at, answer.query, answer.objects.tolist(), answer.scores.tolist())
+    2 0 [10] [5.0]
+    4 0 [10] [5.0]
+    4 1 [10, 11] [5.0, 3.0]
+    6 0 [13] [6.0]
+    8 0 [13] [6.0]
+    8 1 [13, 10] [6.0, 5.0]
     """
 
     name: ClassVar[str] = "paneband"

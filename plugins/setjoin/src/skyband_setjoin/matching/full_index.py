@@ -52,17 +52,47 @@ class FullIndex(WindowMatcher):
 
 @define(eq=False)
 class ScanCount(FullIndex):
-    """Counts, through the lists of all its tokens, how many each set shares: what others are compared with.
+    """Counts the tokens in common through the lists of all tokens of a set: a simple baseline.
 
-    Parameters: threshold, window, similarity, matches, keep, sides, by, as for every set matcher.
-    Complexity: all entries of all lists of a set's tokens, which is most of the window where tokens are frequent;
-    retained: the sets of the window, with one entry a token.
+    Every token of every set is indexed, and every list of a set's tokens is read to its end. Use it to check another
+    matcher, or where tokens are in few sets each.
 
-    >>> matcher = ScanCount(threshold=0.5, window=10)
-    >>> matcher.update([0, 1, 2], [0, 2, 4, 7], [1, 2, 1, 3, 1, 2, 3])
-    (array([0, 0, 0, 2]), array([0, 1]), array([0.66666667, 0.66666667]))
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    threshold : float
+        how similar two sets have to be
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    similarity : str | function, default "jaccard"
+        how alike two sets are (one of jaccard, cosine, dice, overlap, hamming, containment, or a well-behaved
+        function of (overlap, size, size))
+    matches : str | int, default "all"
+        how many matches of a set to report: the most similar ones, of those equally similar the earlier ("all" or a
+        whole number of at least 1)
+    keep : str, default "all"
+        "first": a set that matches a kept one is dropped, and later ones are compared with kept ones only (one of
+        all, first)
+    sides : int, default 1
+        1: matches within one stream; 2: across two only (at least 1 and at most 2)
 
-    Source: Li, Lu and Lu, Efficient Merging and Filtering Algorithms for Approximate String Searches, ICDE 2008.
+    Complexity
+    ----------
+    A set costs all entries of all lists of its tokens, which is most of the window where tokens are frequent. Retained
+    are the sets of the window; the index has one entry for each of their tokens.
+
+    References
+    ----------
+    Li, Lu and Lu, Efficient merging and filtering algorithms for approximate string searches, ICDE 2008 (ScanCount).
+
+    Examples
+    --------
+    >>> import skyband
+    >>> matcher = skyband.create("set-matcher", "scan-count", threshold=0.5, window=10)
+    >>> cuts, earlier, similarity = matcher.update(times=[0, 1, 2], offsets=[0, 2, 4, 7], tokens=[1, 2, 1, 3, 1, 2, 3])
+    >>> cuts.tolist(), earlier.tolist(), similarity.round(3).tolist()
+    ([0, 0, 0, 2], [0, 1], [0.667, 0.667])
     """
 
     name: ClassVar[str] = "scan-count"
@@ -73,17 +103,49 @@ class ScanCount(FullIndex):
 
 @define(eq=False)
 class Inverted(FullIndex):
-    """Looks through the shortest lists of a set, as many as hold every match: no order of tokens to learn.
+    """Indexes every token of every set, and looks for matches in the shortest lists of a set.
 
-    Parameters: threshold, window, similarity, matches, keep, sides, by, as for every set matcher.
-    Complexity: the entries of the |s| − least + 1 shortest lists of a set's tokens, `least` being the fewest tokens
-    with which any set matches it; retained: the sets of the window, with one entry a token.
+    As in `prefix`, some of the tokens of a set are enough to find every match. Here these are the tokens with the
+    fewest sets at the moment, so that no order of tokens has to be learnt.
 
-    >>> matcher = Inverted(threshold=0.5, window=10, matches=1)
-    >>> matcher.update([0, 1, 2], [0, 2, 4, 7], [1, 2, 1, 3, 1, 2, 3])
-    (array([0, 0, 0, 1]), array([0]), array([0.66666667]))
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    threshold : float
+        how similar two sets have to be
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    similarity : str | function, default "jaccard"
+        how alike two sets are (one of jaccard, cosine, dice, overlap, hamming, containment, or a well-behaved
+        function of (overlap, size, size))
+    matches : str | int, default "all"
+        how many matches of a set to report: the most similar ones, of those equally similar the earlier ("all" or a
+        whole number of at least 1)
+    keep : str, default "all"
+        "first": a set that matches a kept one is dropped, and later ones are compared with kept ones only (one of
+        all, first)
+    sides : int, default 1
+        1: matches within one stream; 2: across two only (at least 1 and at most 2)
 
-    Source: the prefix of AllPairs (Bayardo, Ma and Srikant, WWW 2007), by list length; lists as in SWOOP, section 5.1.
+    Complexity
+    ----------
+    A set costs the entries of its |s| − least + 1 shortest lists, `least` being the fewest tokens that it shares with
+    any match. Retained are the sets of the window; the index has one entry for each of their tokens.
+
+    References
+    ----------
+    Bayardo, Ma and Srikant, Scaling up all pairs similarity search (AllPairs), WWW 2007; tokens are ordered by the
+    length of their lists. The lists are those of SWOOP: Top-k Similarity Joins over Set Streams, arXiv 1711.02476,
+    section 5.1.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> matcher = skyband.create("set-matcher", "inverted", threshold=0.5, window=10)
+    >>> cuts, earlier, similarity = matcher.update(times=[0, 1, 2], offsets=[0, 2, 4, 7], tokens=[1, 2, 1, 3, 1, 2, 3])
+    >>> cuts.tolist(), earlier.tolist(), similarity.round(3).tolist()
+    ([0, 0, 0, 2], [0, 1], [0.667, 0.667])
     """
 
     name: ClassVar[str] = "inverted"

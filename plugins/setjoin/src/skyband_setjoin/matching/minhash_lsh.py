@@ -25,28 +25,64 @@ MOST_HASHES = 64
 
 @define(eq=False)
 class MinHashLsh(WindowMatcher):
-    """Compares a set with those that have all minhashes of a band in common with it: for sets of a hundred tokens.
+    """Compares a set only with those that agree in a group of minhashes: for sets of a hundred tokens or more.
 
-    Each pair as similar as the threshold is told with probability `recall` or more, over seeds, and more similar ones
-    with more; equal sets always. What is told is verified, so none is wrong. Jaccard similarity only.
+    Each set has b groups (bands) of r minhashes. Two sets are compared if all minhashes of one band agree. A pair as
+    similar as the threshold is found with probability `recall` or more, over the choice of `seed`; more similar pairs
+    with a higher one, equal sets always. What is found is compared exactly, so that no match is wrong. For Jaccard
+    similarity only.
 
-    Parameters: threshold, window, matches, keep, sides, by, as for every set matcher; recall, the probability above;
-    seed, of the hash functions.
-    Complexity: b · r hashes a token, at most 64 unless the threshold is very low, then the sets of b buckets, whatever
-    the sets' lengths. Short sets, and low thresholds over large windows, make for many in a bucket. Retained: the sets
-    of the window; the index has an entry for each of b bands of a set.
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    threshold : float
+        how similar two sets have to be
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    similarity : str | function, default "jaccard"
+        how alike two sets are (one of jaccard, cosine, dice, overlap, hamming, containment, or a well-behaved
+        function of (overlap, size, size))
+    matches : str | int, default "all"
+        how many matches of a set to report: the most similar ones, of those equally similar the earlier ("all" or a
+        whole number of at least 1)
+    keep : str, default "all"
+        "first": a set that matches a kept one is dropped, and later ones are compared with kept ones only (one of
+        all, first)
+    sides : int, default 1
+        1: matches within one stream; 2: across two only (at least 1 and at most 2)
+    recall : float, default 0.95
+        probability, at least, with which a pair as similar as the threshold is found (above 0 and below 1)
+    seed : int, default 0
+        seed of the hashes (at least 0)
 
-    >>> matcher = MinHashLsh(threshold=0.5, window=10)
-    >>> matcher.update([0, 1], [0, 3, 6], [1, 2, 3, 3, 2, 1])
-    (array([0, 0, 1]), array([0]), array([1.]))
+    Complexity
+    ----------
+    A set costs b · r hashes for each token, at most 64 unless the threshold is very low, and the sets of its b buckets.
+    Short sets, and low thresholds over large windows, fill the buckets. Retained are the sets of the window; the index
+    has b entries for each.
 
-    Source: Broder 1997; Indyk and Motwani, STOC 1998.
+    References
+    ----------
+    Broder, On the resemblance and containment of documents, SEQUENCES 1997. Indyk and Motwani, Approximate nearest
+    neighbors, STOC 1998.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> matcher = skyband.create("set-matcher", "minhash-lsh", threshold=0.5, window=10)
+    >>> cuts, earlier, similarity = matcher.update(times=[0, 1, 2], offsets=[0, 2, 4, 7], tokens=[1, 2, 1, 3, 1, 2, 3])
+    >>> cuts.tolist(), earlier.tolist(), similarity.round(3).tolist()
+    ([0, 0, 0, 2], [0, 1], [0.667, 0.667])
     """
 
     name: ClassVar[str] = "minhash-lsh"
 
-    recall: float = number(0.95, above=0, below=1, kw_only=True, help="probability with which a match is told")
-    seed: int = integer(0, at_least=0, kw_only=True, help="of the hash functions")
+    recall: float = number(
+        0.95, above=0, below=1, kw_only=True,
+        help="probability, at least, with which a pair as similar as the threshold is found",
+    )  # fmt: skip
+    seed: int = integer(0, at_least=0, kw_only=True, help="seed of the hashes")
 
     _hashes: Hashes = field(init=False)
     _bands: Bands = field(init=False)

@@ -20,19 +20,51 @@ drop_stale(bags, bounds, rarity, kernels)
 
 @define(eq=False)
 class Prefix(WindowMatcher):
-    """Looks for a set's matches among those that share one of its rarest tokens; the default.
+    """Looks for the matches of a set among the sets that share one of its rarest tokens. The default.
 
-    Parameters: threshold, window, similarity, matches, keep, sides, by, as for every set matcher.
-    Complexity: a walk through the lists of a set's |s| − least + 1 rarest tokens, `least` being the fewest tokens with
-    which any set matches it. Which tokens are rare is learnt from the window, anew after as many sets as two windows
-    hold, in O(their tokens). For `containment`, least is 1, and all lists are walked. Retained: the sets of the window
-    that a later one can match; the index has an entry for each of their rarest tokens.
+    Two sets that match share some number of tokens at least, so that one of the rarest tokens of either is among them.
+    Only the rarest tokens of each set are indexed. Which tokens are rare is learnt from the window, and learnt again
+    after as many sets as two windows hold.
 
-    >>> matcher = Prefix(threshold=0.5, window=10, matches=1)
-    >>> matcher.update([0, 1, 2], [0, 2, 4, 7], [1, 2, 1, 3, 1, 2, 3])
-    (array([0, 0, 0, 1]), array([0]), array([0.66666667]))
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    threshold : float
+        how similar two sets have to be
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    similarity : str | function, default "jaccard"
+        how alike two sets are (one of jaccard, cosine, dice, overlap, hamming, containment, or a well-behaved
+        function of (overlap, size, size))
+    matches : str | int, default "all"
+        how many matches of a set to report: the most similar ones, of those equally similar the earlier ("all" or a
+        whole number of at least 1)
+    keep : str, default "all"
+        "first": a set that matches a kept one is dropped, and later ones are compared with kept ones only (one of
+        all, first)
+    sides : int, default 1
+        1: matches within one stream; 2: across two only (at least 1 and at most 2)
 
-    Source: AllPairs, WWW 2007, and PPJoin, WWW 2008; what differs, and why, is said in prefix_kernels.
+    Complexity
+    ----------
+    A set costs a walk through the lists of its |s| − least + 1 rarest tokens, `least` being the fewest tokens that it
+    shares with any match. For similarity "containment" least is 1, and all lists are walked. Learning which tokens are
+    rare costs O(tokens in the window). Retained are the sets of the window that a later one can match; the index has an
+    entry for each of their rarest tokens.
+
+    References
+    ----------
+    Bayardo, Ma and Srikant, Scaling up all pairs similarity search (AllPairs), WWW 2007. Xiao, Wang, Lin and Yu,
+    Efficient similarity joins for near duplicate detection (PPJoin), WWW 2008.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> matcher = skyband.create("set-matcher", "prefix", threshold=0.5, window=10)
+    >>> cuts, earlier, similarity = matcher.update(times=[0, 1, 2], offsets=[0, 2, 4, 7], tokens=[1, 2, 1, 3, 1, 2, 3])
+    >>> cuts.tolist(), earlier.tolist(), similarity.round(3).tolist()
+    ([0, 0, 0, 2], [0, 1], [0.667, 0.667])
     """
 
     name: ClassVar[str] = "prefix"

@@ -1,0 +1,44 @@
+"""What the docstring of a backend must have: its sections, the parameters as in the class, an example that runs."""
+
+import doctest
+import io
+import sys
+
+from skyband.config.parameters import parameters_of
+from skyband.reference.docstrings import SECTIONS, parameters_section, read_docstring
+
+
+def documentation_problems(cls: type) -> list[str]:
+    """What is wrong with the docstring of a backend's class; nothing if it keeps to the layout of `SECTIONS`."""
+    written = read_docstring(cls)
+    problems = []
+    if not written.summary.endswith("."):
+        problems.append(f"must begin with a sentence that says what it is (begins with {written.summary!r})")
+    missing = [heading for heading in SECTIONS if not written.sections.get(heading)]
+    if missing:
+        said = ", ".join(missing)
+        problems.append(f"lacks {said}: each a heading underlined with dashes, with something under it")
+    order = [heading for heading in written.sections if heading in SECTIONS]
+    if order != sorted(order, key=SECTIONS.index):
+        problems.append(f"has its sections in the order {', '.join(order)}: must be {', '.join(SECTIONS)}")
+    expected = parameters_section(parameters_of(cls))
+    if "Parameters" not in missing and _words(written.sections["Parameters"]) != _words(expected):
+        problems.append(f"differs from the fields of the class; what stands under Parameters must be\n\n{expected}\n")
+    if "Examples" not in missing:
+        problems += _failing_steps(cls, written.example)
+    return problems
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+def _failing_steps(cls: type, example: str) -> list[str]:
+    """What a run of the example, in the names of the class's module, gave other than what it says."""
+    names = dict(vars(sys.modules[cls.__module__]))
+    test = doctest.DocTestParser().get_doctest(example, names, cls.__name__, None, 0)
+    if not any(step.want for step in test.examples):
+        return ["has no example that prints something: statements after >>>, with what they give"]
+    report = io.StringIO()
+    doctest.DocTestRunner(verbose=False).run(test, out=report.write)
+    return [f"has an example that gives something else:\n{report.getvalue()}"] if report.getvalue() else []

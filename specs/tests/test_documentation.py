@@ -1,0 +1,68 @@
+"""What is said of a docstring that lacks something, beside the docstring of a backend that lacks nothing."""
+
+import pytest
+from attrs import define
+from skyband.config.parameters import number
+from skyband_specs.documentation import documentation_problems
+
+GOOD = """Something.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.02
+        relative error (above 0 and below 1)
+
+    Complexity
+    ----------
+    O(1).
+
+    References
+    ----------
+    None.
+
+    Examples
+    --------
+    >>> 1 + 1
+    2
+    """
+
+
+def problems(docstring):
+    @define
+    class Documented:
+        epsilon: float = number(0.02, above=0, below=1, help="relative error")
+
+    Documented.__doc__ = docstring
+    return documentation_problems(Documented)
+
+
+def test_a_docstring_with_all_its_sections_has_no_problem():
+    assert problems(GOOD) == []
+
+
+def test_line_breaks_are_the_authors(toy):
+    assert problems(GOOD.replace("relative error (", "relative\n        error (")) == []
+    assert documentation_problems(toy) == []
+
+
+@pytest.mark.parametrize(
+    ("docstring", "said"),
+    [
+        ("", "must begin with a sentence that says what it is"),
+        ("Something.", "lacks Parameters, Complexity, References, Examples"),
+        (GOOD.replace("O(1).", ""), "lacks Complexity"),
+        (GOOD.replace("relative error", "how wrong it may be"), "relative error (above 0 and below 1)"),
+        (GOOD.replace("0.02", "0.05"), "epsilon : float, default 0.02"),
+        (GOOD.replace("epsilon :", "eps :"), "what stands under Parameters must be"),
+        (GOOD.replace("Complexity", "Cost here"), "lacks Complexity"),
+        (
+            GOOD.replace("References", "X").replace("Complexity", "References").replace("X", "Complexity"),
+            "in the order",
+        ),
+        (GOOD.replace("    2\n", "    3\n"), "Got:"),
+        (GOOD.replace("1 + 1", "1 / 0"), "ZeroDivisionError"),
+        (GOOD.replace("    2\n", ""), "has no example that prints something"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_named(docstring, said):
+    assert any(said in problem for problem in problems(docstring))
