@@ -64,7 +64,7 @@ def write_sections(written: Any) -> None:
                 write_text(text, "  ")
 
 
-def _shown(binding: Any, described: str, parameters: Any) -> None:
+def _shown(binding: Any, described: Any, parameters: Any) -> None:
     from skyband import text_tables
     from skyband.registry import installed
     from skyband.registry.info import capabilities_of
