@@ -1,7 +1,7 @@
 """Lengths of windows and slides: Spark's durations ("1 hour 30 minutes") or a number of rows ("1000 rows")."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import NOTHING, field, frozen
@@ -72,29 +72,37 @@ def clock_problem(value: Any) -> str | None:
     return None if not length.rows and length.length > 0 else f"must be a length of time above 0 (got {value!r})"
 
 
-def duration(default: Any = NOTHING, *, at_least: int = 1, help: str, **options: Any) -> Any:
-    """A field of a query that holds a Duration; text is converted. `at_least`: 1, or 0 where none is fine."""
+def duration(
+    default: Any = NOTHING, *, at_least: int = 1, help: str, read: Callable[[Any], Any] = parse, **options: Any
+) -> Any:
+    """A field of a query that holds a Duration; text is converted. `at_least`: 1, or 0 where none is fine.
+
+    read: what makes one of text, and raises ValueError where it is none.
+    """
 
     def check(value: Any) -> str | None:
-        return _wrong(value, at_least)
+        return _wrong(value, at_least, read)
 
-    options.setdefault("converter", parsed)
+    options.setdefault("converter", lambda value: parsed(value, read))
     return checked(default, type="duration", check=check, help=help, **options)
 
 
-def durations(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
+def durations(default: Any = NOTHING, *, help: str, read: Callable[[Any], Any] = parse, **options: Any) -> Any:
     """A field of a query that holds one or more Durations, all in time or all in rows."""
 
+    def check(value: Any) -> Wrong:
+        return _wrong_list(value, read)
+
     def convert(value: Any) -> Any:
-        return value if _wrong_list(value) else tuple(map(parse, value))
+        return value if check(value) else tuple(map(read, value))
 
-    return checked(default, type="durations", check=_wrong_list, help=help, converter=convert, **options)
+    return checked(default, type="durations", check=check, help=help, converter=convert, **options)
 
 
-def _wrong(value: Any, at_least: int) -> str | None:
+def _wrong(value: Any, at_least: int, read: Callable[[Any], Any]) -> str | None:
     """What is wrong with a duration, or None."""
     try:
-        length = parse(value)
+        length = read(value)
     except ValueError as error:
         return str(error)
     if length.length > MOST:
@@ -104,15 +112,15 @@ def _wrong(value: Any, at_least: int) -> str | None:
     return f"must {'be longer than' if at_least else 'not be below'} 0 (got {length})"
 
 
-def _wrong_list(value: Any) -> Wrong:
+def _wrong_list(value: Any, read: Callable[[Any], Any]) -> Wrong:
     """What is wrong with a list of durations, with each of them or beside those before it."""
-    if isinstance(value, str | Duration | Mapping) or not hasattr(value, "__iter__") or not list(value):
+    if isinstance(value, str | Mapping) or hasattr(value, "rows") or not hasattr(value, "__iter__") or not list(value):
         return f'must be a list of durations such as ["10 minutes"] (got {value!r})'
-    problems, sound = [], list[Duration]()
+    problems, sound = [], list[Any]()
     for number, entry in enumerate(value):
-        said = _wrong(entry, 1)
+        said = _wrong(entry, 1, read)
         if said is None:
-            length = parse(entry)
+            length = read(entry)
             said = _wrong_beside(length, sound)
             sound.append(length)
         if said is not None:
@@ -120,16 +128,16 @@ def _wrong_list(value: Any) -> Wrong:
     return problems
 
 
-def _wrong_beside(length: Duration, others: list[Duration]) -> str | None:
+def _wrong_beside(length: Any, others: list[Any]) -> str | None:
     if others and length.rows != others[0].rows:
         return f"must be in {'rows' if others[0].rows else 'time'}, as what stands before it (got {length})"
     return f"is as long as one before it (got {length})" if length in others else None
 
 
-def parsed(value: Any) -> Any:
+def parsed(value: Any, read: Callable[[Any], Any] = parse) -> Any:
     """A duration that is written out; what is none is left as it is, for the check that names the field."""
     try:
-        return parse(value)
+        return read(value)
     except ValueError:
         return value
 

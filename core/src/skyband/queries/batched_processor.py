@@ -8,6 +8,7 @@ import pyarrow as pa
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
 from skyband.queries.processor import RegularProcessor
+from skyband.queries.schedule import Schedule
 
 
 class BatchedProcessor(RegularProcessor):
@@ -16,8 +17,8 @@ class BatchedProcessor(RegularProcessor):
     no_rows: ClassVar[Rows]
     """Rows with the columns of the query's frame, none of them."""
 
-    def __init__(self, every: int, horizon: int, rows: bool) -> None:
-        super().__init__(every, horizon, rows)
+    def __init__(self, every: int, horizon: int, rows: bool, schedule: Schedule | None = None) -> None:
+        super().__init__(every, horizon, rows, schedule)
         self._written: list[pa.RecordBatch] = []
         self.begin()
 

@@ -11,14 +11,17 @@ from attrs import define
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.hashing import hash_columns
 from skyband.columns.rows import Rows
-from skyband.config.durations import Duration, duration, durations, written
+from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, lengths
+from skyband.config.durations import Duration, written
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states, state_arrays
+from skyband.queries.asked_windows import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
 from skyband.queries.encoding import at_field, moments
 from skyband.queries.processor import GroupProcessor, WindowedProcessor
 from skyband.queries.query import Input, Query
+from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
@@ -49,20 +52,32 @@ class DistinctCount(Query):
     whole_columns: ClassVar[Mapping[str, Any]] = {"count": pc.round, "low": pc.floor, "high": pc.ceil}
 
     item: Columns = identity(help="the column whose distinct values are counted; several: whose values together are")
-    windows: tuple[Duration, ...] = durations(help="lengths of the windows")
-    every: Duration = duration(help="how often to answer, aligned to the epoch (or to the first row)")
+    windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
+    every: Length = every_parameter()
+    offset: Duration = offset_parameter()
     emit: str | None = choice(
         *emitted_states.KINDS, default=None, kw_only=True,
         help="give states instead of answers, to be asked later: of all groups, or of those that changed",
     )  # fmt: skip
 
     def __attrs_post_init__(self) -> None:
-        if self.every.rows != self.rows:
-            raise ConfigError(Problem("every", f"must be in {_unit(self.rows)}, as the windows are (got {self.every})"))
+        windows = {name: length for name, length in self.lengths.items() if name != "every"}
+        problems = problems_of(self.every, self.offset, windows)
+        if problems:
+            raise ConfigError(*problems)
 
     @property
     def rows(self) -> bool:
         return self.windows[0].rows
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"every": self.every, **{f"windows[{place}]": window for place, window in enumerate(self.windows)}}
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it answers."""
+        return schedule_of(self.every, self.windows, self.offset)
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -99,9 +114,16 @@ class DistinctCount(Query):
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         """Moments that are not the start of a pane, where the sketch lacks `any-since`."""
         grain = cast(Sketch, backend).grain
+        if grain == 1:
+            return []
         said = f"must be a multiple of {written(grain, self.rows)}, the pane of {backend.name}"
-        named = [("every", self.every), *((f"windows[{i}]", window) for i, window in enumerate(self.windows))]
-        return [Problem(name, f"{said} (got {length})") for name, length in named if length.length % grain]
+        other = f"is of the calendar, and {backend.name} lacks any-since: take a sketch that answers since any moment"
+
+        return [
+            Problem(name, f"{other if isinstance(length, CalendarLength) else said} (got {length})")
+            for name, length in [*self.lengths.items(), ("offset", self.offset)]
+            if isinstance(length, CalendarLength) or length.length % grain
+        ]
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         made = _CountingProcessor if self.emit is None else _StateProcessor
@@ -110,7 +132,8 @@ class DistinctCount(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         most = min(cast(Sketch, bindings["sketch"].create()).exact_up_to, _MOST_KEYS)
-        if self.rows or most < _FEWEST_KEYS or self.emit is not None:
+        calendar = of_calendar(self.every, *self.windows)
+        if self.rows or calendar or most < _FEWEST_KEYS or self.emit is not None:
             return None
 
         def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
@@ -119,7 +142,7 @@ class DistinctCount(Query):
         from skyband.queries.small_distinct_counts import SmallDistinctCounts  # on use, because it loads numba
 
         windows = [(window.length, str(window)) for window in self.windows]
-        return SmallDistinctCounts(self.every.length, windows, most, answers, processor)
+        return SmallDistinctCounts(self.schedule, windows, most, answers, processor)
 
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
         if self.rows:
@@ -146,8 +169,9 @@ class DistinctCount(Query):
 
 class _CountingProcessor(WindowedProcessor):
     def __init__(self, query: DistinctCount, sketch: Binding, answers: pa.Schema) -> None:
-        self._windows = [(window.length, str(window)) for window in query.windows]
-        super().__init__(query.every.length, max(length for length, _ in self._windows), query.rows)
+        self._labels = [str(window) for window in query.windows]
+        schedule = query.schedule
+        super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
         self._binding = sketch
         self._schema = answers
         self._sketch = cast(Sketch, sketch.create())
@@ -163,10 +187,10 @@ class _CountingProcessor(WindowedProcessor):
         self._sketch.update(times, rows["key"])
 
     def answer(self, at: int) -> None:
-        for length, name in self._windows:
-            since = at - length
+        starts = self._schedule.starts(at)
+        for since, name in zip(starts, self._labels, strict=True):
             self._answers.append((at, name, *self._sketch.estimate_with_bounds(since)))
-        self._sketch.forget(at - self._horizon)
+        self._sketch.forget(min(starts))
 
     def collect(self) -> pa.RecordBatch | None:
         if not self._answers:
@@ -205,9 +229,10 @@ class _StateProcessor(_CountingProcessor):
         self._states: list[tuple[int, bytes]] = []
 
     def answer(self, at: int) -> None:
-        self._sketch.forget(at - self._horizon)
-        if not self._changed or self._rows or (self._last is not None and self._last >= at - self._every):
-            covers = Coverage(at, at - self._horizon, self._rows, self._changed)
+        since = min(self._schedule.starts(at))
+        self._sketch.forget(since)
+        if not self._changed or self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1)):
+            covers = Coverage(at, since, self._rows, self._changed)
             self._states.append((at, emitted_states.state_of(self._sketch, covers)))
 
     def collect(self) -> pa.RecordBatch | None:
@@ -219,9 +244,8 @@ class _StateProcessor(_CountingProcessor):
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
-def _longest(query: DistinctCount) -> tuple[int, bool]:
+def _longest(query: DistinctCount) -> object:
+    """The longest window; all, where which is the longest changes with the calendar."""
+    if of_calendar(query.every, *query.windows):
+        return query.every, query.windows
     return max(window.length for window in query.windows), query.rows
-
-
-def _unit(rows: bool) -> str:
-    return "rows" if rows else "time"

@@ -7,8 +7,11 @@ import pyarrow.compute as pc
 from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.frames import GROUP, TIME, by_column, decoded
 from skyband.columns.hashing import hash_columns
-from skyband.config.durations import MOST, Duration
+from skyband.config.calendar_lengths import UTC, Length, zone_of
+from skyband.config.durations import MOST
+from skyband.config.time_zones import FIRST_YEAR, LAST_YEAR, YEARS
 from skyband.errors import InputError, Problem, suggest
+from skyband.instants import instant
 from skyband.queries.attribution import attributed
 from skyband.queries.query import NULL_SOURCE, NULL_TIME, Encoded, Query
 from skyband.watermark import EventTimeProgress
@@ -27,6 +30,7 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
         columns, masks = query.encode_columns(batch)
     when, whence = batch.column(query.time), None if query.source is None else batch.column(query.source)
     times = microseconds(query.time, when)
+    _check_years(query, times)
     sources = np.zeros(len(batch), np.int64) if whence is None else _numbered(query, whence)
     grouping = [batch.column(name) for name in query.by]
     groups = hash_columns(grouping) if grouping else np.zeros(len(batch), np.uint64)
@@ -49,6 +53,17 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
         kept = ~excluded
         frame, times, sources = frame.filter(pa.array(kept)), times[kept], sources[kept]
     return Encoded(frame, dropped, _progress(times, sources, query.source_count))
+
+
+def _check_years(query: Query, times: Int64) -> None:
+    """Raise InputError where the calendar of the query's zone is not known."""
+    if not len(times) or not any(zone_of(length) != UTC for length in query.lengths.values()):
+        return
+    outside = (times < YEARS[0]) | (times >= YEARS[1])
+    if outside.any():
+        row = int(outside.argmax())
+        said = f"a zone's calendar is known from {FIRST_YEAR} to {LAST_YEAR}: correct such rows or filter them"
+        raise InputError(query.time, f"{said} (got {instant(int(times[row]))})", row)
 
 
 def _progress(times: Int64, sources: Int64, count: int) -> EventTimeProgress:
@@ -126,7 +141,7 @@ def moments(at: Int64, kind: pa.DataType) -> pa.Array:
     return pa.array(at, pa.int64()).cast(kind)
 
 
-def closed_length(window: Duration) -> int:
+def closed_length(window: Length) -> int:
     """The length that a ranker is given for a window.
 
     In time, windows are half open, [T − W, T), and a ranker's are closed: it is asked one microsecond before T, over
@@ -135,7 +150,7 @@ def closed_length(window: Duration) -> int:
     return window.length if window.rows else window.length - 1
 
 
-def too_short(window: Duration) -> list[Problem]:
+def too_short(window: Length) -> list[Problem]:
     """What is wrong with a window that a closed one cannot stand for."""
     wrong = closed_length(window) < 1
     return [Problem("window", f"must be at least 2 microseconds (got {window})")] if wrong else []

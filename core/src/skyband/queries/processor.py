@@ -119,7 +119,7 @@ class ScheduledProcessor(GroupProcessor):
         while start < len(rows) or self._last is not None:
             stretch = rows.slice(start, start + self.own_rows(rows.times[start:]))
             last = int(stretch.times[-1]) if len(stretch) else cast(int, self._last)
-            self.take(stretch.times, stretch, min(until, last + self._horizon))
+            self.take(stretch.times, stretch, min(until, self._schedule.reach(last)))
             self._last = last
             if self._schedule.empty_at(last) > until:
                 return
@@ -143,12 +143,12 @@ class RegularProcessor(ScheduledProcessor):
     """A processor that answers at the multiples of `every`, over windows of at most `horizon`, in time or in rows.
 
     It answers at T iff [T − horizon, T) holds a row, so a group falls silent when its longest window is empty.
+    schedule: the moments, where they are others.
     """
 
-    def __init__(self, every: int, horizon: int, rows: bool) -> None:
-        super().__init__(Regular(every, horizon), rows)
-        self._every = every
-        self._next = every if rows else TIME_MAX
+    def __init__(self, every: int, horizon: int, rows: bool, schedule: Schedule | None = None) -> None:
+        super().__init__(schedule or Regular(every, horizon), rows)
+        self._next = self.moment_after(0) if rows else TIME_MAX
 
     def begin_anew(self) -> None:
         super().begin_anew()
@@ -176,8 +176,9 @@ class RegularProcessor(ScheduledProcessor):
         """The moments to answer at most `until`, `times` being those of the rows taken in with them."""
         if self._next == TIME_MAX:
             self._next = self.moment_after(int(times[0]))
-        asked = np.arange(self._next, until + 1, self._every, dtype=np.int64)
-        self._next += len(asked) * self._every
+        asked = self._schedule.between(self._next - 1, until) if self._next <= until else np.empty(0, np.int64)
+        if len(asked):
+            self._next = self.moment_after(int(asked[-1]))
         return asked
 
     def go_on_from_both(self, other: "RegularProcessor") -> None:
@@ -204,12 +205,12 @@ class RegularProcessor(ScheduledProcessor):
 
     def _can_stand(self, following: int, last: int | None, count: int) -> bool:
         if self._rows:
-            return following == count // self._every * self._every + self._every and last == (
-                count - 1 if count else None
-            )
+            return following == self.moment_after(count) and last == (count - 1 if count else None)
         if following == TIME_MAX or last is None:
             return following == TIME_MAX
-        return following % self._every == 0 and last < following <= last + self._horizon + self._every
+        if max(abs(following), abs(last)) >= 2**62 or self._schedule.latest(following) != following:
+            return False
+        return last < following <= int(self._schedule.empty_at(last))
 
 
 class WindowedProcessor(RegularProcessor):

@@ -11,9 +11,11 @@ from attrs.converters import optional
 
 from skyband.columns.frames import plain_type
 from skyband.columns.ids import PLAIN, is_plain
+from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.parameters import checked
 from skyband.errors import ConfigError, Problem, suggest
+from skyband.queries.asked_windows import zone_problems
 from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.small_groups import SmallGroups
@@ -138,6 +140,11 @@ class Query(ABC):
         """Whether its windows are counted in rows."""
 
     @property
+    def lengths(self) -> Mapping[str, Length]:
+        """By their keys, how often it answers and over which windows, where these may be of a calendar."""
+        return {}
+
+    @property
     def one_shard(self) -> str | None:
         """Why it runs on one shard where it has no `by`; None where `merge` makes one answer of those of several."""
         if self.rows:
@@ -250,6 +257,8 @@ class Query(ABC):
     def check(self, schema: pa.Schema) -> list[Problem]:
         """Everything wrong with this query on a source with this schema."""
         problems = [*self._check_time(schema), *self._check_source(schema)]
+        if not problems:
+            problems += zone_problems(self.lengths, schema.field(self.time).type)
         problems += self._check_by(schema)
         for wanted in self.inputs():
             if wanted.column not in schema.names:

@@ -75,15 +75,27 @@ class Schedule:
             found[where] = self.empty_at(last[where]) <= then
         return found
 
+    def reach(self, last: int) -> int:
+        """The last time at which a stretch answers whose last row is at `last`."""
+        return last + self.horizon
+
+    def starts(self, at: int) -> list[int]:
+        """Where each window begins that ends at the moment `at`."""
+        return [at - length for length in self.windows.tolist()]
+
     def oldest(self, time: int) -> int:
         """No answer after `time` depends on rows before this."""
         return min(
             (time - phase) // slide * slide + phase + slide - window for slide, phase, window in self.beats.tolist()
         )
 
+    def between(self, begin: int, end: int) -> Int64:
+        """int64[m]: the moments in (begin, end], each once."""
+        return np.unique(self.within(np.array([begin]), np.array([end])).at)
+
     def within(self, begins: Int64, ends: Int64) -> Moments:
         """The moments in any of the spans (begin, end], int64[s] each, every moment once. O(spans + moments)."""
-        begins, ends = _united(begins, ends)
+        begins, ends = united(begins, ends)
         columns = []
         for query, (slide, phase) in enumerate(zip(self.slides.tolist(), self.phases.tolist(), strict=True)):
             first = (begins - phase) // slide + 1
@@ -98,21 +110,32 @@ class Schedule:
 
 
 class Regular(Schedule):
-    """One query, asked at the multiples of `every`. A stretch ends at the first moment that finds the window empty."""
+    """One query, asked at the multiples of `every`, moved by a phase.
 
-    def __init__(self, every: int, horizon: int) -> None:
-        super().__init__([horizon], [every], [0])
-        self.every = every
+    A stretch ends at the first moment that finds the window empty.
+    """
+
+    def __init__(self, every: int, horizon: int, phase: int = 0, windows: Sequence[int] = ()) -> None:
+        """windows: all that are answered, where they are more than the one of length `horizon`."""
+        super().__init__([horizon], [every], [phase])
+        self._lengths = windows or (horizon,)
+        self.every, self.phase = every, phase % every
         self.gapless = True
 
     def after(self, time: Any) -> Any:
-        return time // self.every * self.every + self.every
+        return (time - self.phase) // self.every * self.every + (self.every + self.phase)
 
     def empty_at(self, last: Any) -> Any:
         return self.after(last + self.horizon)
 
+    def starts(self, at: int) -> list[int]:
+        return [at - length for length in self._lengths]
 
-def _united(begins: Int64, ends: Int64) -> tuple[Int64, Int64]:
+    def between(self, begin: int, end: int) -> Int64:
+        return np.arange(self.after(begin), end + 1, self.every, dtype=np.int64)
+
+
+def united(begins: Int64, ends: Int64) -> tuple[Int64, Int64]:
     """Spans that hold what these hold, ascending and apart."""
     order = np.argsort(begins, kind="stable")
     begins, reached = begins[order], np.maximum.accumulate(ends[order])

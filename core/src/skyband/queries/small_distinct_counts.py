@@ -10,7 +10,7 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64, UInt64
 from skyband.queries.encoding import moments
 from skyband.queries.processor import GroupProcessor
-from skyband.queries.schedule import Regular
+from skyband.queries.schedule import Schedule
 from skyband.queries.small_distinct_counts_kernels import count_keys
 from skyband.queries.small_group_table import SmallGroupTable, Step, Walked
 from skyband.state_reader import StateReader
@@ -26,12 +26,17 @@ class SmallDistinctCounts(SmallGroupTable):
     taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"key": np.uint64}
 
     def __init__(
-        self, every: int, windows: Sequence[tuple[int, str]], most: int, answers: pa.Schema, processor: ProcessorFactory
+        self,
+        schedule: Schedule,
+        windows: Sequence[tuple[int, str]],
+        most: int,
+        answers: pa.Schema,
+        processor: ProcessorFactory,
     ) -> None:
         self._lengths = np.array([length for length, _ in windows], np.int64)
         self._labels = pa.array([label for _, label in windows], pa.string())
         self._processor = processor
-        super().__init__(Regular(every, int(self._lengths.max())), most, answers)
+        super().__init__(schedule, most, answers)
 
     def walk(self, step: Step) -> Walked:
         stretches, entries = step.stretches, step.entries

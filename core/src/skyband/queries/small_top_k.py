@@ -12,7 +12,7 @@ from skyband.columns.ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.queries.encoding import moments
 from skyband.queries.processor import GroupProcessor
-from skyband.queries.schedule import Regular
+from skyband.queries.schedule import Schedule
 from skyband.queries.small_group_table import SmallGroupTable, Step, Walked
 from skyband.queries.small_top_k_kernels import BY_MAX, BY_MIN, BY_SUM, NEVER, SUM, rank_objects
 from skyband.roles.object_ranker import REDUCTIONS
@@ -35,7 +35,7 @@ class SmallTopK(SmallGroupTable):
     def __init__(
         self,
         most: int,
-        every: int,
+        schedule: Schedule,
         window: int,
         parameters: Mapping[str, Any],
         answers: pa.Schema,
@@ -55,7 +55,7 @@ class SmallTopK(SmallGroupTable):
         self._processor = processor
         self._kind = answers.field("object").type
         named = None if is_integer_id(self._kind) else self._kind
-        super().__init__(Regular(every, window), most, answers, named, at_once=self._promise)
+        super().__init__(schedule, most, answers, named, at_once=self._promise)
 
     def take_dropped(self) -> Mapping[str, int]:
         taken, self._repeated = self._repeated, 0

@@ -14,10 +14,19 @@ from skyband.columns import frames
 from skyband.columns.frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.rows import Rows
-from skyband.config.durations import Duration, duration
+from skyband.config.calendar_lengths import SO_FAR, Length, length
+from skyband.config.durations import Duration
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.queries import merging
+from skyband.queries.asked_windows import (
+    anew_schedule_of,
+    every_parameter,
+    not_anew,
+    of_calendar,
+    offset_parameter,
+    problems_of,
+)
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -42,6 +51,7 @@ from skyband.queries.encoding import at_field, closed_length, too_short
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, as_names, check_names, column_name
 from skyband.queries.rank_order import SMALLEST, order_parameter, score_order
+from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.top_k_processor import RankingProcessor
 from skyband.registry import Binding
@@ -99,8 +109,8 @@ class TopK(Query):
         converter=as_names,
     )
     k: int = integer(at_least=1, help="objects in an answer")
-    window: Duration = duration(help="length of the window")
-    every: Duration = duration(help="how often to answer, aligned to the epoch (or to the first row)")
+    window: Length = length(help=f"length of the window, {SO_FAR}")
+    every: Length = every_parameter()
     aggregate: Any = aggregate_parameter()
     upper: float | None = number(
         None,
@@ -109,6 +119,7 @@ class TopK(Query):
         "otherwise values have no limit",
     )
     repeats: str | int = repeats_parameter()
+    offset: Duration = offset_parameter()
     order: str = order_parameter("scores")
     carry: tuple[str, ...] = carry_parameter(
         help="further columns of an object's row to give with it: of its latest row, or where `repeats` is largest or "
@@ -116,10 +127,8 @@ class TopK(Query):
     )
 
     def __attrs_post_init__(self) -> None:
-        problems = []
-        if self.every.rows != self.rows:
-            unit = "rows" if self.rows else "time"
-            problems.append(Problem("every", f"must be in {unit}, as the window is (got {self.every})"))
+        problems = problems_of(self.every, self.offset, {"window": self.window})
+        problems += not_anew(self.every, self.window, self.kind) if not problems else []
         problems += too_short(self.window)
         if isinstance(self.aggregate, tuple) and len(self.aggregate) != len(self.streams):
             message = f"must hold a weight for each of the {len(self.streams)} streams (got {len(self.aggregate)})"
@@ -146,6 +155,15 @@ class TopK(Query):
     @property
     def rows(self) -> bool:
         return self.window.rows
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"every": self.every, "window": self.window}
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it answers."""
+        return anew_schedule_of(self.every, self.window, self.offset)
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
@@ -280,7 +298,7 @@ class TopK(Query):
         parameters = self.backend_parameters("object-ranker")
         most = most_entries(bindings["object-ranker"], parameters)
         apart = self.order == SMALLEST or self.carry or several(self.object) or callable(self.aggregate)
-        if self.rows or apart or not most:
+        if self.rows or apart or not most or of_calendar(self.every, self.window):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -288,7 +306,7 @@ class TopK(Query):
 
         from skyband.queries.small_top_k import SmallTopK  # on use, because it loads numba
 
-        return SmallTopK(most, self.every.length, self.window.length, parameters, answers, processor)
+        return SmallTopK(most, self.schedule, self.window.length, parameters, answers, processor)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""

@@ -16,10 +16,12 @@ from skyband.columns.sides import SIDES, is_side, sides_of
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.tokens import WHAT as TOKENS
 from skyband.columns.tokens import encode_tokens, is_tokens, sets_of
-from skyband.config.durations import Duration, duration
+from skyband.config.calendar_lengths import SO_FAR, Length, length
+from skyband.config.durations import Duration
 from skyband.config.parameters import checked, integer
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError
 from skyband.queries import merging, state_arrays
+from skyband.queries.asked_windows import anew_schedule_of, every_parameter, not_anew, offset_parameter, problems_of
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.encoding import at_field, closed_length, moments, too_short
 from skyband.queries.partitioning import PLACES as PLACE_BYTES
@@ -63,8 +65,9 @@ class TopKPairs(Query):
     id: str = column_name(help="the column that names a set in the answers")
     tokens: str = column_name(help="the column of sets: lists of words or of whole numbers")
     k: int = integer(at_least=1, help="pairs in an answer")
-    window: Duration = duration(help="length of the window")
-    every: Duration = duration(help="how often to answer, aligned to the epoch (or to the first row)")
+    window: Length = length(help=f"length of the window, {SO_FAR}")
+    every: Length = every_parameter()
+    offset: Duration = offset_parameter()
     similarity: str | Callable[[int, int, int], float] = similarity_parameter()
     side: str | None = checked(
         None,
@@ -74,10 +77,8 @@ class TopKPairs(Query):
     )
 
     def __attrs_post_init__(self) -> None:
-        problems = []
-        if self.every.rows != self.rows:
-            unit = "rows" if self.rows else "time"
-            problems.append(Problem("every", f"must be in {unit}, as the window is (got {self.every})"))
+        problems = problems_of(self.every, self.offset, {"window": self.window})
+        problems += not_anew(self.every, self.window, self.kind) if not problems else []
         problems += too_short(self.window)
         if problems:
             raise ConfigError(*problems)
@@ -85,6 +86,10 @@ class TopKPairs(Query):
     @property
     def rows(self) -> bool:
         return self.window.rows
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"every": self.every, "window": self.window}
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -161,7 +166,8 @@ class _PairProcessor(BatchedProcessor):
         self._schema = answers
         self._kind = answers.field("left").type
         self._shared = PLACES[0] in answers.names
-        super().__init__(query.every.length, query.window.length, query.rows)
+        schedule = anew_schedule_of(query.every, query.window, query.offset)
+        super().__init__(query.every.length, query.window.length, query.rows, schedule)
 
     def begin(self) -> None:
         self._ranker = cast(PairRanker, self._binding.create(**self._backend_parameters))

@@ -41,7 +41,7 @@ class RankingProcessor(BatchedProcessor):
         self._which: Which = "largest" if query.repeats == "largest" else "latest"
         if query.repeats == "smallest":
             self._which = "smallest"
-        super().__init__(query.every.length, query.window.length, query.rows)
+        super().__init__(query.every.length, query.window.length, query.rows, query.schedule)
 
     def begin(self) -> None:
         self._ranker = cast(ObjectRanker, self._binding.create(**self._backend_parameters))

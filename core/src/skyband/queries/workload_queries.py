@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
+from skyband.config.calendar_lengths import CalendarLength, parse_length
 from skyband.config.durations import Duration, parse
 from skyband.config.parameters import checked
 from skyband.errors import Problem, suggest
@@ -15,6 +16,7 @@ from skyband.roles import TopKQuery
 
 _MOST = 2**62
 _NONE = Duration(0)
+_CALENDAR = "cannot be of the calendar, as windows of several lengths share their rows: ask top-k, or give a length"
 
 
 @frozen
@@ -120,10 +122,17 @@ def _length_faults(value: Any, least: int) -> list[str]:
     try:
         length = parse(value)
     except ValueError as error:
-        return [str(error)]
+        return [_CALENDAR] if _is_of_calendar(value) else [str(error)]
     if length.length < least:
         return [f"must be {'at least' if least == 0 else 'longer than'} 0 (got {length})"]
     return [f"must be shorter (got {length})"] if length.length > _MOST else []
+
+
+def _is_of_calendar(value: Any) -> bool:
+    try:
+        return isinstance(parse_length(value), CalendarLength)
+    except ValueError:
+        return False
 
 
 def _between(given: Sequence[Any]) -> list[Problem]:

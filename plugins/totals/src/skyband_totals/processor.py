@@ -1,7 +1,7 @@
 """One group's stream of a query heavy-hitters: rows to a total-ranker, its answers to rows."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -9,13 +9,17 @@ from skyband.arrays import Array, Int64
 from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
 from skyband.queries import state_arrays
+from skyband.queries.asked_windows import of_calendar
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.encoding import moments
 from skyband.queries.processor import GroupProcessor
 from skyband.registry import Binding
 
 from skyband_totals.role import TotalRanker
-from skyband_totals.top import Tops
+from skyband_totals.top import Top, Tops
+
+if TYPE_CHECKING:
+    from skyband_totals.query import HeavyHitters
 
 _COLUMNS = {"object": np.int64, "weight": np.float64, "value": np.uint64}
 _PLAIN = 8
@@ -23,26 +27,22 @@ _PLAIN = 8
 
 
 class TotalsProcessor(BatchedProcessor):
-    """Answers all windows (length, label) at the multiples of `every`, from one ranker."""
+    """Answers all windows at each moment, from one ranker."""
 
-    def __init__(
-        self,
-        ranker: Binding,
-        parameters: Mapping[str, Any],
-        windows: Sequence[tuple[int, str]],
-        amounts: tuple[str, ...],
-        answers: pa.Schema,
-    ) -> None:
+    def __init__(self, query: "HeavyHitters", ranker: Binding, answers: pa.Schema) -> None:
         self._binding = ranker
-        self._parameters = parameters
-        self._amounts = amounts
-        self._labels = pa.array([label for _, label in windows], pa.string())
+        self._parameters = query.backend_parameters("total-ranker")
+        self._amounts = query.amounts
+        self._labels = pa.array([str(window) for window in query.windows], pa.string())
+        self._calendar = of_calendar(query.every, *query.windows)
+        self._phase = 0 if query.rows or self._calendar else query.offset.length % query.every.length
+        """Times are told the ranker as so much earlier: moments are then multiples of `every`."""
         self._schema = answers
         self._shard = len(answers) > _PLAIN
-        columns = {name: np.empty(0, _COLUMNS[name]) for name in ("object", *amounts)}
+        columns = {name: np.empty(0, _COLUMNS[name]) for name in ("object", *self._amounts)}
         self.no_rows = Rows(np.empty(0, np.int64), columns)  # type: ignore[misc]
-        horizon = max(length for length, _ in windows)
-        super().__init__(parameters["every"], horizon, parameters["by"] == "rows")
+        schedule = query.schedule
+        super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
 
     def begin(self) -> None:
         self._ranker = cast(TotalRanker, self._binding.create(**self._parameters))
@@ -52,8 +52,26 @@ class TotalsProcessor(BatchedProcessor):
         if len(times):
             self._names.update(times, rows)
         columns = self._in_order(times, rows)
-        found = self._ranker.answers(times, columns.pop("object"), **_arguments(columns), moments=asked)
+        if self._calendar:
+            found = self._since_starts(times, columns, asked)
+        else:
+            objects, phase = columns.pop("object"), self._phase
+            found = self._ranker.answers(times - phase, objects, **_arguments(columns), moments=asked - phase)
         return self._answers(asked, found) if len(asked) else None
+
+    def _since_starts(self, times: Int64, columns: dict[str, Array], asked: Int64) -> Tops:
+        """The answers over windows that differ in length, moment by moment."""
+        found, start = list[Top](), 0
+        stops = np.searchsorted(times, asked).tolist()
+        for at, stop in zip([*asked.tolist(), None], [*stops, len(times)], strict=True):
+            if stop > start:
+                part = {name: column[start:stop] for name, column in columns.items()}
+                self._ranker.update(times[start:stop], part.pop("object"), **_arguments(part))
+                start = stop
+            if at is not None:
+                self._ranker.advance(at)
+                found += [self._ranker.since(since) for since in self._schedule.starts(at)]
+        return Tops.of(found)
 
     def _in_order(self, times: Int64, rows: Rows) -> dict[str, Array]:
         """The columns, with rows of one time in one order where the ranker's answers depend on it.

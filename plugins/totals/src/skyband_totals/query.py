@@ -12,16 +12,20 @@ from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, is_plain, to_ids
 from skyband.columns.numbers import as_float64, is_number
-from skyband.config.durations import Duration, duration, durations
+from skyband.config.calendar_lengths import SO_FAR, Length, lengths
+from skyband.config.durations import Duration
 from skyband.config.parameters import choice, integer, number
 from skyband.errors import ConfigError, Problem
 from skyband.queries import merging
+from skyband.queries.asked_windows import every_parameter, offset_parameter, problems_of, schedule_of
 from skyband.queries.encoding import at_field
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
+from skyband.queries.schedule import Schedule
 from skyband.registry import Binding
 
 from skyband_totals.processor import TotalsProcessor
+from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.role import TOTALS
 from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
@@ -58,8 +62,9 @@ class HeavyHitters(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null value", *_WEIGHTS.values())
 
     object: str = column_name(help="the column that names the object a row is about")
-    windows: tuple[Duration, ...] = durations(help="lengths of the windows")
-    every: Duration = duration(help="how often to answer, aligned to the epoch (or to the first row)")
+    windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
+    every: Length = every_parameter()
+    offset: Duration = offset_parameter()
     total: str = choice(*TOTALS, default="rows", help="what an object is ranked by")
     weight: str | None = column_name(None, help='the column of weights >= 0, with total = "sum"')
     value: str | None = column_name(None, help='the column whose distinct values count, with total = "distinct"')
@@ -68,10 +73,8 @@ class HeavyHitters(Query):
     share: float | None = number(None, above=0, at_most=1, help="the part of the grand total that puts an object in")
 
     def __attrs_post_init__(self) -> None:
-        problems = []
-        if self.every.rows != self.rows:
-            unit = "rows" if self.rows else "time"
-            problems.append(Problem("every", f"must be in {unit}, as the windows are (got {self.every})"))
+        windows = {name: length for name, length in self.lengths.items() if name != "every"}
+        problems = problems_of(self.every, self.offset, windows)
         if self.k is None and self.share is None:
             problems.append(Problem("k", "is required where there is no `share`: give one of them, or both"))
         for name, column, total in (("weight", self.weight, "sum"), ("value", self.value, "distinct")):
@@ -91,6 +94,15 @@ class HeavyHitters(Query):
     @property
     def rows(self) -> bool:
         return self.windows[0].rows
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"every": self.every, **{f"windows[{place}]": window for place, window in enumerate(self.windows)}}
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it answers."""
+        return schedule_of(self.every, self.windows, self.offset)
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -139,9 +151,10 @@ class HeavyHitters(Query):
         return [*self.answer_fields(schema), *(pa.field(name, pa.float64()) for name in GRANDS)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        every, windows = ranker_lengths(self.every, self.windows, self.offset)
         return {
-            "windows": tuple(window.length for window in self.windows),
-            "every": self.every.length,
+            "windows": windows,
+            "every": every,
             "k": self.k,
             "share": self.share,
             "total": self.total,
@@ -150,9 +163,7 @@ class HeavyHitters(Query):
         }
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        windows = [(window.length, str(window)) for window in self.windows]
-        parameters = self.backend_parameters("total-ranker")
-        return TotalsProcessor(bindings["total-ranker"], parameters, windows, self.amounts, answers)
+        return TotalsProcessor(self, bindings["total-ranker"], answers)
 
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
         if self.rows:

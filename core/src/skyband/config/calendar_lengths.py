@@ -1,0 +1,114 @@
+"""Days, weeks, months and years of a time zone: "today in Europe/Paris", "since 09:30 in Asia/Tokyo", "1 month"."""
+
+import re
+from typing import Any
+
+from attrs import NOTHING, field, frozen
+
+from skyband.config.durations import Duration, duration, durations, parse
+from skyband.config.time_zones import time_zone
+
+UTC = "UTC"
+SO_FAR = 'or of a zone "today in Europe/Paris", "this month in UTC", "since 09:30 in Asia/Tokyo"'
+"""What a window may be besides, for its help."""
+_DAY = 86_400_000_000
+_UNITS = {"day": 1, "week": 7, "month": 31, "year": 366}
+"""Each with the most days it can have."""
+_BEGUN = {"today": "day", **{f"this {unit}": unit for unit in ("week", "month", "year")}}
+_ZONED = re.compile(r"(?P<what>.*\S)\s+in\s+(?P<zone>\S+)", re.IGNORECASE)
+_COUNTED = re.compile(r"(?:(?P<count>\d+)\s*)?(?P<unit>[a-z]+?)s?", re.IGNORECASE)
+_SINCE = re.compile(r"since\s+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?", re.IGNORECASE)
+_EXAMPLES = '"10 minutes", "1 day in Europe/Paris", "today in Europe/Paris", "since 09:30 in Europe/Paris"'
+
+
+@frozen
+class CalendarLength:
+    """So many days, weeks, months or years of a zone; or with `so_far` what has passed of the one that goes on."""
+
+    unit: str
+    count: int = 1
+    zone: str = UTC
+    so_far: bool = False
+    clock: int = 0
+    """When on the clock the unit begins, in microseconds after its midnight."""
+    text: str = field(default="", eq=False)
+
+    rows: bool = field(default=False, init=False)
+
+    @property
+    def length(self) -> int:
+        """No such window is longer, in microseconds."""
+        return (self.count * _UNITS[self.unit] + 1) * _DAY
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Length = Duration | CalendarLength
+
+
+def zone_of(length: Length) -> str:
+    """The zone of its calendar; UTC of a length that is the same in all."""
+    return length.zone if isinstance(length, CalendarLength) else UTC
+
+
+def parse_length(text: Any) -> Length:
+    """Read a length as `parse` does, or one of the calendar. Raises ValueError saying what is wrong with it."""
+    if isinstance(text, CalendarLength):
+        return text
+    if not isinstance(text, str):
+        return parse(text)
+    plain = " ".join(text.split())
+    zoned = _ZONED.fullmatch(plain)
+    what, zone = (zoned["what"], zoned["zone"]) if zoned else (plain, UTC)
+    found = _so_far(what, zone, plain) or _counted(what, zone, plain)
+    if found is not None and (zoned or found.so_far or found.unit in ("month", "year")):
+        time_zone(zone)
+        return found
+    if zoned:
+        raise ValueError(_not_zoned(what, plain))
+    return parse(text)
+
+
+def _so_far(what: str, zone: str, text: str) -> CalendarLength | None:
+    if what.lower() in _BEGUN:
+        return CalendarLength(_BEGUN[what.lower()], 1, zone, so_far=True, text=text)
+    since = _SINCE.fullmatch(what)
+    if since is None:
+        if what.lower().startswith(("since", "this")):
+            known = ", ".join(_BEGUN)
+            raise ValueError(f"must be {known}, or since a time of the clock such as 09:30 (got {text!r})")
+        return None
+    hour, minute, second = (int(since[name] or 0) for name in ("hour", "minute", "second"))
+    if hour > 23 or minute > 59 or second > 59:
+        raise ValueError(f"has no time from 00:00 to 23:59:59 (got {text!r})")
+    clock = ((hour * 60 + minute) * 60 + second) * 1_000_000
+    return CalendarLength("day", 1, zone, so_far=True, clock=clock, text=text)
+
+
+def _counted(what: str, zone: str, text: str) -> CalendarLength | None:
+    counted = _COUNTED.fullmatch(what)
+    if counted is None or counted["unit"].lower() not in _UNITS:
+        return None
+    count = int(counted["count"] or 1)
+    if not 1 <= count <= 10_000:
+        raise ValueError(f"must be from 1 to 10000 {counted['unit']}s (got {text!r})")
+    return CalendarLength(counted["unit"].lower(), count, zone, text=text)
+
+
+def _not_zoned(what: str, text: str) -> str:
+    try:
+        parse(what)
+    except ValueError:
+        return f"must be a length such as {_EXAMPLES} (got {text!r})"
+    return f'only days, weeks, months and years differ by zone: write "{what}", or one of these units (got {text!r})'
+
+
+def length(default: Any = NOTHING, *, help: str) -> Any:
+    """A field of a query that holds a Length; text is converted."""
+    return duration(default, help=help, read=parse_length)
+
+
+def lengths(default: Any = NOTHING, *, help: str) -> Any:
+    """A field of a query that holds one or more Lengths, all in time or all in rows."""
+    return durations(default, help=help, read=parse_length)

@@ -1,0 +1,77 @@
+"""Time zones as arrays: what a zone's clock shows at a moment, and when it shows a time, for whole arrays at once."""
+
+from datetime import UTC, datetime
+from functools import lru_cache
+from zoneinfo import ZoneInfo, available_timezones
+
+import numpy as np
+
+from skyband.arrays import Int64
+from skyband.errors import suggest
+
+FIRST_YEAR, LAST_YEAR = 1900, 2199
+YEARS = tuple(int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000 for year in (FIRST_YEAR, LAST_YEAR + 1))
+"""When the first begins and the last ends, in microseconds."""
+_SECOND, _PROBED = 1_000_000, 4 * 86_400
+"""No zone changes its clock twice within so many seconds."""
+
+
+class TimeZone:
+    """The offsets of one zone from 1900 to 2199, in microseconds; before and after, the first and the last hold.
+
+    A time that the clock skips is taken as the moment of the jump, and of one that it shows twice the first counts. So
+    the moments of later times are never earlier.
+    """
+
+    def __init__(self, name: str) -> None:
+        changes, offsets = _offsets_of(name)
+        self._changes, self._offsets = changes, offsets
+        self._shown = changes + np.maximum(offsets[:-1], offsets[1:])
+        """From what time of the clock on each later offset holds."""
+        self._ends = np.append(changes, np.iinfo(np.int64).max)
+
+    def clock(self, times: Int64) -> Int64:
+        """int64[n]: what the clock shows at moments, as microseconds from 1970-01-01 00:00 of the clock."""
+        shown: Int64 = times + self._offsets[np.searchsorted(self._changes, times, side="right")]
+        return shown
+
+    def moment(self, shown: Int64) -> Int64:
+        """int64[n]: the first moments at which the clock shows these times or later ones."""
+        place = np.searchsorted(self._shown, shown, side="right")
+        found: Int64 = np.minimum(shown - self._offsets[place], self._ends[place])
+        return found
+
+
+@lru_cache
+def time_zone(name: str) -> TimeZone:
+    """The zone of this name. Raises ValueError where there is none."""
+    return TimeZone(name)
+
+
+def _offsets_of(name: str) -> tuple[Int64, Int64]:
+    """When a zone's offset changes, int64[c], and the offsets before, between and after, int64[c + 1]."""
+    try:
+        zone = ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:  # zoneinfo's own error is a KeyError
+        known = suggest(name, available_timezones())
+        known = known if known.startswith("did") else "such as 'Europe/Paris' or 'UTC'"
+        raise ValueError(f"the time zone {name!r} is unknown here; {known}") from error
+
+    def offset(second: int) -> int:
+        there = datetime.fromtimestamp(second, zone).utcoffset()
+        assert there is not None
+        return round(there.total_seconds() * _SECOND)
+
+    first, last = (time // _SECOND for time in YEARS)
+    changes, offsets = list[int](), [offset(first)]
+    for second in range(first, last, _PROBED):
+        following = offset(second + _PROBED)
+        if following == offsets[-1]:
+            continue
+        low, high = second, second + _PROBED
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if offset(middle) == offsets[-1] else (low, middle)
+        changes.append(high * _SECOND)
+        offsets.append(following)
+    return np.array(changes, np.int64), np.array(offsets, np.int64)

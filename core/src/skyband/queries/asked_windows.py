@@ -1,0 +1,106 @@
+"""The windows that a query asks for and its moments: the keys `every` and `offset`, what fits, and the schedule."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from skyband.config.calendar_lengths import UTC, CalendarLength, Length, length
+from skyband.config.durations import Duration, duration
+from skyband.errors import Problem
+from skyband.queries.calendar_schedule import AnewSchedule, CalendarSchedule
+from skyband.queries.schedule import Regular, Schedule
+
+
+def every_parameter() -> Any:
+    """The field `every`."""
+    return length(
+        help="how often to answer, aligned to the epoch (or to the first row), or to the calendar of a zone: "
+        '"1 day in Europe/Paris"'
+    )
+
+
+def offset_parameter() -> Any:
+    """The field `offset`."""
+    return duration(
+        "0 seconds", at_least=0, kw_only=True, help="how much later than the multiples of `every` the moments are"
+    )
+
+
+def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) -> list[Problem]:
+    """What of the moments and windows does not go together; `windows` by their keys."""
+    first = next(iter(windows.values()))
+    unit, be = "rows" if first.rows else "time", "windows are" if len(windows) > 1 else "window is"
+    if every.rows != first.rows:
+        return [Problem("every", f"must be in {unit}, as the {be} (got {every})")]
+    problems = []
+    if offset.length and offset.rows != first.rows:
+        problems.append(Problem("offset", f"must be in {unit}, as the {be} (got {offset})"))
+    if isinstance(every, CalendarLength) and every.so_far:
+        said = f'is a window: say how often, such as "10 minutes" or "1 {every.unit} in {every.zone}"'
+        problems.append(Problem("every", f"{said} (got {every})"))
+    for key, window in windows.items():
+        if isinstance(window, CalendarLength) and not window.so_far:
+            problems += _whole_units(key, window, every)
+    return problems
+
+
+def _whole_units(key: str, window: CalendarLength, every: Length) -> list[Problem]:
+    """What is wrong with a window of whole days, weeks, months or years."""
+    so_far = "today" if window.unit == "day" else f"this {window.unit}"
+    instead = f'write "{so_far} in {window.zone}" for the {window.unit} so far, or a length such as "24 hours"'
+    if not isinstance(every, CalendarLength):
+        said = f"ends with a day, week, month or year, which `every` has to name as well (it is {every})"
+        return [Problem(key, f'{said}: every = "1 {window.unit} in {window.zone}"; or {instead} (got {window})')]
+    if every.zone != window.zone:
+        return [Problem(key, f"must be in the zone of `every`, {every.zone}: one query for each zone (got {window})")]
+    return []
+
+
+def not_anew(every: Length, window: Length, kind: str) -> list[Problem]:
+    """What is wrong with a window of the calendar for backends that keep one length of time."""
+    if not isinstance(window, CalendarLength) or window.so_far:
+        return []
+    if isinstance(every, CalendarLength) and (every.unit, every.count, every.zone) == (
+        window.unit, window.count, window.zone
+    ):  # fmt: skip
+        return []
+    said = f"{kind} answers windows of the calendar that begin anew: as long as `every` ({every}), or so far"
+    so_far = "today" if window.unit == "day" else f"this {window.unit}"
+    return [Problem("window", f'{said}, "{so_far} in {window.zone}" (got {window})')]
+
+
+def zone_problems(lengths: Mapping[str, Length], kind: pa.DataType) -> list[Problem]:
+    """What is wrong with lengths of a zone's calendar where the source's times are of this type."""
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return []
+    said = "needs times that are instants, and these are what a clock shows"
+    remedy = "drop the zone for the days of that clock, or make the column a TIMESTAMP (with a zone)"
+    return [
+        Problem(key, f"{said} ({kind}): {remedy} (got {length})")
+        for key, length in lengths.items()
+        if isinstance(length, CalendarLength) and length.zone != UTC
+    ]
+
+
+def of_calendar(every: Length, *windows: Length) -> bool:
+    """Whether the calendar has a part in these."""
+    return any(isinstance(length, CalendarLength) for length in (every, *windows))
+
+
+@lru_cache
+def schedule_of(every: Length, windows: tuple[Length, ...], offset: Duration) -> Schedule:
+    """When to answer, where the backend answers since any moment."""
+    if of_calendar(every, *windows):
+        return CalendarSchedule(every, windows, offset.length)
+    found = [window.length for window in windows]
+    return Regular(every.length, max(found), offset.length, found)
+
+
+@lru_cache
+def anew_schedule_of(every: Length, window: Length, offset: Duration) -> Schedule:
+    """When to answer, where the backend keeps one window of one length."""
+    if isinstance(window, CalendarLength):
+        return AnewSchedule(every, window, offset.length)
+    return schedule_of(every, (window,), offset)

@@ -1,0 +1,195 @@
+"""When groups answer over windows of the calendar, which are not all as long: the schedule of such a query."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from skyband.arrays import Array, Int64
+from skyband.config.calendar_lengths import CalendarLength, Length
+from skyband.config.durations import Duration
+from skyband.config.time_zones import time_zone
+from skyband.queries.schedule import Moments, Regular, Schedule, united
+
+_DAY = 86_400_000_000
+_MONDAY = 4 * _DAY
+"""1970-01-05 was one."""
+_MONTHS = {"month": 1, "year": 12}
+
+
+class Boundaries:
+    """The moments at which a unit of a zone's calendar begins, counted from 1970 on: days, or months from their first.
+
+    Where the clock skips the beginning the moment of the jump is it, and two may be at one moment.
+    """
+
+    def __init__(self, length: CalendarLength, offset: int = 0) -> None:
+        """offset: how much later on the clock they are."""
+        self._zone = time_zone(length.zone)
+        self._months = _MONTHS.get(length.unit, 0) * length.count
+        self._step = length.count * _DAY * (7 if length.unit == "week" else 1)
+        self._origin = length.clock + offset + (_MONDAY if length.unit == "week" else 0)
+
+    def number(self, times: Int64) -> Int64:
+        """int64[n]: the last boundary at most each time."""
+        shown = self._zone.clock(times) - self._origin
+        number = (shown.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64) // self._months
+                  if self._months else shown // self._step)  # fmt: skip
+        # An hour that comes twice may be before a boundary that has been.
+        return np.where(self.moment(number + 1) <= times, number + 1, number)
+
+    def shown(self, number: Int64) -> Int64:
+        """int64[n]: what the clock shows at these boundaries, or would."""
+        if not self._months:
+            return number * self._step + self._origin
+        first: Int64 = (number * self._months).astype("datetime64[M]").astype("datetime64[us]").astype(np.int64)
+        return first + self._origin
+
+    def moment(self, number: Int64) -> Int64:
+        """int64[n]: when these boundaries are."""
+        return self._zone.moment(self.shown(number))
+
+    def last(self, times: Int64) -> Int64:
+        """int64[n]: the last boundary at most each time."""
+        return self.moment(self.number(times))
+
+    def after(self, times: Int64) -> Int64:
+        """int64[n]: the first boundary later than each time."""
+        return self.moment(self.number(times) + 1)
+
+    def within(self, begin: int, end: int) -> Int64:
+        """All in (begin, end], ascending, each once."""
+        first, last = self.number(np.array([begin, end])).tolist()
+        return np.unique(self.moment(np.arange(first + 1, last + 1)))
+
+    def shown_at(self, moments: Int64) -> Int64:
+        """int64[n]: what the clock shows at moments; at boundaries that it skips, what it would show."""
+        number = self.number(moments)
+        at_boundary = self.moment(number) == moments
+        while (earlier := at_boundary & (self.moment(number - 1) == moments)).any():
+            number = np.where(earlier, number - 1, number)
+        return np.where(at_boundary, self.shown(number), self._zone.clock(moments))
+
+
+class CalendarSchedule(Schedule):
+    """One query, asked at the multiples of `every` or the boundaries of the calendar that it names.
+
+    The end of a window that begins anew, such as "today", is a moment too: so each has its whole answer. A stretch ends
+    at the first moment that finds all windows empty.
+    """
+
+    def __init__(self, every: Length, windows: Sequence[Length], offset: int) -> None:
+        super().__init__([max(window.length for window in windows)], [1], [0])
+        self.gapless = True
+        self._lengths = windows
+        self._regular = isinstance(every, Duration)
+        self._every: Any = Regular(every.length, 1, offset) if self._regular else Boundaries(every, offset)  # type: ignore[arg-type]
+        self._starts_anew = [
+            Boundaries(window) if isinstance(window, CalendarLength) and window.so_far else None for window in windows
+        ]
+
+    def after(self, time: Any) -> Any:
+        times = np.atleast_1d(np.asarray(time, np.int64))
+        found: Int64 = self._every.after(times)
+        for starts in self._starts_anew:
+            found = found if starts is None else np.minimum(found, starts.after(times))
+        return found if np.ndim(time) else int(found[0])
+
+    def latest(self, time: int) -> int:
+        times = np.array([time])
+        found = [self._every.latest(time) if self._regular else int(self._every.last(times)[0])]
+        return max(found + [int(starts.last(times)[0]) for starts in self._starts_anew if starts is not None])
+
+    def each_after(self, time: int) -> Int64:
+        return np.array([self.after(time)])
+
+    def between(self, begin: int, end: int) -> Int64:
+        if end <= begin:
+            return np.empty(0, np.int64)
+        every = self._every.between(begin, end) if self._regular else self._every.within(begin, end)
+        others = [starts.within(begin, end) for starts in self._starts_anew if starts is not None]
+        return np.unique(np.concatenate([every, *others])) if others else every
+
+    def within(self, begins: Int64, ends: Int64) -> Moments:
+        spans = zip(*(column.tolist() for column in united(begins, ends)), strict=True)
+        at = np.concatenate([np.empty(0, np.int64), *(self.between(begin, end) for begin, end in spans)])
+        return Moments(at, np.zeros(len(at), np.int64))
+
+    def reach(self, last: int) -> int:
+        return int(self.empty_at(last)) - 1
+
+    def starts(self, at: int) -> list[int]:
+        return [int(self._start(place, np.array([at]))[0]) for place in range(len(self._lengths))]
+
+    def _start(self, place: int, at: Int64) -> Int64:
+        """int64[n]: when a window begins that ends at these moments."""
+        length, starts = self._lengths[place], self._starts_anew[place]
+        if starts is not None:
+            return starts.last(at - 1)
+        if isinstance(length, Duration):
+            return at - length.length
+        shown = self._every.shown_at(at)
+        return time_zone(length.zone).moment(_earlier(shown, length))
+
+    def empty_at(self, last: Any) -> Any:
+        lasts = np.atleast_1d(np.asarray(last, np.int64))
+        found = self.after(lasts)
+        for place in range(len(self._lengths)):
+            found = np.maximum(found, self._first_without(place, lasts))
+        return found if np.ndim(last) else int(found[0])
+
+    def _first_without(self, place: int, lasts: Int64) -> Int64:
+        """int64[n]: the first moment at which a window holds no row up to the last."""
+        length, starts = self._lengths[place], self._starts_anew[place]
+        if starts is not None:
+            return self.after(starts.after(lasts))
+        if isinstance(length, Duration):
+            return self.after(lasts + length.length)
+        zone = time_zone(length.zone)
+        found = self.after(np.maximum(lasts, zone.moment(_earlier(zone.clock(lasts), length, -1) - 5 * _DAY)))
+        while (full := self._start(place, found) <= lasts).any():
+            found = np.where(full, self.after(found), found)
+        return found
+
+    def has_ended(self, last: Int64, watermark: Any) -> Array:
+        ended: Array = self.empty_at(last) <= watermark
+        return ended
+
+    def oldest(self, time: int) -> int:
+        return min(self.starts(self.after(time)))
+
+
+class AnewSchedule(CalendarSchedule):
+    """One window that begins anew, such as "today", or is as long as `every`: a stretch ends where it does.
+
+    So any backend can answer, which has all rows of a stretch in its window.
+    """
+
+    def __init__(self, every: Length, window: CalendarLength, offset: int) -> None:
+        super().__init__(every, [window], offset)
+        self._begins = Boundaries(window, 0 if window.so_far else offset)
+
+    def empty_at(self, last: Any) -> Any:
+        found = self._begins.after(np.atleast_1d(np.asarray(last, np.int64)))
+        return found if np.ndim(last) else int(found[0])
+
+    def reach(self, last: int) -> int:
+        return int(self.empty_at(last))
+
+    def starts(self, at: int) -> list[int]:
+        return self._begins.last(np.array([at - 1])).tolist()
+
+
+def _earlier(shown: Int64, length: CalendarLength, sign: int = 1) -> Int64:
+    """int64[n]: times of the clock so much earlier (later with sign = -1); of a day that a month lacks, its last."""
+    months = _MONTHS.get(length.unit, 0) * length.count
+    if not months:
+        return shown - sign * length.count * _DAY * (7 if length.unit == "week" else 1)
+    dates = shown.astype("datetime64[us]")
+    month = dates.astype("datetime64[M]")
+    within = dates.astype(np.int64) - month.astype("datetime64[us]").astype(np.int64)
+    target = month - sign * months
+    most = (target + 1).astype("datetime64[D]") - target.astype("datetime64[D]")
+    days = np.minimum(within // _DAY, most.astype(np.int64) - 1)
+    found: Int64 = target.astype("datetime64[us]").astype(np.int64) + days * _DAY + within % _DAY
+    return found

@@ -1,0 +1,25 @@
+"""The lengths that a total-ranker is given for a query's moments and windows."""
+
+import math
+from functools import reduce
+
+from skyband.config.calendar_lengths import CalendarLength, Length
+from skyband.config.durations import Duration
+from skyband.queries.asked_windows import of_calendar, schedule_of
+
+_QUARTER = 15 * 60_000_000
+"""The clocks of all zones are quarters of an hour apart, today."""
+
+
+def ranker_lengths(every: Length, windows: tuple[Length, ...], offset: Duration) -> tuple[int, tuple[int, ...]]:
+    """`every` and `windows` of the ranker.
+
+    Where windows are of the calendar it has one that holds each, and is asked since the moment at which each begins:
+    `every` is then a length of which all these moments are multiples.
+    """
+    if not of_calendar(every, *windows):
+        moments = math.gcd(every.length, offset.length) if every.rows else every.length
+        return moments, tuple(window.length for window in windows)
+    clocks = [window.clock for window in windows if isinstance(window, CalendarLength)]
+    plain = [length.length for length in (every, *windows) if isinstance(length, Duration)]
+    return reduce(math.gcd, [*clocks, *plain, offset.length], _QUARTER), (schedule_of(every, windows, offset).horizon,)
