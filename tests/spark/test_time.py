@@ -69,6 +69,22 @@ def test_windows_are_instants_whatever_the_zone_and_the_night(in_new_york, files
     assert rows_of(found.collect(), names) == rows_of(local.apply(days, daily, exact).to_pylist(), names)
 
 
+def test_days_of_a_zone_are_those_of_the_local_engine(in_new_york, files, stream):
+    times = pa.array(around_the_changes(), pa.int64()).cast(pa.timestamp("us", "UTC"))
+    source = pa.table({"ts": times, "name": [f"v{n % 7}" for n in range(len(times))]})
+    windows = [f"{window} in America/New_York" for window in ("today", "since 02:30", "this month")]
+    asked = family("distinct-count", windows=windows, every="1 hour", offset="20 minutes", delay="0 seconds")
+    exact = {"sketch": "exact"}
+    expected = local.apply(source, asked, exact)
+    names = expected.column_names
+    folder = files(source, 3)
+    found = spark.apply(in_new_york.read.parquet(folder), asked, exact)
+    assert rows_of(found.collect(), names) == rows_of(expected.to_pylist(), names)
+    streamed, _ = stream(folder, asked, exact, batches=3)
+    last = source["ts"][-1].as_py()
+    assert rows_of(streamed, names) == rows_of([row for row in expected.to_pylist() if row["at"] <= last], names)
+
+
 def shifted(table: pa.Table, by: int) -> pa.Table:
     times = pc.add(table["ts"].cast(pa.int64()), by * SECOND).cast(table.schema.field("ts").type)
     return table.set_column(0, "ts", times)
