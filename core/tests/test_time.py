@@ -282,6 +282,22 @@ def test_a_stream_that_is_finished_gives_what_a_batch_gives_and_can_go_on(kind):
     assert rows(pa.concat_tables([answers, went_on])) == rows(reached(both, run.operator.watermark))
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_tick_that_comes_with_rows_does_not_take_the_input_as_complete(begun):
+    table = events(5, rows=600).sort_by("ts")
+    whole = local.apply(table, family("distinct-count"))
+    run = LocalRun.start(family("distinct-count"), table.schema)
+    parts = [table.slice(start, 200).combine_chunks().to_batches()[0] for start in (0, 200, 400)]
+    answers = [run.push(parts.pop(0))] if begun else []
+    for part in parts:
+        progress = run.add(part)
+        progress.tick = 7
+        answers.append(run.operator.step(progress, Ticking(finish=True)))
+    answers.append(run.flush())
+    assert rows(pa.Table.from_batches(answers)) == rows(whole)
+    assert run.operator.take_metrics().rows_late == 0
+
+
 def test_while_rows_stay_away_time_goes_on_with_the_clock():
     run = LocalRun.start(counts(delay="10 minutes"), visits([0]).schema, {"sketch": "exact"})
     ticking, minute = Ticking(idle_after=15 * 60 * SECOND, started=1_000 * YEAR), 60 * SECOND

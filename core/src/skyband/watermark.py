@@ -50,7 +50,8 @@ class Ticking:
     """What a clock's ticks mean to a stream.
 
     idle_after: microseconds without rows after which time goes on with the clock. finish: a tick says that the input
-    is complete. started: when this run began by the clock; being idle before it is nobody's fault and does not count.
+    is complete, if no rows come with it. started: when this run began by the clock; being idle before it is nobody's
+    fault and does not count.
     """
 
     idle_after: int | None = None

@@ -23,6 +23,8 @@ from skyband.job.stream_lock import in_use
 _POLL = 0.3
 _STARTS = 3
 """How often a stream is started whose first Python Spark gives up waiting for: nothing has been written by then."""
+_FINISHING = 3
+"""Runs that try to find the input complete, where rows come in between."""
 
 
 def run(job: Job, progress: Progress, warming: Warming | None = None, savepoint: Path | None = None) -> Totals:
@@ -103,8 +105,12 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
 def _stream(job: Job, source: Any, progress: Progress) -> Totals:
     totals = Totals(in_rows=job.query.rows, micro_batches=0)
     _run_to_its_end(job, source, progress, totals, last=False)
-    if job.source.finish and not totals.stopped:
-        _run_to_its_end(job, source, progress, totals, last=True)
+    for _ in range(_FINISHING if job.source.finish else 0):
+        before = totals.rows_in
+        if not totals.stopped:
+            _run_to_its_end(job, source, progress, totals, last=True)
+        if totals.rows_in == before:
+            break  # else rows came meanwhile, and the last windows wait for a run without any
     return totals
 
 

@@ -147,7 +147,9 @@ class Operator:
         by_rows = self._clock.watermark()
         marks = [] if by_rows is None else [by_rows]
         if ticking is not None and self._clock.progress.newest is not None:
-            marks += self._ticked(ticking, self._clock.progress.newest, now=progress.tick)
+            # Rows that come with a tick tell that the input was not complete then, and others may follow them.
+            now = progress.tick if progress.newest is None else TIME_MIN
+            marks += self._ticked(ticking, self._clock.progress.newest, now)
         return self.advance(max(marks)) if marks else _no_rows(self.result_schema)
 
     def _ticked(self, ticking: Ticking, newest: int, now: int) -> list[int]:
