@@ -96,7 +96,7 @@ def apply(
 
     `finish`: for runs with Trigger.AvailableNow that are to answer the last windows too. False reads on; a further run
     on the same checkpoint with True takes the input as complete up to the next moment of output. Where rows come
-    in that run too, they are read as without it, and none is lost: the last windows are then for the next run with True.
+    in that run too, they are read as without it and none is lost: the next run with True answers the last windows.
 
     Rows that break a promise of the query, such as `repeats` of top-k, are left out, counted, and warned of once a
     worker, on the worker's stderr.
