@@ -1,5 +1,6 @@
 """Answers on their way back: rows of the answers beside rows of metrics, which are observed and left out."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,7 @@ import pyarrow.compute as pc
 from attrs import asdict
 
 from skyband.engines.spark.plan import ShardedPlan
+from skyband.errors import ConfigError, Problem
 from skyband.operator.operator import Metrics
 
 METRICS = "skyband_metrics"
@@ -98,10 +100,21 @@ def merge_answers(plan: ShardedPlan, answers: Any) -> Any:
     return answers.repartition(1).mapInArrow(pickled_with_versions(merge, plan), whole)
 
 
+def _check_unobserved(df: Any, observe: Any) -> None:
+    """Raise ConfigError where an application whose answers are asked here reports under the same name."""
+    java = getattr(df, "_jdf", None)  # there is none in Spark Connect, whose server then names it
+    if java is None or not isinstance(observe, str):
+        return
+    if re.search(rf"\bCollectMetrics {re.escape(observe)},", java.queryExecution().logical().toString()):
+        said = f"{observe!r} is how an application before this one is observed"
+        raise ConfigError(Problem("observe", f'{said}: give this one another name, such as observe="second"'))
+
+
 def observed(plan: ShardedPlan, df: Any, observe: Any) -> Any:
     """The DataFrame of answers alone, its metrics observed under the name (or Observation) `observe`."""
     from pyspark.sql import functions as sql
 
+    _check_unobserved(df, observe)
     inside = sql.col(METRICS)
     sums = [sql.sum(inside[name]).alias(name) for name in [*metric_names(plan), "seconds"]]
     latest = sql.max(inside["watermark"]).alias("watermark")
