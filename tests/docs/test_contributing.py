@@ -38,6 +38,13 @@ def test_the_folders_and_tox_environments_it_names_are_there(contributing):
     assert named <= there, named - there
 
 
+def test_the_files_that_tox_names_are_there():
+    """Under pytest-xdist a run that is given one that is not collects nothing, and says no more than that."""
+    named = re.findall(r"\b(?:core|plugins|specs|tests)/[\w/.]+", (ROOT / "tox.ini").read_text())
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert len(named) > 20
+
+
 def test_tox_and_readme_know_every_plugin():
     tox, readme = (ROOT / "tox.ini").read_text(), (ROOT / "README.md").read_text("utf-8")
     for plugin in sorted((ROOT / "plugins").iterdir()):

@@ -18,7 +18,7 @@ from .documents import blocks
 
 pytestmark = pytest.mark.spark
 
-NIGHTLY, RATE, KAFKA, DELTA = blocks("sources.md", "toml")
+NIGHTLY, RATE, KAFKA, LAKE, DELTA = blocks("sources.md", "toml")
 
 
 def call(command, job, *sets):
@@ -83,7 +83,7 @@ def test_rate(session, tmp_path):
 
 def test_the_jobs_of_the_page_are_fine(tmp_path):
     (tmp_path / "requests").mkdir()
-    for number, text in enumerate((NIGHTLY, RATE, KAFKA)):
+    for number, text in enumerate((NIGHTLY, RATE, KAFKA, LAKE)):
         job = tmp_path / f"job{number}.toml"
         job.write_text(text)
         checked = call("check", job)

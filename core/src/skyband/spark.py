@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from skyband.config.durations import Duration, clock_problem, parse
@@ -161,9 +162,16 @@ def ticking_of(idle_after: Any, finish: Any) -> Ticking | None:
 
 
 def _arrow_schema(df: "DataFrame") -> Any:
+    import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return to_arrow_schema(df.schema, timezone=df.sparkSession.conf.get("spark.sql.session.timeZone"))
+    zone = df.sparkSession.conf.get("spark.sql.session.timeZone")
+    if "timezone" in signature(to_arrow_schema).parameters:
+        return to_arrow_schema(df.schema, timezone=zone)
+    schema = to_arrow_schema(df.schema)  # PySpark 4.1, which says UTC of every instant
+    return pa.schema(
+        field.with_type(pa.timestamp("us", zone)) if getattr(field.type, "tz", None) else field for field in schema
+    )
 
 
 def numbered(df: "DataFrame", names: Sequence[str]) -> "DataFrame":

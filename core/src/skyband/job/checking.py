@@ -12,6 +12,7 @@ from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, Sink, Source, is_pattern, local_path
 from skyband.job.overlap import overlaps
 from skyband.job.source_files import open_files
+from skyband.tables import FORMATS as TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +65,8 @@ def _source(source: Source, engine: Engine, zone: str | None) -> list[Problem]:
     problems = []
     if source.of_files and source.path is None:
         problems.append(Problem("source.path", f"is required for {source.format}: a file, a folder or a pattern"))
+    if source.format in TABLES and source.path is None:
+        problems.append(Problem("source.path", f"is required for {source.format}: where the table is"))
     return problems + engine.source_problems(source, zone)
 
 
@@ -87,6 +90,8 @@ def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
     problems = []
     if sink.of_files and sink.path is None:
         problems.append(Problem("sink.path", f"is required for {sink.format}: the folder for the answers"))
+    if sink.format in TABLES and sink.path is None:
+        problems.append(Problem("sink.path", f"is required for {sink.format}: where the table is, or is to be"))
     problems += engine.sink_problems(sink, stream)
     if stream is None:
         return problems

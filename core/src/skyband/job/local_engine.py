@@ -11,8 +11,10 @@ from skyband.job.model import Job, Sink, Source, local_path
 from skyband.job.progress import Progress, Totals
 from skyband.job.source_files import READABLE
 from skyband.job.spark_schema import ZONE_SETTING
+from skyband.tables import FORMATS as TABLES
+from skyband.tables import table_problem
 
-WRITABLE = ("parquet", "csv", "json", "console")
+WRITABLE = ("parquet", "csv", "json", "console", *TABLES)
 _UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 
 
@@ -35,6 +37,8 @@ class LocalEngine(Engine):
         if sink.format not in WRITABLE:
             known = f"{', '.join(WRITABLE[:-1])} and {WRITABLE[-1]}"
             problems.append(Problem("sink.format", f"the local engine writes {known} (got {sink.format!r})"))
+        elif sink.format in TABLES and table_problem(sink.format) is not None:
+            problems.append(Problem("sink.format", f"{sink.format} {table_problem(sink.format)}"))
         if sink.path is not None and local_path(sink.path) is None:
             problems.append(Problem("sink.path", f"the local engine writes to this machine (got {sink.path!r})"))
         return problems
@@ -61,10 +65,12 @@ def _unreadable(source: Source) -> list[Problem]:
     from skyband.job.text_files import OPTIONS, text_option_problems
     from skyband.job.where_and_select import Shape
 
-    if source.format not in READABLE:
-        known = f"{', '.join(READABLE[:-1])} and {READABLE[-1]}"
+    if source.format not in (*READABLE, *TABLES):
+        known = f"{', '.join((*READABLE, *TABLES)[:-1])} and {(*READABLE, *TABLES)[-1]}"
         return [Problem("source.format", f"the local engine reads {known} (got {source.format!r})")]
     problems = []
+    if source.format in TABLES and table_problem(source.format) is not None:
+        problems.append(Problem("source.format", f"{source.format} {table_problem(source.format)}"))
     if source.path is not None and local_path(source.path) is None:
         problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
     try:

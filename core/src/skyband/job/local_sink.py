@@ -23,7 +23,10 @@ from skyband.job.local_engine import LocalEngine
 from skyband.job.model import Job, Sink, local_path, option_text
 from skyband.job.progress import Progress
 from skyband.job.sink_log import check_belong
+from skyband.job.table_sink import is_free, sink_of, told_of_sink
 from skyband.queries.query import Query
+from skyband.tables import FORMATS as TABLES
+from skyband.tables import BatchSink
 
 
 class Writer(ABC):
@@ -41,6 +44,8 @@ def open_writer(job: Job, schema: pa.Schema, progress: Progress) -> Writer | Non
     """The writer of a job's sink; None where answers are there already and `mode` says to leave them."""
     if job.sink.format == "console":
         return Console(job.query, progress, together=not job.source.stream)
+    if job.sink.format in TABLES:
+        return _table_writer(job, progress)
     check_free(job, LocalEngine())
     folder = local_path(job.sink.path or "")
     if folder is None:
@@ -49,6 +54,15 @@ def open_writer(job: Job, schema: pa.Schema, progress: Progress) -> Writer | Non
         progress.note(f'{folder} holds answers already and sink.mode is "ignore": nothing was done')
         return None
     return _File(folder, job.sink, schema)
+
+
+def _table_writer(job: Job, progress: Progress) -> Writer | None:
+    with told_of_sink():
+        sink = sink_of(job)
+        if is_free(job, sink):
+            return _Table(sink, job.sink.mode == "overwrite")
+    progress.note(f'{job.sink.path} holds answers already and sink.mode is "ignore": nothing was done')
+    return None
 
 
 def check_free(job: Job, engine: Engine) -> None:
@@ -124,6 +138,23 @@ def _writing(folder: Path, sink: Sink) -> Iterator[None]:
     except OSError as error:
         said = f"{str(folder)!r} cannot be written: {error.strerror or error}: make room there or choose another path"
         raise ConfigError(Problem("sink.path", said)) from error
+
+
+class _Table(Writer):
+    """All answers as one commit, when they are complete."""
+
+    def __init__(self, sink: BatchSink, replaces: bool) -> None:
+        self._sink, self._replaces = sink, replaces
+        self._answers: list[pa.Table] = []
+
+    def write(self, answers: pa.Table) -> None:
+        if len(answers) or not self._answers:  # the first says the columns
+            self._answers.append(answers)
+
+    def commit(self) -> None:
+        if self._answers:
+            with told_of_sink():
+                self._sink.append(pa.concat_tables(self._answers), self._replaces)
 
 
 class _File(Writer):

@@ -11,6 +11,7 @@ from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals
 from skyband.job.row_location import PlacedBatches
 from skyband.job.source_files import Files, open_files
+from skyband.job.table_source import Table
 
 
 def run(job: Job, progress: Progress) -> Totals:
@@ -78,7 +79,7 @@ def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:
     return in_order(job.query, pa.Table.from_batches([answers]))
 
 
-def _files(job: Job) -> Files:
+def _files(job: Job) -> Files | Table:
     try:
         files = open_files(job.source)
     except ConfigError as error:

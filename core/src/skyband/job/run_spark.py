@@ -12,13 +12,16 @@ import pyarrow as pa
 
 from skyband import spark
 from skyband.job.local_sink import Console, check_free
-from skyband.job.model import AVAILABLE_NOW, Job, local_path, option_text
+from skyband.job.model import AVAILABLE_NOW, Job, Source, local_path, option_text
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress, Totals
 from skyband.job.spark_engine import SparkEngine
 from skyband.job.spark_errors import plain_errors, python_was_late
 from skyband.job.spark_session import require_spark, spark_session
+from skyband.job.spark_tables import has_connector, table_frame
 from skyband.job.stream_lock import in_use
+from skyband.job.table_sink import check_goes_on, is_free, sink_of, told_of_sink
+from skyband.tables import FORMATS as TABLES
 
 _POLL = 0.3
 _STARTS = 3
@@ -63,6 +66,8 @@ def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
 def source_frame(session: Any, job: Job) -> Any:
     """The DataFrame of a job's source."""
     source = job.source
+    if source.format in TABLES and not has_connector(session, source.format):
+        return _shaped(table_frame(session, source), source)
     reader = session.read.format(source.format).options(**_options(source.options))
     path = [] if source.path is None else [source.path]
     if source.stream:
@@ -73,7 +78,11 @@ def source_frame(session: Any, job: Job) -> Any:
         reader = reader.schema(schema) if schema is not None else reader
     elif source.schema is not None:
         reader = reader.schema(source.schema)
-    rows = reader.load(*path)
+    return _shaped(reader.load(*path), source)
+
+
+def _shaped(rows: Any, source: Source) -> Any:
+    """The rows that `where` leaves, with the columns of `select`."""
     if source.where is not None:
         rows = rows.where(source.where)
     return rows.selectExpr(*source.select) if source.select is not None else rows
@@ -94,12 +103,26 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
     with _watched(session, progress):
         if job.sink.format == "console":
             Console(job.query, progress, together=True).write(_in_order(job, answers.toArrow()))
+        elif job.sink.format in TABLES and not has_connector(session, job.sink.format):
+            if not _into_table(job, answers, progress):
+                return totals
         else:
             writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
             writer.options(**_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
     if job.sink.mode != "ignore":
         _add(totals, observed.get, counted.get["answers"])
     return totals
+
+
+def _into_table(job: Job, answers: Any, progress: Progress) -> bool:
+    """Write a batch's answers from here; False where the table is there and the mode says to leave it."""
+    with told_of_sink():
+        sink = sink_of(job)
+        if is_free(job, sink):
+            sink.append(_in_order(job, answers.toArrow()), replace=job.sink.mode == "overwrite")
+            return True
+    progress.note(f'{job.sink.path} holds answers already and sink.mode is "ignore": nothing was done')
+    return False
 
 
 def _stream(job: Job, source: Any, progress: Progress) -> Totals:
@@ -145,6 +168,11 @@ def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
     if job.sink.format == "console":
         console = Console(job.query, progress, together=False)
         return writer.foreachBatch(lambda rows, _: console.write(_in_order(job, rows.toArrow()))).start()
+    if job.sink.format in TABLES and not has_connector(source.sparkSession, job.sink.format):
+        with told_of_sink():
+            sink = sink_of(job)
+            check_goes_on(job, sink)
+        return writer.foreachBatch(sink).start()
     return writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))
 
 

@@ -12,14 +12,17 @@ from skyband.errors import ConfigError, Problem
 from skyband.job.model import Source, is_pattern, local_path
 from skyband.job.row_location import PlacedBatches
 from skyband.job.spark_schema import parse_ddl
+from skyband.tables import FORMATS as TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from skyband.job.columnar_files import Layout
+    from skyband.job.table_source import Table
     from skyband.job.where_and_select import Shape
 
 READABLE = ("parquet", "csv", "json", "arrow")
+"""The formats of files that are read here; those of `skyband.tables` are, too."""
 
 
 @frozen
@@ -57,11 +60,15 @@ class Files:
         return columnar_files.read(path, self.layout, wanted)
 
 
-def open_files(source: Source) -> Files | None:
-    """The files of a source, or None where only Spark can look: elsewhere, or in a format Arrow does not read.
+def open_files(source: Source) -> "Files | Table | None":
+    """The files of a source, or its table; None where only Spark can look: elsewhere, or in a format not read here.
 
     Raises ConfigError where there is nothing to read, it cannot be read, or `where` and `select` are not known here.
     """
+    if source.format in TABLES:
+        from skyband.job.table_source import open_rows
+
+        return open_rows(source)
     path = None if source.path is None else local_path(source.path)
     if path is None or source.format not in READABLE:
         return None

@@ -15,7 +15,7 @@ from skyband.job.stream_lock import in_use
 from skyband.job.taking_savepoints import checkpoint_of
 from skyband.operator.takeover import take_over
 
-_MARK = "from-savepoint.json"
+MARK = "from-savepoint.json"
 
 
 def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
@@ -64,7 +64,7 @@ def _write(
         set_position(made)
     else:
         set_position(made, held.position.offset, held.position.log)
-    (made / _MARK).write_text(json.dumps({"savepoint": held.id}), "utf-8")
+    (made / MARK).write_text(json.dumps({"savepoint": held.id}), "utf-8")
 
 
 def _operator(plan: ShardedPlan, shared: bool) -> Any:
@@ -77,7 +77,7 @@ def _is_begun(checkpoint: Path, held: Savepoint) -> bool:
     """Whether the checkpoint began with this savepoint. Raises EngineError where it began with anything else."""
     if not checkpoint.exists() or (checkpoint.is_dir() and not any(checkpoint.iterdir())):
         return False
-    mark = checkpoint / _MARK
+    mark = checkpoint / MARK
     if mark.is_file() and json.loads(mark.read_text("utf-8")).get("savepoint") == held.id:
         return True
     raise EngineError(

@@ -12,6 +12,7 @@ from skyband.queries import kinds
 from skyband.reference.markdown import code, fenced, page, parameters, section, table
 from skyband.registry import installed
 from skyband.spark import GROUPED_SHARDS, SETTINGS
+from skyband.tables import FORMATS
 
 STREAM = """
 name = "clients"                   # what Spark calls it; the file's name unless given
@@ -117,9 +118,9 @@ def _spark() -> str:
 def _engines() -> str:
     honoured = "; ".join(f"{name}: {', '.join(known) or 'none'}" for name, known in OPTIONS.items())
     return table(["", "spark", "local"], [
-        ["reads", "any source of Spark", ", ".join(READABLE)],
+        ["reads", "any source of Spark", ", ".join((*READABLE, *FORMATS))],
         ["writes", "any sink of Spark", ", ".join(WRITABLE)],
-        ["needs `path`", ", ".join(FILE_FORMATS), "the same"],
+        ["needs `path`", ", ".join((*FILE_FORMATS, *FORMATS)), "the same"],
         ["`options`", "passed on", honoured],
         ["`where`", "any SQL condition", f"{KNOWN}; the rest is refused by name"],
         ["`select`", "any SQL expressions", "`column`, `column AS name`, `literal AS name`"],

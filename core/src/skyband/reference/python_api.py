@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import skyband
-from skyband import queries, spark, spark_states, states
+from skyband import queries, spark, spark_states, states, tables
 from skyband.engines import local
 from skyband.reference.docstrings import read_docstring
 from skyband.reference.interface import signature_of
@@ -18,6 +18,7 @@ COLUMNS = (
     spark_states.estimate, spark_states.union, spark_states.union_list, spark_states.overlap, spark_states.describe,
     spark_states.register,
 )  # fmt: skip
+TABLES = (tables.open_sink, tables.open_table)
 BACKENDS = (skyband.backends, skyband.create, skyband.restore)
 
 
@@ -30,6 +31,7 @@ def python_page() -> str:
         section("On Spark", _group("skyband.spark", SPARK), _settings()),
         section("In this process", _group("skyband.engines.local", HERE[:1]), _group("skyband.queries", HERE[1:])),
         section("States", _group("skyband.states", STATES), _group("skyband.spark_states", COLUMNS)),
+        section("Tables", _group("skyband.tables", TABLES)),
         section("Backends by themselves", _group("skyband", BACKENDS)),
     )
 

@@ -20,7 +20,7 @@ readme = "README.md"
 requires-python = ">=3.11"
 license = "{licence}"
 license-files = ["LICENSE"]
-dependencies = ["attrs>=24.2", "numpy>=2.0", "pyarrow>=17", "skyband{versions}"]
+dependencies = ["attrs>=24.2", "numpy>=2.0", "pyarrow>=19.0.1", "skyband{versions}"]
 
 [project.optional-dependencies]
 test = ["skyband-specs[pytest]{versions}"]

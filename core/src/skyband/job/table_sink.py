@@ -1,0 +1,79 @@
+"""Answers into a table: a batch at once, a stream's micro-batches each once."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from skyband.errors import ConfigError, Problem
+from skyband.job.model import Job, local_path, option_text
+from skyband.job.sink_log import latest
+from skyband.tables import BatchSink, open_sink
+
+
+def sink_of(job: Job) -> BatchSink:
+    """The sink of a job whose format is one of `skyband.tables`. Raises EngineError where its library is missing."""
+    options = {name: option_text(value) for name, value in job.sink.options.items()}
+    path = local_path(job.sink.path or "")
+    return open_sink(job.sink.format, str(path) if path is not None else str(job.sink.path), options)
+
+
+def is_free(job: Job, sink: BatchSink) -> bool:
+    """Whether a run that begins anew may write; False where `mode` says to leave what is there.
+
+    Raises ConfigError where answers are there already and `mode` does not say what to do.
+    """
+    if job.sink.mode in ("append", "overwrite") or not sink.exists():
+        return True
+    if job.sink.mode == "ignore":
+        return False
+    choices = '"append"' if job.source.stream else '"overwrite" or "append"'
+    said = f"{job.sink.path!r} exists already: choose another path, or set sink.mode to {choices}"
+    raise ConfigError(Problem("sink.path", said))
+
+
+def check_goes_on(job: Job, sink: BatchSink) -> None:
+    """Raise ConfigError where a stream's checkpoint and its table do not belong together: answers would be lost, or
+    there twice."""
+    checkpoint = local_path(job.sink.checkpoint or "") if job.sink.checkpoint else None
+    if checkpoint is None:
+        return
+    stream = _stream_of(checkpoint)
+    written = None if stream is None else sink.latest(stream)
+    committed, begun = (latest(checkpoint / log) for log in ("commits", "offsets"))
+    if stream is None or (written is None and committed <= _before_the_first(checkpoint)):
+        is_free(job, sink)
+        return
+    where = f"{job.sink.path!r} has the answers of this stream up to micro-batch {written}"
+    if written is not None and written > begun:
+        said = f"and the checkpoint {str(checkpoint)!r} is only at {begun}: bring the newer checkpoint back"
+        raise ConfigError(Problem("sink.path", f"{where}, {said}, or begin anew with another path and checkpoint"))
+    if written is None or written < committed:
+        where = where if written is not None else f"{job.sink.path!r} has no answers of this stream"
+        said = f"and the checkpoint {str(checkpoint)!r} has written up to {committed}: bring the table back"
+        raise ConfigError(Problem("sink.path", f"{where}, {said}, or begin anew with another path and checkpoint"))
+
+
+def _before_the_first(checkpoint: Path) -> int:
+    """The last micro-batch of a checkpoint without answers to write: a savepoint was put in by the first ones."""
+    from skyband.engines.spark.first_state import SEEDS
+    from skyband.job.starting_streams import MARK
+
+    return max(SEEDS) if (checkpoint / MARK).is_file() else -1
+
+
+def _stream_of(checkpoint: Path) -> str | None:
+    """The id that Spark gave to the stream of a checkpoint; None where it has not begun."""
+    try:
+        return str(json.loads((checkpoint / "metadata").read_text("utf-8"))["id"])
+    except (OSError, ValueError, KeyError, TypeError):  # Spark says itself what is wrong with it
+        return None
+
+
+@contextmanager
+def told_of_sink() -> Iterator[None]:
+    """What is wrong with the table, as the sink's problem."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(*(problem.within("sink") for problem in error.problems)) from error

@@ -1,0 +1,50 @@
+"""A sink for the answers of a stream that takes each micro-batch once, however often Spark gives it."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from skyband.errors import EngineError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_QUERY_ID = "sql.streaming.queryId"
+
+
+class BatchSink(ABC):
+    """A function for Spark's `foreachBatch`: `answers.writeStream.foreachBatch(sink)`.
+
+    Spark gives a micro-batch again where it was killed between the write and its own commit, with the same number and
+    the same rows. A stream is told by the id in its checkpoint, so that one begun anew is another.
+
+    The answers of a micro-batch come to the driver; they are few beside the rows.
+    """
+
+    def __call__(self, rows: Any, batch: int) -> None:
+        """Write a micro-batch that was not written yet."""
+        stream = rows.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+        if stream is None:
+            raise EngineError("Spark does not say which stream this is: call the sink from foreachBatch")
+        answers = rows.toArrow()  # even those of a micro-batch that is there: Spark's state comes with them
+        latest = self.latest(stream)
+        if latest is None or batch > latest:
+            self.write(answers, stream, batch)
+
+    @abstractmethod
+    def latest(self, stream: str) -> int | None:
+        """The number of the last micro-batch of a stream that is written; None where there is none."""
+
+    @abstractmethod
+    def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
+        """Write the answers of a micro-batch together with its number, all or nothing.
+
+        Raises ConfigError where the table cannot hold them.
+        """
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether there is such a table."""
+
+    @abstractmethod
+    def append(self, answers: "pa.Table", replace: bool = False) -> None:
+        """Write the answers of a batch, all or nothing; `replace`: in place of what is there."""

@@ -1,0 +1,133 @@
+"""Delta Lake tables through the library deltalake, without Spark's connector."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from skyband.errors import ConfigError, Problem
+from skyband.tables.batch_sink import BatchSink
+from skyband.tables.extras import imported
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EXTRA = "delta"
+LIBRARY = "deltalake"
+_READ = {"timestampNtz", "vacuumProtocolCheck", "v2Checkpoint"}
+"""What a reader may meet in a table whose Parquet files hold just the rows."""
+
+
+@define(eq=False)
+class DeltaSink(BatchSink):
+    """Appends answers to a Delta table, and makes it where it is not there.
+
+    path: a folder, or an address such as s3://bucket/table. options: deltalake's `storage_options`.
+
+    The number of a micro-batch is in the same commit as its answers, as the version of an application
+    transaction whose id is the stream's.
+    """
+
+    path: str
+    options: Mapping[str, str] = field(factory=dict)
+
+    def latest(self, stream: str) -> int | None:
+        with _told("path"):
+            table = self._table()
+            return None if table is None else table.transaction_version(stream)
+
+    def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
+        library = imported(LIBRARY, EXTRA)
+        done = library.CommitProperties(app_transactions=[library.Transaction(stream, batch)])
+        self._write(answers, "append", done)
+
+    def exists(self) -> bool:
+        with _told("path"):
+            return bool(imported(LIBRARY, EXTRA).DeltaTable.is_deltatable(self.path, dict(self.options)))
+
+    def append(self, answers: "pa.Table", replace: bool = False) -> None:
+        self._write(answers, "overwrite" if replace else "append", None)
+
+    def _table(self) -> Any:
+        return (
+            imported(LIBRARY, EXTRA).DeltaTable(self.path, storage_options=dict(self.options))
+            if self.exists()
+            else None
+        )
+
+    def _write(self, answers: "pa.Table", mode: str, done: Any) -> None:
+        library = imported(LIBRARY, EXTRA)
+        with _told("path"):
+            table = self._table()
+            if table is not None:
+                _check_columns(self.path, table, library.Schema.from_arrow(answers.schema))
+            library.write_deltalake(
+                self.path if table is None else table, answers, mode=mode, commit_properties=done,
+                **({"storage_options": dict(self.options)} if table is None else {}),
+            )  # fmt: skip
+
+
+def _check_columns(path: str, table: Any, wanted: Any) -> None:
+    """Raise ConfigError where a table has other columns than the answers."""
+    there, ours = ([(one.name, one.type) for one in schema.fields] for schema in (table.schema(), wanted))
+    if there != ours:
+        said = f"the Delta table {path!r} has {_columns(there)}, and the answers {_columns(ours)}: choose another path"
+        raise ConfigError(Problem("path", said))
+
+
+def _columns(fields: list[tuple[str, Any]]) -> str:
+    return ", ".join(f"{name} {getattr(kind, 'type', kind)}" for name, kind in fields)
+
+
+@define(eq=False)
+class DeltaRows:
+    """The rows of a Delta table as it is now, in the order they were committed."""
+
+    path: str
+    options: Mapping[str, str] = field(factory=dict)
+    _table: Any = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        with _told("path"):
+            self._table = imported(LIBRARY, EXTRA).DeltaTable(self.path, storage_options=dict(self.options))
+
+    @property
+    def schema(self) -> "pa.Schema":
+        """The columns, as Arrow has them."""
+        with _told("path"):
+            return self._dataset().schema
+
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        """The rows, only the columns named."""
+        with _told("path"):
+            dataset, added = self._dataset(), self._table.get_add_actions(flatten=True)
+            order = dict(zip(added["path"].to_pylist(), added["modification_time"].to_pylist(), strict=True))
+            for fragment in sorted(dataset.get_fragments(), key=lambda one: (order.get(one.path, 0), one.path)):
+                yield from fragment.to_batches(schema=dataset.schema, columns=columns)
+
+    def plain_files(self) -> list[str]:
+        """The Parquet files that hold just the rows. Raises ConfigError where the table's log says more of them."""
+        protocol, about = self._table.protocol(), self._table.metadata()
+        features = set(protocol.reader_features or ()) - _READ
+        partitioned = ", ".join(about.partition_columns)
+        mapped = about.configuration.get("delta.columnMapping.mode", "none") != "none"
+        for wrong, what in ((features, ", ".join(sorted(features))), (partitioned, f"partitions by {partitioned}"),
+                            (mapped, "column mapping")):  # fmt: skip
+            if wrong:
+                said = f"the Delta table {self.path!r} has {what}, which Spark reads with Delta's connector only"
+                raise ConfigError(Problem("path", f"{said}: configure it under [spark], or use --engine local"))
+        return list(self._table.file_uris())
+
+    def _dataset(self) -> Any:
+        return self._table.to_pyarrow_dataset()
+
+
+@contextmanager
+def _told(place: str) -> Iterator[None]:
+    """What deltalake says against a table, as a problem with its path."""
+    errors = imported("deltalake.exceptions", EXTRA)
+    try:
+        yield
+    except (errors.DeltaError, errors.DeltaProtocolError, OSError) as error:
+        raise ConfigError(Problem(place, f"the Delta table: {' '.join(str(error).split())}")) from error

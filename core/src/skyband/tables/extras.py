@@ -1,0 +1,20 @@
+"""Libraries that come with an extra of Skyband's, imported when they are first needed."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from skyband.errors import EngineError
+
+
+def missing(library: str, extra: str) -> str | None:
+    """What to install, where a library is not there; None where it is."""
+    return None if find_spec(library) is not None else f"needs {library}: pip install 'skyband[{extra}]'"
+
+
+def imported(library: str, extra: str) -> Any:
+    """The library. Raises EngineError, saying what to install, where it is not there."""
+    lacking = missing(library, extra)
+    if lacking is not None:
+        raise EngineError(f"{extra} {lacking}")
+    return import_module(library)

@@ -1,0 +1,150 @@
+"""Tables in process: answers are written once, read back as they were, and a wrong table is told."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from skyband.cli.commands import group
+from skyband.errors import ConfigError, EngineError
+from skyband.tables import FORMATS, extras, open_sink, open_table, table_problem
+
+ANSWERS = pa.table(
+    {
+        "place": ["a", "b", None],
+        "at": pa.array([1_000_000, 2_000_000, 2_000_000], pa.timestamp("us", "UTC")),
+        "count": [1.5, 2.5, None],
+        "rank": pa.array([1, 2, 3], pa.int64()),
+        "state": [b"\x00", b"", b"\xff"],
+    }
+)
+JOB = """
+[source]
+format = "parquet"
+path = "visits.parquet"
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "who"
+windows = ["1 minute"]
+every = "1 minute"
+
+[sink]
+format = "delta"
+path = "counts of today/"
+"""
+
+
+@pytest.fixture(name="format", params=FORMATS)
+def _format(request):
+    lacking = table_problem(request.param)
+    if lacking is not None:
+        pytest.skip(f"{request.param} {lacking}")
+    return request.param
+
+
+@pytest.fixture
+def place(tmp_path):
+    return str(tmp_path / "counts of today")
+
+
+def rows(format, place):
+    table = open_table(format, place, {})
+    return pa.Table.from_batches(table.batches(table.schema.names), table.schema).to_pylist()
+
+
+def test_each_micro_batch_is_written_once_and_says_its_number(format, place):
+    sink = open_sink(format, place, {})
+    assert not sink.exists() and sink.latest("one") is None
+    for batch in range(3):
+        sink.write(ANSWERS.slice(batch, 1), "one", batch)
+        assert open_sink(format, place, {}).latest("one") == batch
+    sink.write(ANSWERS.slice(0, 0), "one", 3)
+    assert sink.latest("one") == 3, "a micro-batch without answers, too"
+    assert sink.exists() and sink.latest("another") is None
+    assert rows(format, place) == ANSWERS.to_pylist()
+
+
+def test_a_batch_is_appended_or_takes_the_place_of_what_is_there(format, place):
+    sink = open_sink(format, place, {})
+    sink.append(ANSWERS.slice(0, 0))
+    assert rows(format, place) == []
+    sink.append(ANSWERS)
+    sink.append(ANSWERS.slice(0, 1))
+    assert rows(format, place) == [*ANSWERS.to_pylist(), ANSWERS.to_pylist()[0]]
+    sink.append(ANSWERS.slice(1), replace=True)
+    assert rows(format, place) == ANSWERS.to_pylist()[1:]
+
+
+@pytest.mark.parametrize(
+    "wrong", [pa.table({"x": [1]}), ANSWERS.set_column(2, "count", pa.array([1, 2, 3])), ANSWERS.select(["at"])]
+)
+def test_a_table_of_other_columns_is_refused_with_both(format, place, wrong):
+    sink = open_sink(format, place, {})
+    sink.append(ANSWERS)
+    with pytest.raises(ConfigError, match=r"path: the .* table '.*' has place string, at .*: choose another path"):
+        sink.write(wrong, "one", 0)
+    assert rows(format, place) == ANSWERS.to_pylist() and sink.latest("one") is None
+
+
+def test_what_is_no_table_says_so(format, tmp_path):
+    with pytest.raises(ConfigError, match=r"path: the .* table: "):
+        open_table(format, str(tmp_path / "nowhere"), {})
+
+
+@pytest.fixture
+def call(tmp_path):
+    seconds = pa.array([5, 20, 65, 130], pa.timestamp("s", "UTC"))
+    pq.write_table(pa.table({"ts": seconds, "who": ["ann", "bob", "ann", "cho"]}), tmp_path / "visits.parquet")
+    (tmp_path / "job.toml").write_text(JOB)
+
+    def run(command, *sets):
+        changes = [part for change in sets for part in ("--set", change)]
+        return CliRunner().invoke(group, [command, str(tmp_path / "job.toml"), "--engine", "local", *changes])
+
+    return run
+
+
+def test_a_job_writes_a_table_that_another_reads(call, format, place):
+    into = f"sink.format={format}"
+    assert call("check", into).exit_code == 0
+    ran = call("run", into)
+    assert ran.exit_code == 0, ran.stderr
+    assert [row["count"] for row in rows(format, place)] == [2.0, 1.0, 1.0]
+    again = call("run", into)
+    assert again.exit_code == 1 and 'set sink.mode to "overwrite" or "append"' in again.stderr
+    assert "nothing was done" in call("run", into, "sink.mode=ignore").stderr
+    assert call("run", into, "sink.mode=append").exit_code == 0
+    assert call("run", into, "sink.mode=overwrite").exit_code == 0
+    assert len(rows(format, place)) == 3
+    shown = call("run", *reading(format, place), "sink.format=console", "sink.path=shown", "source.where=count < 2")
+    assert shown.exit_code == 0, shown.stderr
+    assert [line.split()[-1] for line in shown.stdout.splitlines()[1:]] == ["1", "1"], shown.stdout
+
+
+def reading(format, place):
+    """What makes the job one over the table of its answers."""
+    keys = {"source.format": format, "source.path": place, "query.time": "at", "query.item": "count"}
+    return [f"{key}={value}" for key, value in keys.items()]
+
+
+def test_what_is_wrong_with_a_job_of_tables_is_told_before_it_runs(call, format, place):
+    nowhere = call("check", f"source.format={format}", "source.path=nowhere/")
+    assert nowhere.exit_code == 1 and "source.path: the " in nowhere.stdout
+    assert call("run", f"sink.format={format}").exit_code == 0
+    for setting, said in (
+        ('source.schema="at TIMESTAMP"', "source.schema: a table in"),
+        ("query.every=1 minute", "is the source"),
+        ("query.item=cuont", "did you mean 'count'?"),
+    ):
+        assert said in call("check", *reading(format, place), setting).stdout
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_library_that_is_missing_is_named_with_its_extra(call, monkeypatch, format):
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    checked = call("check", f"sink.format={format}")
+    assert f"sink.format: {format} needs " in checked.stdout
+    assert f"pip install 'skyband[{format}]'" in checked.stdout
+    with pytest.raises(EngineError, match=rf"{format} needs .*: pip install 'skyband\[{format}\]'"):
+        open_sink(format, "counts", {}).exists()

@@ -1,0 +1,118 @@
+"""Answers of a stream in tables: each micro-batch is there once, whatever is killed and repeated."""
+
+import os
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from skyband import spark
+from skyband.engines import local
+from skyband.errors import EngineError
+from skyband.job.model import Source
+from skyband.job.spark_tables import table_frame
+from skyband.queries import make_query
+from skyband.tables import FORMATS, open_sink, open_table, table_problem
+
+from . import faults
+from .conftest import rows_of, up_to_watermark
+from .test_sinks import call
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(name="format", params=FORMATS)
+def _format(request):
+    lacking = table_problem(request.param)
+    if lacking is not None:
+        pytest.skip(f"{request.param} {lacking}")
+    return request.param
+
+
+def wanted(folder):
+    asked, table = make_query(faults.QUERY), pq.read_table(folder)
+    answers = up_to_watermark(local.apply(table, asked), table, asked)
+    return rows_of(answers.to_pylist(), answers.column_names)
+
+
+def written(format, place):
+    table = open_table(format, str(place), {})
+    batches = list(table.batches(table.schema.names))
+    return rows_of(pa.Table.from_batches(batches, table.schema).to_pylist(), table.schema.names)
+
+
+def test_a_micro_batch_that_spark_repeats_is_there_once(session, tmp_path, format):
+    faults.write_source(tmp_path / "source", files=3)
+    place, checkpoint = tmp_path / "counts", tmp_path / "checkpoint"
+    source = session.readStream.schema(faults.SCHEMA).option("maxFilesPerTrigger", 2)
+    answers = spark.apply(source.parquet(str(tmp_path / "source")), faults.QUERY, shards=2)
+    for _ in range(2):
+        stream = answers.writeStream.foreachBatch(open_sink(format, str(place), {}))
+        stream = stream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+        stream.start().awaitTermination()
+        assert written(format, place) == wanted(tmp_path / "source")
+        # As after a crash between the write and Spark's commit.
+        last = max((checkpoint / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
+        last.unlink()
+        last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
+    keys = {"format": format, "path": str(place)}
+    read = table_frame(session, Source(**keys)).collect()
+    assert rows_of(read, read[0].asDict()) == wanted(tmp_path / "source")
+    with pytest.raises(EngineError, match="with its connector only"):
+        table_frame(session, Source(**keys, stream=True))
+
+
+DEADLY = """
+import os, signal, sys
+from skyband.job.run import run_job
+from skyband.tables import open_sink
+
+moment, format, job = sys.argv[1:]
+kind = type(open_sink(format, "nowhere", {}))
+write = kind.write
+
+def deadly(self, *given):
+    if moment == "after":
+        write(self, *given)
+    os.killpg(0, signal.SIGKILL)
+
+kind.write = deadly
+run_job(job)
+"""
+
+
+@pytest.mark.slow
+def test_a_job_killed_before_and_after_every_write_loses_nothing_and_writes_nothing_twice(tmp_path, format):
+    faults.write_source(tmp_path / "source", files=2)
+    job = faults.write_job(tmp_path, "counts")
+    job.write_text(
+        job.read_text().replace('format = "parquet"\npath = "counts/"', f'format = "{format}"\npath = "counts/"')
+    )
+    kills = 0
+    for moment in ("before", "after") * 10:
+        command = [sys.executable, "-P", "-c", DEADLY, moment, format, str(job)]
+        ran = subprocess.run(command, cwd=tmp_path, start_new_session=True, capture_output=True, env=os.environ,
+                             timeout=500, check=False)  # fmt: skip
+        if ran.returncode == 0:
+            break
+        assert ran.returncode == -9, ran.stderr.decode()
+        kills += 1
+    assert kills >= 4, "each micro-batch was killed twice"
+    faults.finish(faults.start(job))
+    assert written(format, tmp_path / "counts") == wanted(tmp_path / "source")
+
+
+@pytest.mark.slow
+def test_a_table_and_a_checkpoint_that_do_not_belong_together_are_refused(tmp_path, format, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    faults.write_source(tmp_path / "source", files=2)
+    job = faults.write_job(tmp_path, "counts")
+    job.write_text(job.read_text().replace('"parquet"\npath = "counts/"', f'"{format}"\npath = "counts/"'))
+    assert call("run", job).exit_code == 0
+    once = written(format, tmp_path / "counts")
+    anew = call("run", job, "sink.checkpoint=another/")
+    assert anew.exit_code == 1 and 'set sink.mode to "append"' in anew.stderr
+    elsewhere = call("run", job, "sink.path=elsewhere/")
+    assert elsewhere.exit_code == 1 and "has no answers of this stream" in elsewhere.stderr
+    assert written(format, tmp_path / "counts") == once
