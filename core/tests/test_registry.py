@@ -1,5 +1,7 @@
 """The registry: choosing a backend, creating it, bringing it back, and what is said where that cannot be."""
 
+import doctest
+
 import numpy as np
 import pytest
 import skyband
@@ -225,3 +227,8 @@ def test_choose_takes_names_tables_bindings_and_nothing():
     assert bound.create().parameters()["seed"] == 5
     assert choose(["sketch"], {"sketch": bound})["sketch"] is bound
     assert choose(["sketch"])["sketch"].info.name == installed().roles["sketch"].default
+
+
+def test_the_example_of_create_runs():
+    examples = doctest.DocTestFinder().find(skyband.create, globs={})
+    assert [doctest.DocTestRunner().run(example).failed for example in examples] == [0]

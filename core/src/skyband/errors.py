@@ -12,7 +12,7 @@ class SkybandError(Exception):
 
 @frozen
 class Problem:
-    """One thing wrong with a configuration: the field it sits in and what to do about it."""
+    """One thing wrong with a configuration: the field it is in and what to do about it."""
 
     field: str
     message: str
@@ -55,7 +55,7 @@ class SnapshotError(SkybandError, ValueError):
 
 
 class BusyError(SkybandError, RuntimeError):
-    """A backend called from one thread while a call from another runs. It is left as that call leaves it."""
+    """A backend was called from one thread while a call from another ran. Only the first call has an effect."""
 
 
 class PluginError(SkybandError):
@@ -63,7 +63,7 @@ class PluginError(SkybandError):
 
 
 class EngineError(SkybandError, RuntimeError):
-    """A host that cannot run the operator: no Java, a missing Spark setting, a foreign checkpoint."""
+    """An engine that cannot run a query: no Java, a missing setting of Spark, the checkpoint of another query."""
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

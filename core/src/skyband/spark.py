@@ -49,10 +49,21 @@ own INT96 would be read elsewhere as nanoseconds without a zone.
 
 
 def session(name: str = "skyband", **settings: Any) -> "SparkSession":
-    """A Spark session with `SETTINGS`; further settings by name, dots as double underscores or passed as `**{…}`.
+    """A Spark session with the settings that Skyband needs.
 
-    Where there is a session already it is returned, and keeps what it was given itself of `SETTINGS`.
-    Raises EngineError where Java is missing or too old, saying how to get it.
+    If there is a session already, it is returned: it gets those of `SETTINGS` that it does not have, and keeps its own.
+
+    Parameters
+    ----------
+    name : str, default "skyband"
+        the application's name, as Spark shows it
+    **settings
+        further settings by their names, with dots as double underscores, or as `**{"spark.master": "local[2]"}`
+
+    Raises
+    ------
+    EngineError
+        Java is missing or too old; the message says how to get it
     """
     require_java()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has said where the workers' Python is
@@ -78,35 +89,52 @@ def apply(
     idle_after: str | Duration | None = None,
     finish: bool | None = None,
 ) -> "DataFrame":
-    """The answers of a query over a DataFrame; a streaming one where `df` streams.
+    """The answers of a query over a DataFrame of Spark, as a DataFrame: a streaming one if `df` is.
 
-    `query`: a Query, or its keys as a mapping, `kind` among them.
+    Rows that break a promise of the query, such as `repeats` of top-k, are left out and counted, and each worker warns
+    of them once, on its stderr.
 
-    `backends`: by role, a name or a table with `name` and parameters; else the setting
-    `spark.skyband.backends.ROLE`, else the role's default.
+    `idle_after` and `finish` are part of a checkpoint: a stream that began without one cannot take it up later. Rows
+    that come after their window was answered so are late.
 
-    `shards`: operators that share the work (8 with `by`, else 1). A checkpoint is bound to their number; the answers
-    are the same with any. Without `by`, windows in rows take one shard, and rows that are compared in pairs are sent
-    to several.
+    Parameters
+    ----------
+    df : DataFrame
+        the rows, in batch or streaming
+    query : Query or mapping
+        a Query, or its keys as a mapping, `kind` among them
+    backends : mapping, default None
+        for each role the name of a backend, or a table with `name` and parameters; roles that are missing take the
+        setting `spark.skyband.backends.ROLE`, or else the role's default
+    shards : int, default None
+        how many operators share the work; None: 8 with `by`, else 1. Answers are the same with any number, but a
+        checkpoint can go on only with the number that it began with. Without `by`, windows in rows take one shard,
+        and rows that are compared in pairs are sent to several
+    observe : str or Observation, default "skyband"
+        the name, or in batch the Observation, under which Spark reports rows_in, rows_late, retained, groups,
+        state_bytes, seconds, and rows_REASON for each reason that rows are left out
+    idle_after : duration, default None
+        after so long without rows, a stream goes on with the clock, so that its last windows are answered; that is at
+        most one micro-batch more a second. None: a stream waits for its next row. A batch has no clock
+    finish : bool, default None
+        for runs with Trigger.AvailableNow that are to answer the last windows too. False reads on; a further run on
+        the same checkpoint with True takes the input as complete up to the next moment of output. Where rows come in
+        that run too, they are read as without it and none is lost: the next run with True answers the last windows.
+        A batch is always finished
 
-    `observe`: the name, or in batch the Observation, under which Spark reports rows_in, rows_late, rows_REASON left
-    out, retained, groups, state_bytes and seconds.
+    Returns
+    -------
+    DataFrame
+        the answers, with the columns that the query's page lists
 
-    `idle_after`: a stream without rows for so long goes on with the clock, so that its last windows are answered. It
-    ticks once a second, which is at most one micro-batch more a second.
-
-    `finish`: for runs with Trigger.AvailableNow that are to answer the last windows too. False reads on; a further run
-    on the same checkpoint with True takes the input as complete up to the next moment of output. Where rows come
-    in that run too, they are read as without it and none is lost: the next run with True answers the last windows.
-
-    Rows that break a promise of the query, such as `repeats` of top-k, are left out, counted, and warned of once a
-    worker, on the worker's stderr.
-
-    `idle_after` and `finish` are part of a checkpoint: a stream cannot take either up later. Rows from before what was
-    answered are then late. A batch is always finished, and has no clock.
-
-    Raises ConfigError with every problem at once, InputError where `df` is no DataFrame of Spark, and EngineError where
-    the session cannot run it.
+    Raises
+    ------
+    ConfigError
+        the query, a backend or a number of shards is wrong: all problems at once
+    InputError
+        `df` is no DataFrame of Spark
+    EngineError
+        the session cannot run it
     """
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))

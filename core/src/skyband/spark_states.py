@@ -28,13 +28,19 @@ def register(session: "SparkSession") -> None:
 
 
 def estimate(state: "Column | str", *, since: Any = None, last: Any = None) -> "Column":
-    """The distinct items of a window in each state: a struct of count, low, high; null where the state is.
-
-    `last`: the window's length up to the state's moment, such as "37 minutes", or a Column of such texts.
-
-    `since`: the moment it begins, a datetime or a Column of timestamps. Neither: all that the state covers.
+    """How many distinct items came in a window, from each state: a struct of count, low, high; null where the state is.
 
     A state that does not cover the window ends the query with an InputError that says from when it answers.
+
+    Parameters
+    ----------
+    state : Column or str
+        the column of states, or its name
+    since : datetime or Column, default None
+        when the window begins; a Column of timestamps has one for each state
+    last : str or Column, default None
+        instead of `since`, the window's length up to the state's moment, such as "37 minutes", or a Column of such
+        texts. Without either: all that the state covers
     """
     return _call("skyband_estimate", _column(state), _window(since, last))
 

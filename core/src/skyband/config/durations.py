@@ -135,7 +135,7 @@ def _wrong_beside(length: Any, others: list[Any]) -> str | None:
 
 
 def parsed(value: Any, read: Callable[[Any], Any] = parse) -> Any:
-    """A duration that is written out; what is none is left as it is, for the check that names the field."""
+    """A duration that is written out; anything else is returned as it is, for the check that names the field."""
     try:
         return read(value)
     except ValueError:

@@ -67,14 +67,28 @@ class LocalRun:
 def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, Any] | None = None) -> pa.Table:
     """The answers of a query over a bounded input, which may be in any order: no row is late.
 
-    `data`: an Arrow table, record batches, or a DataFrame of pandas, polars or another library that speaks Arrow.
+    Warns of rows that were left out because they break a promise of the query, such as `repeats` of top-k.
 
-    `query`: a Query, or its keys as a mapping, `kind` among them.
+    Parameters
+    ----------
+    data : table, record batches or DataFrame
+        of Arrow; or a DataFrame of pandas, polars or another library that gives its data to Arrow
+    query : Query or mapping
+        a Query, or its keys as a mapping, `kind` among them
+    backends : mapping, default None
+        for each role the name of a backend, or a table with `name` and parameters; else the role's default
 
-    `backends`: by role, a name or a table with `name` and parameters; the role's default where it is missing.
+    Returns
+    -------
+    pyarrow.Table
+        the answers in their order, with the columns that the query's page lists
 
-    Raises ConfigError with every problem at once, and InputError where a row cannot be read. Warns of rows that were
-    left out because they break a promise of the query, such as `repeats` of top-k.
+    Raises
+    ------
+    ConfigError
+        the query or a backend is wrong: all problems at once
+    InputError
+        a row cannot be read
     """
     batches, schema = _batches(data)
     run = LocalRun.start(query, schema, backends)

@@ -96,25 +96,27 @@ MOST_STREAMS = 2**16
 
 @define(eq=False)
 class ObjectRanker(Clocked):
-    """Keeps what the top k of the window can ever need, while objects are known only in part.
+    """Ranks objects by the values that several streams report of them, and gives the k best of a window.
 
-    `repeats` says what an object's value in a stream is where it reports again. "latest", "largest", "smallest" and
-    "mean" (a sum from the newest report to the oldest, divided) are of its valid reports, all of which are taken; of
-    those at one time the one that came last is the latest.
+    A row is a report: at a time, a stream says a value of an object. A report is valid while it is in the window. The
+    score of an object is the `aggregate` of its value in each stream, 0 where it has no valid report. A ranker keeps
+    only the reports that an answer, now or later, can need.
 
-    The others are promises about the input, by which a ranker may keep less. Under "never" an object reports a stream
-    once for as long as it is remembered, which is while it has a valid report; under "per-window" (the same as 1) or m,
-    at most once or m times within a window, and a stream's value is the sum of its valid reports, newest first. A
-    report that breaks the promise is left out, so that one row does not end a stream, and counted in `repeated`: those
-    that came first stand.
+    `repeats` says what the value is where an object has several valid reports in a stream. With "latest", "largest",
+    "smallest" or "mean" (a sum from the newest report to the oldest, divided) an object may report as often as it
+    likes. Of reports at one time, the one that came last is the latest.
 
-    Values below 0, from `lower` on, are for the former only: where a report may lower a score, a promise bounds
-    nothing.
+    The other settings are promises about the input, so that less has to be kept. "never": an object that has a valid
+    report does not report the same stream again. "per-window" (the same as 1) or a number m: it does so at most once,
+    or m times, within a window, and its value is the sum of its valid reports, newest first. A report that breaks the
+    promise is ignored and counted in `repeated`; the earlier reports stay.
+
+    With a promise no value may be below 0. With "latest", "largest", "smallest" and "mean" values may, from `lower` on.
     """
 
     role: ClassVar[str] = "object-ranker"
     exact_up_to: ClassVar[int] = 512
-    """Rows of a group up to which many are ranked at once, by the definition, in an exact backend's stead; 0: none."""
+    """Groups of at most so many rows are ranked many at once, without a backend, if it is exact. 0: none are."""
 
     k: int = integer(at_least=1, help="objects in an answer")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
@@ -137,7 +139,7 @@ class ObjectRanker(Clocked):
 
     @property
     def occurrences(self) -> int:
-        """The most valid reports that an object can have in one stream."""
+        """How many valid reports of an object are added up in one stream, at most; 1 where they are not added up."""
         return int(self.repeats) if isinstance(self.repeats, int) else 1
 
     def __attrs_post_init__(self) -> None:

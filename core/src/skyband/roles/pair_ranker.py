@@ -16,7 +16,7 @@ from skyband.roles.similarity import misbehaviour
 
 SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming", "containment")
 MEETS, KEPT = 1, 2
-"""What a set does: it meets the sets before it, and is kept for those after it."""
+"""What a ranker does with a set: compare it with the earlier sets (MEETS), keep it for the later ones (KEPT)."""
 
 BOTH = MEETS | KEPT
 
@@ -46,9 +46,10 @@ class PairRanker(Clocked):
     Of two sets of n and m tokens that share o, jaccard is o / (n + m - o), cosine o / sqrt(n m), dice 2 o / (n + m),
     overlap o, a count, and hamming 2 o - n - m: it ranks by the smallest distance, as a negative similarity.
 
-    Rankers may share the pairs of a stream: two sets are a pair here iff the earlier one is KEPT and the later one
-    MEETS (`parts`). So where each set is kept by some rankers and meets in others, and the two always have one ranker
-    in common, every pair is found once. A set of either part, or of none, has its number all the same.
+    Several rankers can share the work on one stream. Each is given all sets, so that a set has the same number in all
+    of them, and `parts` says what it does with each: a set that MEETS is compared with the earlier sets, one that is
+    KEPT is kept for the later ones. Two sets are a pair here if the earlier one is KEPT and the later one MEETS. If
+    that is so in exactly one ranker for every two sets, every pair is found once.
     """
 
     role: ClassVar[str] = "pair-ranker"
@@ -81,9 +82,9 @@ class PairRanker(Clocked):
         """Take in n sets at times (int64[n]): set i is tokens[offsets[i]:offsets[i+1]] (int64[m], int64[n+1]).
 
         `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: 1 MEETS,
-        2 KEPT, 3 BOTH, 0 neither) what each does, BOTH unless given. Moves `now` to the last time. Raises InputError,
-        the ranker unchanged, on unequal lengths, offsets that do not fit, times that go back, or a side or part that
-        does not exist.
+        2 KEPT, 3 BOTH, 0 neither) what is done with each, BOTH unless given. Moves `now` to the last time. Raises
+        InputError, the ranker unchanged, on unequal lengths, offsets that do not fit, times that go back, or a side or
+        part that does not exist.
         """
         rows = self._checked(times, offsets, tokens, sides, parts)
         if len(rows[0]):

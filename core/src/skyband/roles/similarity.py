@@ -20,9 +20,10 @@ NAMED: Mapping[str, Function] = {
 
 
 def misbehaviour(function: Function) -> str | None:
-    """The property of definition 4.1 that `function(overlap, n, m)` lacks, with a counterexample; None if none does.
+    """What `function(overlap, n, m)` lacks to be used as a similarity, with a counterexample; None if it can be used.
 
-    The bounds need five, tried here on all sizes up to 12 and on some up to 1000:
+    It must have the properties of definition 4.1 of the SWOOP paper, which bounds rest on, and one more.
+    They are tried on all sizes up to 12 and on some up to 1000:
         a number, symmetric in the sizes, non-decreasing in the overlap at fixed sizes,
         non-decreasing in o for f(o, n, o) at fixed n (a subset of n tokens), and, which the definition leaves
         out, non-increasing in one size at fixed overlap and other size: o·(n + m) has all but this.

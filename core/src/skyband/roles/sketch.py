@@ -37,8 +37,8 @@ class Sketch(Backend):
     def exact_up_to(self) -> int:
         """Distinct keys up to which estimates and bounds are exact and the state tells only each key's last time.
 
-        So a sketch that has not seen more may as well not exist yet: the keys, each once with its last time, make it
-        later. An operator of many groups begins a group's sketch only then. 0: there is no such number.
+        Such a sketch can be made later from its keys, each given once with its last time. So with many groups, a group
+        has no sketch until it has more keys than this, and is counted exactly. 0: every group has a sketch at once.
         """
         return 0
 
@@ -69,19 +69,19 @@ class Sketch(Backend):
     def estimate(self, since: int) -> float:
         """Distinct keys with time >= `since`, a whole number of any size.
 
-        Raises InputError where it is none (`skyband.arrays.moment` tells), or no multiple of `grain`.
+        Raises InputError where `since` is no whole number (`skyband.arrays.moment` checks), or no multiple of `grain`.
         """
 
     def bounds(self, since: int) -> tuple[float, float]:
         """The interval (low, high) that the declared guarantee puts around `estimate(since)`.
 
-        This default turns the backend's `epsilon` around: |estimate − n| <= epsilon·n. Without an `epsilon`
-        the estimate is taken as exact.
+        This default gives all n that are possible by the backend's `epsilon`: |estimate − n| <= epsilon·n. Without an
+        `epsilon` the estimate is taken as exact.
         """
         return self._around(self.estimate(since))
 
     def estimate_with_bounds(self, since: int) -> tuple[float, float, float]:
-        """`estimate(since)` and `bounds(since)`, (count, low, high), for the price of one where the backend can."""
+        """`estimate(since)` and `bounds(since)` at once: (count, low, high). A backend may compute them together."""
         if type(self).bounds is not Sketch.bounds:
             return self.estimate(since), *self.bounds(since)
         count = self.estimate(since)

@@ -8,7 +8,7 @@ from skyband.arrays import Array, UInt64
 
 
 class Sample(NamedTuple):
-    """Of some distinct keys, those whose hash is below a share of all hashes."""
+    """A uniform sample of distinct keys: those whose hash is in the lowest `share` of all hashes."""
 
     hashes: UInt64
     """uint64[n], ascending and distinct."""
@@ -17,10 +17,12 @@ class Sample(NamedTuple):
 
 
 class SketchReader(ABC):
-    """Reads one state of a backend. A backend names its reader in `BackendInfo.reader`; one without is restored.
+    """Answers from one state of a backend, without making the backend.
+
+    A plugin names it in `BackendInfo.reader`. States of a backend that has none are restored first, which is slower.
 
     A reader answers as `skyband.restore` and the sketch's own methods would. It loads no compiled code, copies no
-    array and builds no table, so that a state in a row is asked in microseconds. It looks at each array before it
+    array and builds no table, so that a state is asked in microseconds. It looks at each array before it
     relies on it (`skyband.state_reader.StateReader`): a state that contradicts itself raises SnapshotError.
     """
 
@@ -29,7 +31,7 @@ class SketchReader(ABC):
 
     @abstractmethod
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        """Raises SnapshotError where the state contradicts itself, ConfigError where the parameters are no ones."""
+        """Raises SnapshotError where the state contradicts itself, ConfigError where the parameters are wrong."""
 
     @property
     @abstractmethod
@@ -53,8 +55,8 @@ class SketchReader(ABC):
     @classmethod
     @abstractmethod
     def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
-        """(count, low, high) of the keys that any of some states has since its moment. The parameters are equal."""
+        """(count, low, high) of the keys that at least one state has since its moment, with equal parameters in all."""
 
     def samples(self, since: int) -> Sequence[Sample]:  # noqa: ARG002 - most sketches hold none
-        """Samples of the keys with time >= `since`, in the same order for equal parameters; none where it has none."""
+        """Samples of the keys with time >= `since`, in the same order for equal parameters; empty if it keeps none."""
         return ()

@@ -41,7 +41,7 @@ Written out for each list of parameters: passing on whatever comes (`*arguments`
 
 
 def guard(cls: type) -> None:
-    """Have the public methods that the body of `cls` defines refuse a second thread. About 100 ns a call."""
+    """Make the public methods that `cls` defines raise BusyError in a second thread. Costs about 100 ns a call."""
     for name, method in list(vars(cls).items()):
         public = name == "__len__" or not (name.startswith("_") or name in _UNGUARDED)
         if not public or not isinstance(method, FunctionType):
@@ -55,7 +55,7 @@ def guard(cls: type) -> None:
 
 @contextmanager
 def inside(backend: Any) -> Iterator[None]:
-    """Hold a backend that a call of another one works on, as if a public method of it ran."""
+    """Refuse other threads while a method of another backend works on this one (such as `merge` on its argument)."""
     me = get_ident()
     owner = backend._owner
     if owner not in (NOBODY, me):
@@ -68,7 +68,7 @@ def inside(backend: Any) -> Iterator[None]:
 
 
 def busy(backend: Any, method: Callable[..., Any]) -> NoReturn:
-    """Refuse a call."""
+    """Raise BusyError for a call of `method`."""
     message = f"{backend.role}/{backend.name}: {method.__name__} while another thread is inside this backend"
     raise BusyError(f"{message}: give each thread a backend of its own, or a lock to share")
 

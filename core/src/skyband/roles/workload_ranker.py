@@ -118,13 +118,13 @@ class WorkloadRanker(Clocked):
     """Answers a workload of (window, slide, k) queries, each at its own moments, from one shared state.
 
     A query answers at T = phase + j·slide (j any whole number), for every such T after the first event and at most
-    `now`, empty answers included. All share one clock (`by`). An idle stretch is answered moment by moment when the
-    next row or `advance` ends it: who does not want those answers starts a new ranker at the next row.
+    `now`, empty answers included. All share one clock (`by`). After a time without rows, the next row or `advance`
+    gives an answer for every moment of that time. To do without them, start a new ranker at the next row.
     """
 
     role: ClassVar[str] = "workload-ranker"
     exact_up_to: ClassVar[int] = 512
-    """Rows of a group up to which many are ranked at once, by the definition, in an exact backend's stead; 0: none."""
+    """Groups of at most so many rows are ranked many at once, without a backend, if it is exact. 0: none are."""
     minimal: ClassVar[bool] = False
     """Whether it retains exactly the union of the views' tops, the least set that answers whatever comes."""
 
@@ -178,7 +178,7 @@ class WorkloadRanker(Clocked):
         A query equal to one that runs (window, slide, k, and phase modulo slide) goes on undisturbed, whatever its
         place in the list. A new one first answers at its first moment T whose window [T − window, T) holds no row
         seen before this call, that is T − window > the time of the last row, and >= `now`; a ranker that has seen no
-        row starts anew. What only removed queries needed is let go of.
+        row starts anew. What only removed queries needed is dropped.
         Raises ConfigError where the queries are wrong or the backend cannot change them; nothing is changed.
         """
         problems = _problems(queries)

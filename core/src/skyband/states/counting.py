@@ -22,16 +22,31 @@ class Estimate(NamedTuple):
 
 
 def estimate(states: Any, *, since: Any = None, last: Any = None, readers: Readers | None = None) -> Estimate:
-    """The distinct items of a window in a state, or in the union of several, which is not built.
+    """How many distinct items came in a window, from a state or from several together.
 
-    `states`: the bytes of one, or several in a list, an Arrow column or any iterable.
+    Parameters
+    ----------
+    states : bytes, list or Arrow column
+        the bytes of one state, or several states in a list, an Arrow column or any iterable
+    since : moment, default None
+        when the window begins: text, a datetime (UTC without a zone), microseconds, or a row's number
+    last : duration, default None
+        instead of `since`, the window's length up to the moment of the state, such as "37 minutes". Without either:
+        all that the states cover
+    readers : Readers, default None
+        the backends whose states can be read; None: those that are installed
 
-    `since`: the moment the window begins: text, a datetime (UTC without a zone), microseconds, or a row's number.
+    Returns
+    -------
+    Estimate
+        count, low and high
 
-    `last`: its length up to the moment of the state instead, such as "37 minutes". Neither: all that is covered.
-
-    Raises InputError where a state does not cover the window, which says from when it does, or where states do not go
-    together; SnapshotError where one is damaged, of another version, or of a backend that is not installed.
+    Raises
+    ------
+    InputError
+        a state does not cover the window (the message says from when it does), or the states do not go together
+    SnapshotError
+        a state is damaged, of another version, or of a backend that is not installed
     """
     held = read_all(states, readers)
     return estimate_of(held, Asked.read(since, last))
@@ -60,9 +75,26 @@ def read_all(states: Any, readers: Readers | None = None) -> list[State]:
 
 
 def estimates(states: pa.Array, *, since: Any = None, last: Any = None, readers: Readers | None = None) -> pa.Array:
-    """Each state of an Arrow column asked by itself: a column of structs (count, low, high), null where it is null.
+    """How many distinct items came in a window, from each state of an Arrow column by itself.
 
-    `since`, `last`: as `estimate` takes them, one for all, or an Arrow column with one for each. Raises as it does.
+    Parameters
+    ----------
+    states : Arrow column
+        the states; where it is null, the answer is
+    since, last
+        the window, as `estimate` takes them: one for all states, or an Arrow column with one for each
+    readers : Readers, default None
+        the backends whose states can be read; None: those that are installed
+
+    Returns
+    -------
+    pyarrow.Array
+        structs of count, low and high
+
+    Raises
+    ------
+    InputError, SnapshotError
+        as `estimate` does
     """
     columns = {"since": since, "last": last}
     each = {name: column for name, column in columns.items() if isinstance(column, pa.Array | pa.ChunkedArray)}

@@ -35,11 +35,23 @@ class Overlap(NamedTuple):
 def overlap(left: Any, right: Any, *, since: Any = None, last: Any = None, readers: Readers | None = None) -> Overlap:
     """Union, intersection, differences and Jaccard similarity of the items of two states in any window.
 
-    `left`, `right`: two states of one backend with equal parameters. They may be of different moments: with `last` each
-    window ends at its own, such as today's clients and yesterday's.
+    Of the two ways to compute it, by a sample of both and by their counts, the one with the narrower interval for the
+    intersection is taken, where both are possible.
 
-    `since`, `last`: as `skyband.states.estimate` takes them. Where both ways are open, the one with the narrower
-    interval for the intersection is taken. Raises InputError as `estimate`, SnapshotError for damaged bytes.
+    Parameters
+    ----------
+    left, right : bytes
+        two states of one backend with equal parameters. They may be of different moments: with `last` each window ends
+        at its own, such as today's clients and yesterday's
+    since, last
+        the window, as `skyband.states.estimate` takes them
+    readers : Readers, default None
+        the backends whose states can be read; None: those that are installed
+
+    Raises
+    ------
+    InputError, SnapshotError
+        as `skyband.states.estimate` does
     """
     pair = [read_state(state, readers) for state in (left, right)]
     check_alike(pair, "right")

@@ -15,8 +15,17 @@ from skyband.states.state import Readers, encode_state
 def union(states: Any, *, readers: Readers | None = None) -> bytes:
     """The state of all rows that any of these states counted, over the window that all of them cover.
 
-    `states`: several in a list, an Arrow column or any iterable. They are of one backend, with equal parameters, and of
-    one moment. Raises InputError, naming the row, where they do not go together.
+    Parameters
+    ----------
+    states : list or Arrow column
+        several states in a list, an Arrow column or any iterable, of one backend with equal parameters and one moment
+    readers : Readers, default None
+        the backends whose states can be read; None: those that are installed
+
+    Raises
+    ------
+    InputError
+        the states do not go together; the message names the row
     """
     blobs = [states] if isinstance(states, bytes) else list(states)
     held = read_all(blobs, readers)

@@ -61,7 +61,7 @@ def threshold_fault(similarity: str | Callable[[int, int, int], float], threshol
 
 @define(eq=False)
 class SetMatcher(Clocked):
-    """Tells for each arriving set which earlier ones in the window are at least `threshold` similar to it.
+    """Finds for each arriving set the earlier ones in the window that are at least `threshold` similar to it.
 
     Sets are numbered from 0 in order of arrival. A match shares at least one token; an empty set matches nothing; a
     set's repeated tokens count once. Hamming is a distance: its similarity is negative.
@@ -69,9 +69,10 @@ class SetMatcher(Clocked):
     With `keep="first"` a set that matches is dropped: later ones are compared with the kept ones only. So no two kept
     sets within a window match, and every dropped one has matched a kept one.
 
-    Matchers may share the matches of a stream: two sets are compared here iff the earlier one is KEPT and the later
-    one MEETS (`parts`). So where each set is kept by some matchers and meets in others, and the two always have one
-    matcher in common, every match is told once. A set of either part, or of none, has its number all the same.
+    Several matchers can share the work on one stream. Each is given all sets, so that a set has the same number in all
+    of them, and `parts` says what it does with each: a set that MEETS is compared with the earlier sets, one that is
+    KEPT is kept for the later ones. Two sets are compared here if the earlier one is KEPT and the later one MEETS. If
+    that is so in exactly one matcher for every two sets, every match is found once.
     """
 
     role: ClassVar[str] = "set-matcher"
@@ -115,9 +116,9 @@ class SetMatcher(Clocked):
         with a number k the k most similar come, similarity descending, then number ascending.
 
         `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: 1 MEETS,
-        2 KEPT, 3 BOTH, 0 neither) what each does, BOTH unless given. Moves `now` to the last time. Raises InputError,
-        the matcher unchanged, on unequal lengths, offsets that do not fit, times that go back, a side or part that
-        does not exist, or parts where `keep="first"`, which has to see every set.
+        2 KEPT, 3 BOTH, 0 neither) what is done with each, BOTH unless given. Moves `now` to the last time. Raises
+        InputError, the matcher unchanged, on unequal lengths, offsets that do not fit, times that go back, a side or
+        part that does not exist, or parts where `keep="first"`, which has to see every set.
         """
         rows = self._checked(times, offsets, tokens, sides, parts)
         if not len(rows[0]):
