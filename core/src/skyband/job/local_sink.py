@@ -1,7 +1,5 @@
 """Where the local engine writes answers: a file in the sink's folder, complete or not there at all; or the console."""
 
-import base64
-import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -27,6 +25,7 @@ from skyband.job.table_sink import is_free, sink_of, told_of_sink
 from skyband.queries.query import Query
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import BatchSink
+from skyband.tables.json_rows import json_rows
 
 
 class Writer(ABC):
@@ -218,9 +217,8 @@ def _json_writer(path: Path) -> Any:
     lines = path.open("w", encoding="utf-8")
 
     def write(answers: pa.Table) -> None:
-        for row in zip(*map(python_values, answers.columns), strict=True):
-            named = dict(zip(answers.column_names, row, strict=True))
-            lines.write(json.dumps(named, default=_json, ensure_ascii=False) + "\n")
+        for line in json_rows(answers):
+            lines.write(line + "\n")
 
     return write, lines.close
 
@@ -233,9 +231,3 @@ def _check_for_csv(schema: pa.Schema) -> None:
         if binary or pa.types.is_nested(kind):
             said = f"CSV cannot hold the answers' column {field.name!r}, which is {kind}: use parquet or json"
             raise ConfigError(Problem("sink.format", said))
-
-
-def _json(value: Any) -> str:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()  # as Spark writes them
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)

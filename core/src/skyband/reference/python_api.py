@@ -18,7 +18,7 @@ COLUMNS = (
     spark_states.estimate, spark_states.union, spark_states.union_list, spark_states.overlap, spark_states.describe,
     spark_states.register,
 )  # fmt: skip
-TABLES = (tables.open_sink, tables.open_table)
+TABLES = (tables.open_sink, tables.open_table, tables.kafka_sink)
 BACKENDS = (skyband.backends, skyband.create, skyband.restore)
 
 

@@ -2,5 +2,6 @@
 
 from skyband.tables.batch_sink import BatchSink
 from skyband.tables.formats import FORMATS, open_sink, open_table, table_problem
+from skyband.tables.kafka import kafka_sink
 
-__all__ = ["FORMATS", "BatchSink", "open_sink", "open_table", "table_problem"]
+__all__ = ["FORMATS", "BatchSink", "kafka_sink", "open_sink", "open_table", "table_problem"]

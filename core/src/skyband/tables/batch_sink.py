@@ -36,7 +36,7 @@ class BatchSink(ABC):
 
     @abstractmethod
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
-        """Write the answers of a micro-batch together with its number, all or nothing.
+        """Write the answers of a micro-batch; a table takes them together with its number, all or nothing.
 
         Raises ConfigError where the table cannot hold them.
         """
