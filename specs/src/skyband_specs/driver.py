@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 from skyband import BackendInfo
+from skyband.arrays import Int64
 from skyband.config.parameters import build
 from skyband.registry import revive
 from skyband.roles import Backend
@@ -149,3 +150,13 @@ class Case:
     def __str__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         return f"{self.info.key}({given})"
+
+
+def advances(case: Case, times: Int64, stop: int, span: int) -> list[tuple[str, Callable[[Any], Any]]]:
+    """`acts` of a ranker: to advance to the row after `stop`, or by `span` past the last, when all has expired."""
+    if case.parameters.get("by") == "rows" or not len(times):
+        return []
+    ended = stop == len(times)
+    moment = int(times[-1]) + span if ended else int(times[stop])
+    label = "advancing until all has expired" if ended else "advancing to the next row"
+    return [(label, lambda backend: backend.advance(moment))]

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import evolve
 from skyband import BackendInfo
 
-from skyband_specs.driver import Case, Driver, Trial
+from skyband_specs.driver import Case, Driver, Trial, advances
 from skyband_specs.oracles.object_ranker import ObjectOracle
 from skyband_specs.streams.object_ranker import ObjectStream, bursts, steady, tiny
 from skyband_specs.streams.odd import NAMES, moved, neighbours, numbered, stretched
@@ -73,13 +73,7 @@ class ObjectRankerDriver(Driver):
 
     def acts(self, case: Case, stream: ObjectStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
         """To advance to the next row, which may be before any row, or past all that is valid."""
-        if case.parameters.get("by") == "rows" or not len(stream):
-            return []
-        if stop == len(stream):
-            last = int(stream.times[-1]) + case.parameters["window"] + 1
-            return [("advancing until all has expired", lambda backend: backend.advance(last))]
-        following = int(stream.times[stop])
-        return [("advancing to the next row", lambda backend: backend.advance(following))]
+        return advances(case, stream.times, stop, case.parameters["window"] + 1)
 
     def trials(self, case: Case) -> Iterable[Trial]:
         """Large streams, with a fast oracle each."""

@@ -9,7 +9,7 @@ from attrs import evolve
 from skyband import BackendInfo
 from skyband.roles import Answer, TopKQuery
 
-from skyband_specs.driver import Case, Driver, Trial
+from skyband_specs.driver import Case, Driver, Trial, advances
 from skyband_specs.oracles.workload_ranker import Row, SmallGroupAnswers, Workload, answers
 from skyband_specs.streams.odd import NAMES, moved, neighbours, numbered
 from skyband_specs.streams.workload_ranker import WorkloadStream, bursts, steady, tiny
@@ -65,13 +65,8 @@ class WorkloadRankerDriver(Driver):
 
     def acts(self, case: Case, stream: WorkloadStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
         """To advance to the next row, which may be before any row, or past all that is valid."""
-        if case.parameters.get("by") == "rows" or not len(stream):
-            return []
-        if stop == len(stream):
-            last = int(stream.times[-1]) + max(query[0] + query[1] for query in case.parameters["queries"])
-            return [("advancing until all has expired", lambda backend: backend.advance(last))]
-        following = int(stream.times[stop])
-        return [("advancing to the next row", lambda backend: backend.advance(following))]
+        longest = max(query[0] + query[1] for query in case.parameters["queries"])
+        return advances(case, stream.times, stop, longest)
 
     def trials(self, case: Case) -> Iterable[Trial]:
         """Large streams, with a fast oracle each."""

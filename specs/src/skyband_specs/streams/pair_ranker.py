@@ -5,10 +5,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from skyband.arrays import Int8, Int64
 
 from skyband_specs.stream import Stream
+from skyband_specs.streams.odd import NAMES, moved, numbered, stretched
 
 ROWS = 200
 TINY_SETS = ((), (1,), (1, 2), (2, 1, 2), (3, 2, 1))
@@ -105,3 +106,14 @@ def stream_of(times: Any, sides: Any, sets: Any) -> PairStream:
     """A stream from anything like its columns."""
     tokens = tuple(np.array(chosen, np.int64) for chosen in sets)
     return PairStream(np.array(times, np.int64), np.array(sides, np.int8), tokens)
+
+
+def odd(plain: PairStream, moments: bool) -> Iterator[tuple[str, PairStream]]:
+    """A stream with tokens alike in part and, where `moments` are what it is asked at, times at their ends."""
+    cuts = np.cumsum([len(tokens) for tokens in plain.sets])[:-1]
+    numbers = numbered(np.concatenate(plain.sets))
+    for label, name in NAMES.items():
+        yield f"tokens {label}", evolve(plain, sets=tuple(np.split(name(numbers), cuts)))
+    if moments:
+        for label, times in (*moved(plain.times), *stretched(plain.times)):
+            yield f"times {label}", evolve(plain, times=times)

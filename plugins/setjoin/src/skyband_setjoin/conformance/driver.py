@@ -6,14 +6,12 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import evolve
 from skyband import BackendInfo
-from skyband_specs.driver import Case, Driver, Trial
-from skyband_specs.streams.odd import NAMES, moved, numbered, stretched
+from skyband_specs.driver import Case, Driver, Trial, advances
 
 from skyband_setjoin.conformance import oracle, trials
 from skyband_setjoin.conformance.oracle import Match
-from skyband_setjoin.conformance.streams import PairStream, bursts, steady, tiny
+from skyband_setjoin.conformance.streams import PairStream, bursts, odd, steady, tiny
 
 STEADY_ROWS = 8000
 ODD_ROWS = 60
@@ -64,24 +62,11 @@ class SetMatcherDriver(Driver):
 
     def odd(self, case: Case) -> Iterator[tuple[str, PairStream]]:
         """Tokens alike in part, times at their ends."""
-        some = bursts(4, ODD_ROWS)
-        cuts = np.cumsum([len(tokens) for tokens in some.sets])[:-1]
-        numbers = numbered(np.concatenate(some.sets))
-        for label, name in NAMES.items():
-            yield f"tokens {label}", evolve(some, sets=tuple(np.split(name(numbers), cuts)))
-        if case.parameters.get("by") != "rows":
-            for label, times in (*moved(some.times), *stretched(some.times)):
-                yield f"times {label}", evolve(some, times=times)
+        yield from odd(bursts(4, ODD_ROWS), moments=case.parameters.get("by") != "rows")
 
     def acts(self, case: Case, stream: PairStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
         """To advance to the next row, which may be before any row, or past all that is valid."""
-        if case.parameters.get("by") == "rows" or not len(stream):
-            return []
-        if stop == len(stream):
-            last = int(stream.times[-1]) + case.parameters["window"] + 1
-            return [("advancing until all has expired", lambda backend: backend.advance(last))]
-        following = int(stream.times[stop])
-        return [("advancing to the next row", lambda backend: backend.advance(following))]
+        return advances(case, stream.times, stop, case.parameters["window"] + 1)
 
     def trials(self, case: Case) -> Iterable[Trial]:
         """Large streams, with a fast oracle."""

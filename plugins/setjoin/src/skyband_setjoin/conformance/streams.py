@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import numpy as np
-from skyband_specs.streams.pair_ranker import PairStream, bursts, steady, tiny, zipf
+from skyband_specs.streams.pair_ranker import PairStream, bursts, odd, steady, tiny, zipf
 
-__all__ = ["PairStream", "bursts", "drifting", "growing", "reweighted", "steady", "stream_of", "tiny", "zipf"]
+__all__ = ["PairStream", "bursts", "drifting", "growing", "odd", "reweighted", "steady", "stream_of", "tiny", "zipf"]
 
 Sets = list[list[int]]
 
