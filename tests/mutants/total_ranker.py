@@ -148,6 +148,15 @@ class ShareOfTheAnswer(Reference):
         return Top(top.objects, top.totals, top.low, top.high, grand, grand, grand, top.rest)
 
 
+class TimesTheUnit(Reference):
+    """Totals are whole numbers times the float that the unit is: 39 units of 0.1 are 3.9000000000000004."""
+
+    def _answer(self, start: int, end: int) -> Top:
+        top = super()._answer(start, end)
+        totals = top.totals if self.total != "sum" else np.rint(top.totals / self.unit) * self.unit
+        return Top(top.objects, totals, totals, totals, top.grand, top.grand, top.grand, top.rest)
+
+
 class StaleCandidates(Reference):
     """Candidates that fell below the bar fill up the answer, before others that are ahead of them."""
 
@@ -162,7 +171,7 @@ class StaleCandidates(Reference):
         if self.share is not None or len(stale) < self.limit:
             return top
         chosen = sorted(stale.items(), key=lambda entry: (-entry[1], entry[0]))[: self.limit]
-        values = np.array([total * self._oracle.unit for _, total in chosen])
+        values = np.array([self._oracle.worth(total) for _, total in chosen])
         objects = np.array([key for key, _ in chosen], np.int64)
         return Top(objects, values, values, values, top.grand, top.grand, top.grand, top.rest)
 
@@ -344,6 +353,7 @@ _ORACLE = ("seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 MUTANTS: list[Mutant] = [
     (_info(), WritesOverAnswers, ("answers_are_the_callers",)),
     (_info(), ShortObjects, ("odd_streams_equal_the_oracle",)),
+    (_info(), TimesTheUnit, ("seeded_streams_equal_the_oracle",)),
     (_info(), TiesDescending, ("tiny_streams_equal_the_oracle", "answers_are_sound", *_ORACLE)),
     (_info(), EndIncluded, ("tiny_streams_equal_the_oracle", *_ORACLE)),
     (_info(), ZerosCount, ("tiny_streams_equal_the_oracle", *_ORACLE)),

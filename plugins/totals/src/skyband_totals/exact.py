@@ -13,6 +13,7 @@ from skyband_totals.pair_ledger import PairLedger
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.sum_ledger import SumLedger
 from skyband_totals.top import Top, Tops
+from skyband_totals.units import worth
 
 _NOTHING = np.empty(0, np.int64)
 _NO_VALUES = np.empty(0, np.uint64)
@@ -105,9 +106,9 @@ class Exact(TotalRanker):
         )[0]
 
     def _tops(self, answered: RawAnswers) -> Tops:
-        totals = np.multiply(answered.totals, self._unit, dtype=np.float64)
-        grand = np.multiply(answered.grand, self._unit, dtype=np.float64)
-        rest = np.multiply(answered.rest, self._unit, dtype=np.float64)
+        totals = worth(answered.totals, self._unit)
+        grand = worth(answered.grand, self._unit)
+        rest = worth(answered.rest, self._unit)
         return Tops(answered.offsets, answered.objects, totals, totals, totals, grand, grand, grand, rest)
 
     @property

@@ -13,6 +13,7 @@ from skyband.state_reader import StateReader
 from skyband_totals.frequent_items import LEAST, SIZES, PaneSketch, Summary, error_of, most_items
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.top import NOTHING, Top
+from skyband_totals.units import worth
 
 _ANY = 2**62
 _COLUMNS = ("weights", "errors", "sizes")
@@ -165,8 +166,8 @@ class FrequentItemsPanes(TotalRanker):
         rest = error + int(low[others].max(initial=0))
         unit = self._unit
         columns = (likely[order], low[order], low[order] + error)
-        totals, lows, highs = (np.multiply(column, unit, dtype=np.float64) for column in columns)
-        return Top(keys[order], totals, lows, highs, grand * unit, grand * unit, grand * unit, rest * unit)
+        totals, lows, highs = (worth(column, unit) for column in columns)
+        return Top(keys[order], totals, lows, highs, *[float(worth(grand, unit))] * 3, float(worth(rest, unit)))
 
     def _merge(self, other: Self, now: int) -> None:
         panes = dict(self._panes())

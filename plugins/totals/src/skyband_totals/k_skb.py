@@ -15,6 +15,7 @@ from skyband_totals.ledger import writable
 from skyband_totals.poisson_bounds import bounds_of
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.top import NOTHING, Top
+from skyband_totals.units import worth
 
 _BUFFERED = 8
 _CHUNK = 1 << 20
@@ -189,8 +190,9 @@ class KSkb(TotalRanker):
         chosen = np.flatnonzero(likely)[order]
         others = np.delete(highs, chosen)
         rest = max(none, float(others.max(initial=0.0)))
-        numbers = (number * unit for number in (*grand, rest))
-        return Top(keys[chosen], totals[chosen] * unit, lows[chosen] * unit, highs[chosen] * unit, *numbers)
+        numbers = (float(worth(number, unit)) for number in (*grand, rest))
+        columns = (worth(column[chosen], unit) for column in (totals, lows, highs))
+        return Top(keys[chosen], *columns, *numbers)
 
     def _merge(self, other: Self, now: int) -> None:
         self._settle()

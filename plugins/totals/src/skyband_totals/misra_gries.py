@@ -16,6 +16,7 @@ from skyband_totals import tally_kernels as tallies
 from skyband_totals.ledger import writable
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.top import NOTHING, Top
+from skyband_totals.units import worth
 
 _ANY = 2**62
 _NOTHING = np.empty(0, np.int64)
@@ -141,9 +142,9 @@ class MisraGries(TotalRanker):
         low, high = sure + least, sure + unsure - least
         found = tallies.select(table, sums, self.limit, float(low) * (self.share or 0.0))
         objects, likely, lows, highs, rest = found
-        totals = likely * (unit / 2)
-        grands = (low + high) / 2 * unit, low * unit, high * unit
-        return Top(objects, totals, lows * unit, highs * unit, *grands, rest * unit)
+        columns = (worth(column, unit) for column in (likely / 2, lows, highs))
+        numbers = (float(worth(number, unit)) for number in ((low + high) / 2, low, high, rest))
+        return Top(objects, *columns, *numbers)
 
     def _merge(self, other: Self, now: int) -> None:
         others = deepcopy(other._histories)

@@ -27,7 +27,7 @@ from skyband.registry import Binding
 from skyband_totals.processor import TotalsProcessor
 from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.role import TOTALS
-from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
+from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units, worth
 
 GRANDS = ("grand", "grand_low", "grand_high")
 """Columns of a shard's answers besides the result's."""
@@ -188,7 +188,7 @@ class HeavyHitters(Query):
         if self.share is not None:
             least = pc.multiply(joined.column("grand_low_sum"), self.share)
             joined = joined.filter(pc.greater_equal(as_units(joined.column("high"), self.unit), least))
-        shares = pc.divide(joined.column("total"), pc.multiply(joined.column("grand_sum"), self.unit))
+        shares = pc.divide(joined.column("total"), pa.array(worth(joined.column("grand_sum").to_numpy(), self.unit)))
         joined = joined.set_column(joined.column_names.index("share"), "share", shares)
         ids, _ = to_ids(joined.column("object").combine_chunks())
         places = {str(window): place for place, window in enumerate(self.windows)}

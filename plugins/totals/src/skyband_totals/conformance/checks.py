@@ -261,7 +261,7 @@ def check_merged_is_the_ranker_of_both_streams(make: Make, case: Case) -> None:
             if case.info.guarantee == "exact":
                 _expect_exact(top, oracle.answer(begin, 2**63), f"merged, since {begin}")
             elif not getattr(left, "delta", 0.0):
-                expect_equal(_misses(top, truth, oracle.unit), "", f"merged, since {begin}")
+                expect_equal(_misses(top, truth, oracle.worth(1)), "", f"merged, since {begin}")
 
     holds_for(case, seeded(case), law)
 

@@ -33,7 +33,7 @@ class TotalRankerDriver(Driver):
         `epsilon` and `delta` are coarse, so that bounds that hold too seldom show.
         """
         sets: list[Mapping[str, Any]] = [
-            {"windows": (2, 4), "every": 2, "k": 2, "total": "sum", "unit": 0.25, "epsilon": 0.25},
+            {"windows": (2, 4), "every": 2, "k": 2, "total": "sum", "unit": 0.1, "epsilon": 0.25},
             {"windows": (3,), "every": 1, "k": 1, "total": "rows", "epsilon": 0.1, "delta": 0.1},
             {"windows": (40, 10, 20), "every": 5, "k": 3, "total": "distinct", "epsilon": 0.1},
             {"windows": (30,), "every": 10, "share": 0.25, "total": "rows", "epsilon": 0.2},

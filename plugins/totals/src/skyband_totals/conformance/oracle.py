@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from attrs import field, frozen
@@ -32,10 +33,10 @@ class TotalOracle:
         """What is counted: rows, sum or distinct."""
         return str(self.parameters.get("total", "rows"))
 
-    @property
-    def unit(self) -> float:
-        """What a whole unit of a total is worth."""
-        return float(self.parameters.get("unit", 1.0)) if self.total == "sum" else 1.0
+    def worth(self, units: int) -> float:
+        """What a total in units is worth: as often the decimal that the unit is written as, then rounded once."""
+        unit = float(self.parameters.get("unit", 1.0)) if self.total == "sum" else 1.0
+        return float(units * Fraction(repr(unit)))
 
     @property
     def limit(self) -> int:
@@ -63,9 +64,9 @@ class TotalOracle:
             best = [entry for entry in best if float(entry[1]) >= share * float(grand)]
         return Answer(
             [key for key, _ in best],
-            [total * self.unit for _, total in best],
-            grand * self.unit,
-            _rest(ranked, len(best), limit) * self.unit,
+            [self.worth(total) for _, total in best],
+            self.worth(grand),
+            self.worth(_rest(ranked, len(best), limit)),
         )
 
 

@@ -1,0 +1,18 @@
+"""Sums come out as the decimals that were added."""
+
+import numpy as np
+import pytest
+from skyband_totals.units import worth
+
+
+@pytest.mark.parametrize(("unit", "digits"), [(0.1, 1), (0.01, 2), (0.05, 2), (0.25, 2), (1e-6, 6), (5.0, 0), (0.3, 1)])
+def test_units_are_worth_what_they_are_written_as(unit, digits):
+    units = np.concatenate([np.arange(2000), np.random.default_rng(1).integers(0, 2**40, 1000)])
+    scaled = units * round(unit * 10**digits)
+    wanted = [float(f"{number}e-{digits}") for number in scaled.tolist()]
+    assert worth(units, unit).tolist() == wanted
+
+
+@pytest.mark.parametrize("unit", [1 / 3, np.pi, 1e-300, 5e-324, 1e300])
+def test_a_unit_that_is_no_short_decimal_is_multiplied(unit):
+    assert worth(np.array([0, 1, 3]), unit).tolist() == [0.0, unit, 3 * unit]
