@@ -167,7 +167,8 @@ class FrequentItemsPanes(TotalRanker):
         unit = self._unit
         columns = (likely[order], low[order], low[order] + error)
         totals, lows, highs = (worth(column, unit) for column in columns)
-        return Top(keys[order], totals, lows, highs, *[float(worth(grand, unit))] * 3, float(worth(rest, unit)))
+        sure, most = float(worth(grand, unit)), float(worth(rest, unit))
+        return Top(keys[order], totals, lows, highs, sure, sure, sure, most)
 
     def _merge(self, other: Self, now: int) -> None:
         panes = dict(self._panes())
