@@ -47,8 +47,9 @@ def _where(job: Job) -> str:
     if job.sink.format == "console":
         return "shown above"
     path = job.sink.path
-    if path is not None and Path(path).is_relative_to(Path.cwd()):
-        path = str(Path(path).relative_to(Path.cwd()))
+    if path is not None and Path(path).is_absolute():
+        found = Path(path).resolve()
+        path = str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
     return f"in {path or job.sink.format}"
 
 

@@ -16,7 +16,7 @@ from skyband.job.model import AVAILABLE_NOW, Job, Source, local_path, option_tex
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress, Totals
 from skyband.job.spark_engine import SparkEngine
-from skyband.job.spark_errors import plain_errors, python_was_late
+from skyband.job.spark_errors import plain_errors, python_was_late, sql_of
 from skyband.job.spark_session import require_spark, spark_session
 from skyband.job.spark_tables import has_connector, table_frame
 from skyband.job.stream_lock import in_use
@@ -84,8 +84,14 @@ def source_frame(session: Any, job: Job) -> Any:
 def _shaped(rows: Any, source: Source) -> Any:
     """The rows that `where` leaves, with the columns of `select`."""
     if source.where is not None:
-        rows = rows.where(source.where)
-    return rows.selectExpr(*source.select) if source.select is not None else rows
+        with sql_of("source.where"):
+            rows = rows.where(source.where)
+    if source.select is None:
+        return rows
+    for place, column in enumerate(source.select):
+        with sql_of(f"source.select[{place}]"):
+            rows.selectExpr(column)
+    return rows.selectExpr(*source.select)
 
 
 def _options(options: Any) -> dict[str, str]:

@@ -1,10 +1,11 @@
 """Spark's exceptions in one sentence: our own where a worker raised it, else Spark's innermost cause and its remedy."""
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from skyband.errors import EngineError, SkybandError
+from skyband.errors import ConfigError, EngineError, Problem, SkybandError
 from skyband.job.model import Job
 
 _OURS = "skyband.errors."
@@ -48,6 +49,23 @@ def plain_errors(job: Job | None = None) -> Iterator[None]:
 def python_was_late(error: Exception) -> bool:
     """Whether Spark gave up waiting for a Python to start, which a busy machine makes slow."""
     return _LATE_PYTHON in str(error)
+
+
+@contextmanager
+def sql_of(key: str) -> Iterator[None]:
+    """Raise ConfigError that names the key of a job where Spark finds a fault in its SQL, and no log of its stack."""
+    from pyspark.errors import AnalysisException, ParseException
+    from pyspark.logger import PySparkLogger
+
+    log = PySparkLogger.getLogger("SQLQueryContextLogger")  # its lines are 6 KB each, on stderr
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    except (AnalysisException, ParseException) as error:
+        raise ConfigError(Problem(key, _innermost(str(error)))) from error
+    finally:
+        log.setLevel(level)
 
 
 def sentence(text: str, job: Job | None = None) -> str:
