@@ -103,6 +103,16 @@ def test_a_backend_whose_time_is_up_is_compared_on_what_it_answered():
     assert case.reference.label == "exact"
 
 
+def test_places_on_an_axis_are_in_the_unit_of_the_answers():
+    times = pa.array([10, 20, 30, 40], pa.timestamp("s"))
+    table = pa.table({"t": times, "k": ["a", "b", "a", "c"], "v": [1.0, 2.0, 3.0, 4.0], "p": [0.5] * 4})
+    counted = {**EVERY_MINUTE, "windows": ["3 rows"], "every": "1 rows"}
+    each = {"kind": "uncertain-sum", "time": "t", "values": "v", "probabilities": "p", "size": 2}
+    for keys, in_rows, last in ((counted, True, 4), (each, False, 40_000_000), (EVERY_MINUTE, False, 40_000_000)):
+        steps = steps_of(make_query(keys), table.to_batches(), table.schema)
+        assert (steps.in_rows, steps.end(len(steps) - 1)) == (in_rows, last)
+
+
 def test_an_interruption_leaves_what_was_measured():
     query, table = scene("sketch")
     steps = steps_of(query, table.to_batches(), table.schema)

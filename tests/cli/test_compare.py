@@ -43,7 +43,7 @@ def test_a_table_holds_each_backend_beside_the_exact_one(folder):
 
 
 def test_json_tells_what_was_measured_and_on_what(folder):
-    told = json.loads(compare(folder, "--json").stdout)
+    told = json.loads(compare(folder, "--json", "--seconds", 30).stdout)
     assert (told["command"], told["role"]) == ("compare", "sketch")
     (case,) = told["cases"]
     assert (case["rows"], case["moments"], case["latency_of"]) == (57, 12, "moment")
@@ -61,6 +61,7 @@ def test_json_tells_what_was_measured_and_on_what(folder):
         assert len(entry["accuracy"]["at"]) == 12
     came = told["provenance"]
     assert came["command"].startswith("skyband compare ") and THREE in came["command"]
+    assert "--seconds 30" in came["command"]
     assert "cores" in came["machine"] and sys.version.split()[0] in came["python"]
     assert came["distributions"].keys() == {"skyband-distinct"}
 
@@ -199,6 +200,12 @@ def test_every_role_is_benched_on_streams_of_its_own(folder, role):
             assert entry["rows"] == 600
             if entry["guarantee"] == "exact":
                 assert entry["accuracy"]["rows_equal"] == 1, entry["backend"]
+
+
+def test_bench_says_where_no_row_leaves_a_window(folder):
+    called = folder.call("bench", "sketch", "exact", "--rows", 100, "--windows", "20,160,180", "--json")
+    said = "note: windows of 160, 180 are never full in 100 rows, so that nothing leaves them: give --rows of several"
+    assert called.stderr.startswith(said)
 
 
 def test_bench_takes_names_both_ways(folder):

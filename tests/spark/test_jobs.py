@@ -159,10 +159,10 @@ def test_columns_can_be_made_with_sql(session, job):
     assert unknown.exit_code == 1
     assert f"{job}: query.item: the source has no column 'client'" in unknown.stderr
     wrong = run(job, 'source.select=["ts", "upper(clent) AS client"]', "sink.format=console")
-    assert f"{job}: source.select[1]: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column" in wrong.stderr
+    assert "--set: source.select[1]: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column" in wrong.stderr
     assert "`clent` cannot be resolved" in wrong.stderr
     assert len(wrong.stderr) < 1000
-    assert f"{job}: source.where: [PARSE" in run(job, "source.where=a b", select, "sink.format=console").stderr
+    assert "--set: source.where: [PARSE" in run(job, "source.where=a b", select, "sink.format=console").stderr
 
 
 def test_csv_is_typed_by_its_schema(session, job):

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from skyband.cli.comparison_options import SECONDS, Ticker, names_of, output_options, told, writable
+from skyband.cli.comparison_options import SECONDS, Ticker, names_of, output_options, seconds_given, told, writable
 from skyband.cli.options import ROLE
 
 
@@ -58,6 +58,10 @@ def command(
     right = names_of("NAME", candidates.reference, role, compared, right)
     chosen_scenario = _or_failure(lambda: scenario(role))
     length = rows or chosen_scenario.rows
+    never_full = [f"{window:,}" for window in windows or chosen_scenario.windows if window >= length]
+    if never_full:
+        said = f"windows of {', '.join(never_full)} are never full in {length:,} rows, so that nothing leaves them"
+        click.echo(f"note: {said}: give --rows of several times as many, or shorter --windows", err=True)
     cases = []
     with Ticker() as ticker:
         for window in windows or chosen_scenario.windows:
@@ -69,6 +73,7 @@ def command(
     call += ["--against", against] if against is not None else []
     call += ["--rows", str(rows)] if rows is not None else []
     call += ["--windows", ",".join(map(str, windows))] if windows is not None else []
+    call += seconds_given()
     subject = f"{chosen_scenario.stream}; {length:,} rows"
     told("bench", role, subject, cases, call, as_json, html, chosen_scenario.axis)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from skyband.cli.comparison_options import SECONDS, Ticker, names_of, output_options, told, writable
+from skyband.cli.comparison_options import SECONDS, Ticker, names_of, output_options, seconds_given, told, writable
 from skyband.cli.options import settings
 
 NO_SINK = 'sink={format="console"}'
@@ -70,6 +70,7 @@ def command(
     call += ["--against", against] if against is not None else []
     call += [part for change in sets for part in ("--set", change)]
     call += ["--limit", str(limit)] if cut else []
+    call += seconds_given()
     told("compare", role, _subject(held.query, steps), [case], call, as_json, html)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 SECONDS = click.FloatRange(0.0, min_open=True)
 
@@ -16,6 +17,13 @@ def output_options(command: Callable[..., Any]) -> Any:
     command = click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
                            help="Write a page with pictures, which opens without a network.")(command)  # fmt: skip
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(command)
+
+
+def seconds_given() -> list[str]:
+    """`--seconds` as it was typed in the call, for the command that is shown."""
+    here = click.get_current_context()
+    typed = here.get_parameter_source("seconds") is ParameterSource.COMMANDLINE
+    return ["--seconds", f"{here.params['seconds']:g}"] if typed else []
 
 
 def writable(html: Path | None) -> None:

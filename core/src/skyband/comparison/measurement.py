@@ -126,7 +126,7 @@ class _Run:
             snapshot_bytes=_snapshot_bytes(binding, watch),
             parameters=dict(watch.parameters),
             answers=pa.Table.from_batches(self.answers),
-            reached=TIME_MAX if finished else int(steps.watermarks[done - 1]),
+            reached=TIME_MAX if finished else steps.end(done - 1),
         )
 
 
@@ -144,7 +144,7 @@ def _run(operator: Operator, watch: Watch, steps: Steps, seconds: float, progres
         run.busy.append(len(rows) > 0 or len(answers) > 0)
         run.answers.append(answers)
         if step % sampled == 0 or last:
-            run.sizes.append((steps.latest if last else int(steps.watermarks[step]), *watch.size()))
+            run.sizes.append((steps.end(step), *watch.size()))
         if progress is not None:
             progress((step + 1) / len(steps))
         if time.monotonic() - began > seconds:

@@ -42,6 +42,18 @@ class Steps:
         return self.frame.slice(int(self.cuts[step]), int(self.cuts[step + 1] - self.cuts[step]))
 
     @property
+    def in_rows(self) -> bool:
+        """Whether the moments of its answers are numbers: of rows, or those in a column of times that are numbers."""
+        counted = self.query.rows and pace(self.query) is not None
+        return counted or pa.types.is_integer(self.schema.field(self.query.time).type)
+
+    def end(self, step: int) -> int:
+        """Where a step ends, as the moments of answers are told."""
+        if self.query.rows and pace(self.query) is not None:
+            return int(self.cuts[step + 1])
+        return self.latest if step == len(self) - 1 else int(self.watermarks[step])
+
+    @property
     def moment(self) -> str:
         """What a latency is of."""
         if self.each == 0:
@@ -93,7 +105,7 @@ def _cut(query: Query, times: Int64) -> tuple[Int64, Int64, int]:
 def pace(query: Any) -> tuple[int, int] | None:
     """How far apart its moments are and where they begin, in microseconds or rows; None where each row is answered."""
     if hasattr(query, "every"):
-        return query.every.length, 0
+        return query.every.length, query.offset.length % query.every.length if hasattr(query, "offset") else 0
     if hasattr(query, "queries"):
         quickest = min((entry.lengths for entry in query.queries), key=lambda lengths: lengths.slide)
         return quickest.slide, quickest.phase % quickest.slide

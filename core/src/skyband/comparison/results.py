@@ -96,7 +96,7 @@ def run_case(
         Entry(held[choice.label], _accuracy(steps, held[choice.label], right), choice == against) for choice in shown
     )
     moments = len(steps) * max(steps.each, 1)
-    return Case(title, int(steps.cuts[-1]), moments, steps.moment, steps.query.rows, entries, window)
+    return Case(title, int(steps.cuts[-1]), moments, steps.moment, steps.in_rows, entries, window)
 
 
 INTERRUPTED = "interrupted"

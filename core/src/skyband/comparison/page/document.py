@@ -95,7 +95,11 @@ def _closest(case: Case, entries: Sequence[Entry]) -> str:
     if not others:
         return ""
     if all(entry.accuracy is not None and entry.accuracy.equal == 1.0 for entry in others):
-        return _tile("Answers", "all the same", "", f"every row equals {case.reference.label}’s, to the last bit")
+        told = f"every row equals {case.reference.label}’s, to the last bit"
+        stopped = [entry.label for entry in case.entries if entry.measured.stopped]
+        if stopped:
+            return _tile("Answers", "the same so far", "", f"{told}, up to where {' and '.join(stopped)} was stopped")
+        return _tile("Answers", "all the same", "", told)
     best = min(others, key=lambda entry: entry.accuracy.error if entry.accuracy else 0.0)
     if best.accuracy is None:
         return ""
