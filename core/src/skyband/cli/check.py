@@ -10,10 +10,12 @@ from skyband.cli.options import job_argument
 def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     """Check a job without running it, and report every problem at once.
 
-    The columns are checked too where the source is on this machine. Starts neither Spark nor Java.
+    The columns are checked too where the source is on this machine, and whether its first 100,000 rows keep what the
+    query promises of them, such as repeats = "never". Starts neither Spark nor Java.
     """
     from skyband.cli.commands import Failure
     from skyband.job import JobError, read_job
+    from skyband.job.promise_sample import broken_promises
     from skyband.text_tables import visible
 
     try:
@@ -22,4 +24,6 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
         click.echo(visible(str(error), keep="\n\t"))
         raise click.exceptions.Exit(Failure.exit_code) from error
     columns = "its columns fit" if found.schema is not None else "its columns will be looked at when it runs"
+    for text in broken_promises(found):
+        click.echo(f"{job}: warning: {text}", err=True)
     click.echo(f"{job}: fine ({found.query.kind} on {found.source.format}; {columns})", err=True)
