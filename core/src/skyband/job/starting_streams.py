@@ -11,9 +11,13 @@ from skyband.errors import ConfigError, EngineError, Problem
 from skyband.job import savepoint, sink_log
 from skyband.job.model import Job, local_path
 from skyband.job.savepoint import Savepoint
+from skyband.job.spark_errors import python_was_late
 from skyband.job.stream_lock import in_use
 from skyband.job.taking_savepoints import checkpoint_of
 from skyband.operator.takeover import take_over
+
+_STARTS = 3
+"""How often it is tried where Spark gives up waiting for its first Python, as a busy machine has it."""
 
 MARK = "from-savepoint.json"
 
@@ -42,8 +46,6 @@ def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
     partial = checkpoint.parent / f".{checkpoint.name}.partial"
     partial.mkdir(parents=True, exist_ok=True)
     with in_use(partial):
-        for left in partial.iterdir():  # by one that was interrupted
-            shutil.rmtree(left)
         _write(session, plan, [operator.snapshot() for operator in states], held, partial, checkpoint)
         if sink is not None:
             sink_log.seed(sink, SEEDS)
@@ -58,7 +60,15 @@ def _write(
 ) -> None:
     from skyband.engines.spark.first_state import set_place, set_position, write_checkpoint
 
-    made = write_checkpoint(session, plan, snapshots, partial)
+    for starts in range(1, _STARTS + 1):
+        for left in partial.iterdir():  # by one that was interrupted
+            shutil.rmtree(left)
+        try:
+            made = write_checkpoint(session, plan, snapshots, partial)
+            break
+        except Exception as error:
+            if starts == _STARTS or not python_was_late(error):
+                raise
     set_place(made, checkpoint)
     if held.position is None:
         set_position(made)
