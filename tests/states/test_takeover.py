@@ -5,9 +5,10 @@ from functools import cache
 
 import pyarrow as pa
 import pytest
-from families import FAMILIES, WORKLOAD, events, family
+from families import FAMILIES, SECOND, WORKLOAD, events, family
 from skyband.columns import frames
-from skyband.engines.spark.plan import ShardedPlan, TaskEnds
+from skyband.engines.spark.history import rows_before, state_pieces
+from skyband.engines.spark.plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
 from skyband.errors import ConfigError, SnapshotError
 from skyband.operator.binding import bind
 from skyband.operator.operator import Operator
@@ -154,6 +155,33 @@ def test_what_another_job_asks_is_refused_with_the_reason(keys, backends, said):
     said = said.replace("words", "side")
     with pytest.raises(SnapshotError, match=re.escape(said)):
         Stream(family("distinct-count", **changed), 2, backends).begin_from(before)
+
+
+UNTIL = 120 * SECOND
+
+
+def history_of(query, shards):
+    """The snapshots that a batch over the rows before a moment gives."""
+    plan = Stream(query, shards).plan
+    batches = table().select(query.columns).to_batches()
+    packed = list(plan.to_shuffle_rows(rows_before(plan, batch, UNTIL) for batch in batches))
+    rows = sorted((row for batch in packed for row in batch.to_pylist()), key=lambda row: row["first"])
+    for shard in range(shards):
+        own = pa.RecordBatch.from_pylist([row for row in rows if row["shard"] == shard], schema=SHUFFLE_SCHEMA)
+        yield b"".join(row["data"] for piece in state_pieces(plan, iter([own]), UNTIL) for row in piece.to_pylist())
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_stream_that_begins_with_history_has_had_it_all(kind):
+    query = family(kind, by=["place"])
+    stream = Stream(query, 3)
+    stream.operators = take_over(list(history_of(query, 2)), query, stream.make, 3)
+    found = plain(stream.push(table()))
+    answers = Stream(query, 1).push(table())
+    at = answers.column("at" if "at" in answers.column_names else "time").cast(pa.int64()).to_numpy()
+    due = at > UNTIL if "at" in answers.column_names else at >= UNTIL
+    assert found == plain(answers.filter(pa.array(due))) and found
+    assert sum(operator.take_metrics().rows_late for operator in stream.operators) > 0
 
 
 def test_shards_that_stand_elsewhere_are_refused():

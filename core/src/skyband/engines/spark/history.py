@@ -26,10 +26,11 @@ def states_before(df: Any, plan: ShardedPlan, until: int) -> list[bytes]:
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle(plan)
-        return plan.to_shuffle_rows(_before(plan, batch, until) for batch in batches)
+        return plan.to_shuffle_rows(rows_before(plan, batch, until) for batch in batches)
 
     def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _operate(plan, batches, until)
+        settle(plan)
+        return state_pieces(plan, batches, until)
 
     packed = df.mapInArrow(pickled_with_versions(pack, plan), from_arrow_schema(SHUFFLE_SCHEMA))
     by_shard = packed.repartitionById(plan.shards, "shard").sortWithinPartitions("shard", "first")
@@ -40,7 +41,7 @@ def states_before(df: Any, plan: ShardedPlan, until: int) -> list[bytes]:
     return [b"".join(found[shard][number] for number in sorted(found[shard])) for shard in sorted(found)]
 
 
-def _before(plan: ShardedPlan, batch: pa.RecordBatch, until: int) -> pa.RecordBatch:
+def rows_before(plan: ShardedPlan, batch: pa.RecordBatch, until: int) -> pa.RecordBatch:
     """The rows of a batch of the source before a moment, and those without a time."""
     named = batch.rename_columns(list(plan.query.columns))
     column = named.column(plan.query.time)
@@ -50,9 +51,8 @@ def _before(plan: ShardedPlan, batch: pa.RecordBatch, until: int) -> pa.RecordBa
     return batch if kept.all() else batch.filter(pa.array(kept))
 
 
-def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch], until: int) -> Iterator[pa.RecordBatch]:
-    """The state of one shard once all its rows are taken in."""
-    settle(plan)
+def state_pieces(plan: ShardedPlan, batches: Iterator[pa.RecordBatch], until: int) -> Iterator[pa.RecordBatch]:
+    """The state of one shard once all its packed rows, by their earliest time, are taken in: pieces of a snapshot."""
     operator, end, shard = plan.operator(), TaskEnds(plan.query), None
     for batch in batches:
         for row in batch.to_pylist():
