@@ -15,14 +15,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """One process has the Spark session and all that wait for it, from the start; the others take family after family.
 
     So a family's kernels are compiled by one process. Plugins go before core and documents, which use the same kernels.
-    As a wrapper, since pytest-xdist reads the groups before the hooks of a conftest run.
     """
     groups = {item: group_of(item) for item in items}
     for item, group in groups.items():
         if group:
             item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: _turn(item, groups[item]))
-    return (yield)
+    yield
+    grouped = [item for item in items if item.get_closest_marker("xdist_group")]
+    if getattr(config.option, "loadgroup", False) and grouped and "@" not in grouped[0].nodeid:
+        raise pytest.UsageError("this pytest-xdist does not see groups with this pytest: take those of tox.ini")
 
 
 def group_of(item: pytest.Item) -> str:
