@@ -140,6 +140,7 @@ def test_whole_numbers_as_times_may_be_as_large_as_64_bits_allow(kind):
 def test_lengths_that_leave_64_bits_and_delays_of_another_unit_are_refused():
     with pytest.raises(ConfigError, match=r"windows\[1\]: must be at most 2305843009213693952 microseconds"):
         counts(windows=["200000 weeks", "9999999 weeks"])
+    assert counts(windows=["20000 weeks", "100000 days"], every="20000 days").every.length == 20_000 * 86_400 * 10**6
     with pytest.raises(ConfigError, match="every: must be at most 2305843009213693952 microseconds"):
         counts(every="9999999 weeks")
     with pytest.raises(ConfigError, match=r"query.delay: must be in time, as column 'ts' is \(got 5 rows\)"):

@@ -54,6 +54,7 @@ OTHERS = {
     "weight": "number",
     "unit": 0.05,
     "share": 0.5,
+    "offset": "5 seconds",
 }
 """For every key of a query, another value."""
 

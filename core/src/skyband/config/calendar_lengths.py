@@ -1,6 +1,7 @@
 """Days, weeks, months and years of a time zone: "today in Europe/Paris", "since 09:30 in Asia/Tokyo", "1 month"."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import NOTHING, field, frozen
@@ -61,8 +62,9 @@ def parse_length(text: Any) -> Length:
     plain = " ".join(text.split())
     zoned = _ZONED.fullmatch(plain)
     what, zone = (zoned["what"], zoned["zone"]) if zoned else (plain, UTC)
-    found = _so_far(what, zone, plain) or _counted(what, zone, plain)
-    if found is not None and (zoned or found.so_far or found.unit in ("month", "year")):
+    units = _UNITS if zoned else ("month", "year")  # days and weeks of no zone are as long as any other
+    found = _so_far(what, zone, plain) or _counted(what, zone, plain, units)
+    if found is not None:
         time_zone(zone)
         return found
     if zoned:
@@ -86,9 +88,9 @@ def _so_far(what: str, zone: str, text: str) -> CalendarLength | None:
     return CalendarLength("day", 1, zone, so_far=True, clock=clock, text=text)
 
 
-def _counted(what: str, zone: str, text: str) -> CalendarLength | None:
+def _counted(what: str, zone: str, text: str, units: Iterable[str]) -> CalendarLength | None:
     counted = _COUNTED.fullmatch(what)
-    if counted is None or counted["unit"].lower() not in _UNITS:
+    if counted is None or counted["unit"].lower() not in units:
         return None
     count = int(counted["count"] or 1)
     if not 1 <= count <= 10_000:
