@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from attrs import field, frozen
@@ -35,8 +36,10 @@ class TotalOracle:
 
     def worth(self, units: int) -> float:
         """What a total in units is worth: as often the decimal that the unit is written as, then rounded once."""
-        unit = float(self.parameters.get("unit", 1.0)) if self.total == "sum" else 1.0
-        return float(units * Fraction(repr(unit)))
+        if self.total != "sum":
+            return float(units)
+        top, bottom = _written(float(self.parameters.get("unit", 1.0)))
+        return units * top / bottom  # whole numbers, so that Python rounds once
 
     @property
     def limit(self) -> int:
@@ -68,6 +71,11 @@ class TotalOracle:
             self.worth(grand),
             self.worth(_rest(ranked, len(best), limit)),
         )
+
+
+@cache
+def _written(unit: float) -> tuple[int, int]:
+    return Fraction(repr(unit)).as_integer_ratio()
 
 
 def _rest(ranked: Sequence[tuple[int, int]], answered: int, limit: int) -> int:
