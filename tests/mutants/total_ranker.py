@@ -353,7 +353,7 @@ _ORACLE = ("seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 MUTANTS: list[Mutant] = [
     (_info(), WritesOverAnswers, ("answers_are_the_callers",)),
     (_info(), ShortObjects, ("odd_streams_equal_the_oracle",)),
-    (_info(), TimesTheUnit, ("seeded_streams_equal_the_oracle",)),
+    (_info(), TimesTheUnit, ("tiny_streams_equal_the_oracle", "every_moment_equals_the_oracle")),
     (_info(), TiesDescending, ("tiny_streams_equal_the_oracle", "answers_are_sound", *_ORACLE)),
     (_info(), EndIncluded, ("tiny_streams_equal_the_oracle", *_ORACLE)),
     (_info(), ZerosCount, ("tiny_streams_equal_the_oracle", *_ORACLE)),
