@@ -161,12 +161,12 @@ def test_a_start_may_be_killed_at_any_moment(session, tmp_path):
     faults.write_file(tmp_path / "source", 4)
     partial, ready = tmp_path / ".checkpoint of two.partial", tmp_path / "checkpoint of two"
     seen = []
-    for kill in range(6):
+    for wait in (1, 8, 16, 24):  # seconds: Spark starts, the state is taken over, the checkpoint is there, it goes on
         began, process = time.time(), faults.start(two, "--from", str(saved))
         try:
             while process.poll() is None and not is_newer(partial / "states", began) and not ready.exists():
                 time.sleep(0.05)
-            time.sleep(2 * kill)
+            time.sleep(wait)
             seen.append((partial.exists(), ready.exists(), (ready / "offsets" / "2").exists()))
         finally:
             if process.poll() is None:
