@@ -82,6 +82,7 @@ def test_a_kind_claimed_twice_is_listed_with_both_and_the_others_go_on(site):
     lines = site.run("queries").stdout.splitlines()
     assert [line.split()[0] for line in lines].count("acme-sum") == 2
     assert sum('claimed by acme-one and acme-two: choose one with distribution = "acme-one"' in x for x in lines) == 2
+    assert sum(x.endswith(" in a job, --distribution in a command") for x in lines) == 2
     assert any(line.startswith("top-k ") and line.endswith("ok") for line in lines)
     assert "claimed by acme-one and acme-two" in site.run("describe", "query/acme-sum").stderr
 
@@ -91,6 +92,38 @@ def test_a_listing_says_why_a_query_cannot_be_asked(site):
     site.install("acme-query", HOOKS.format(api=1))
     line = next(line for line in site.run("queries").stdout.splitlines() if line.startswith("acme-sum"))
     assert line.endswith("could not be imported: ModuleNotFoundError: No module named 'no_such_module'")
+
+
+NO_ROLES = """
+[source]
+format = "csv"
+path = "rows.csv"
+schema = "ts TIMESTAMP, n BIGINT"
+options = {{ header = true }}
+[query]
+kind = "acme-sum"
+time = "ts"
+value = "n"
+window = "1 minute"
+every = "1 minute"
+{backends}
+[sink]
+format = "console"
+"""
+
+
+def test_a_query_without_roles_says_that_it_has_none(site, tmp_path):
+    code = "from skyband.scaffold.query import MineQuery\nclass AcmeSum(MineQuery):\n    kind = 'acme-sum'"
+    site.module("acme_query", code)
+    site.install("acme-query", HOOKS.format(api=1))
+    job = tmp_path / "job.toml"
+    job.write_text(NO_ROLES.format(backends='[backends]\nsketch = "exact"'))
+    (tmp_path / "rows.csv").write_text("ts,n\n2026-11-22 10:00:00,1\n")
+    said = "backends.sketch: this query has no role, and so no backends: leave it out"
+    assert said in site.run("check", "--engine", "local", str(job)).stdout
+    job.write_text(NO_ROLES.format(backends=""))
+    ran = site.run("compare", str(job), "--backends", "sketch=exact,pcsa-ml")
+    assert "acme-sum has no role sketch; it has none, so that there is nothing to compare" in ran.stderr
 
 
 @pytest.mark.parametrize(

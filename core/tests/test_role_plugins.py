@@ -162,7 +162,7 @@ def test_every_command_treats_it_as_one_of_cores(acme):
     assert compared.exit_code == 0, compared.output
     made = call("new", "mine", "--role", "tally")
     assert made.exit_code == 0, made.stderr
-    assert "says nothing of its conformance" in call("verify", "tally/plain").stderr
+    assert "role tally of acme-tally says nothing of its conformance" in call("verify", "tally/plain").stderr
     assert "conformance" in call("bench", "tally").stderr
 
 
@@ -182,6 +182,15 @@ def test_claimed_twice_it_harms_itself_alone(acme):
         assert ran.exit_code != 0
         assert "claimed by acme-tally and beta-tally: uninstall one, or" in ran.stderr, (arguments, ran.stderr)
     assert "query/acme-count: claimed by" in call("run", "job.toml", "--engine", "local").stderr
+    line = next(line for line in call("backends").stdout.splitlines() if line.startswith("tally/plain"))
+    assert "role tally of acme-tally: claimed by acme-tally and beta-tally" in line
+    assert works_otherwise(call)
+
+
+def test_a_backend_whose_role_went_says_that_nothing_brings_it(acme):
+    call = acme(roles=())
+    line = next(line for line in call("backends").stdout.splitlines() if line.startswith("tally/plain"))
+    assert line.endswith("; no installed plugin brings it")
     assert works_otherwise(call)
 
 
@@ -191,7 +200,7 @@ def test_without_its_default_it_says_what_to_install(acme):
         ran = call(*arguments)
         assert ran.exit_code != 0
         assert "pip install acme-backends" in ran.stderr, (arguments, ran.stderr)
-    assert "pip install acme-backends" in call("queries").stdout
+    assert " tally: unknown backend 'plain'; none is known; it comes with acme-backends:" in call("queries").stdout
     assert works_otherwise(call)
 
 

@@ -22,22 +22,44 @@ OWN = '''    """The newest time of every key.
     """'''
 
 
+QUERIES = """
+from skyband import QueryInfo, RoleInfo, hookimpl
+
+@hookimpl
+def skyband_queries():
+    given = dict(summary="a sum", examples="fine_examples:EXAMPLES")
+    return [
+        QueryInfo("fine-sum", "fine_query:FineSum", **given),
+        QueryInfo("gone-sum", "nowhere:Sum", **given),
+        QueryInfo("unshown-sum", "unshown_query:UnshownSum", "a sum", examples="nowhere:EXAMPLES"),
+    ]
+
+@hookimpl
+def skyband_roles():
+    return [RoleInfo("gone", "nowhere:Gone", "x", "skyband-queries", "what is gone")]
+"""
+
+
+def install(site, name, module):
+    info = site / f"{name.replace('-', '_')}-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text(f"[skyband]\nhere = {module}\n")
+
+
 @pytest.fixture
 def third_party(tmp_path, contributing):
     """A folder with CONTRIBUTING's backend as an installed distribution, and a broken one beside it."""
     site = tmp_path / "site"
     for name, module in (("skyband-newest", "newest_hooks"), ("skyband-broken", "nowhere")):
-        info = site / f"{name.replace('-', '_')}-0.1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
-        (info / "entry_points.txt").write_text(f"[skyband]\nhere = {module}\n")
+        install(site, name, module)
     for block in contributing.blocks("python"):
         (site / re.match(r"# (\w+\.py)\n", block.body)[1]).write_text(block.body)
     return site
 
 
-def docs(site, folder):
-    env = {**os.environ, "PYTHONPATH": str(site), "SKYBAND_PLUGINS": "skyband-newest,skyband-broken"}
+def docs(site, folder, plugins="skyband-newest,skyband-broken"):
+    env = {**os.environ, "PYTHONPATH": str(site), "SKYBAND_PLUGINS": plugins}
     return subprocess.run([sys.executable, "-m", "skyband", "docs", folder], capture_output=True, text=True, cwd=ROOT,
                           env=env, check=False)  # fmt: skip
 
@@ -73,3 +95,29 @@ def test_a_third_partys_backend_gets_its_page(third_party, tmp_path):
     assert ">>> Newest().estimate(0)\n0.0\n" in page, "its own example, where that of its role fails"
     assert "## Complexity\n\nO(1) a row.\n" in page
     assert (folder / "mine.md").read_text() == "# Mine\n"
+
+
+def test_a_broken_query_or_role_costs_the_others_no_page(tmp_path):
+    site, folder = tmp_path / "site", tmp_path / "docs"
+    install(site, "skyband-queries", "queries_hooks")
+    (site / "queries_hooks.py").write_text(QUERIES)
+    for kind in ("fine", "unshown"):
+        cls = f"class {kind.title()}Sum(MineQuery):\n    kind = '{kind}-sum'\n    roles = ('gone',)\n"
+        (site / f"{kind}_query.py").write_text(f"from skyband.scaffold.query import MineQuery\n{cls}")
+    (site / "fine_examples.py").write_text("from skyband.scaffold.query_example import EXAMPLES\n")
+    made = docs(site, folder, "skyband-queries")
+    assert made.returncode == 0, made.stderr
+    said = [line for line in made.stderr.splitlines() if line.startswith("no page: ")]
+    assert [line.partition(" of ")[0] for line in said] == [
+        "no page: role gone", "no page: query 'gone-sum'", "no page: query 'unshown-sum'",
+    ]  # fmt: skip
+    assert all(" of skyband-queries: nowhere:" in line for line in said)
+    assert sorted(path.stem for path in (folder / "queries").iterdir() if "sum" in path.stem) == [
+        "fine-sum", "uncertain-sum",
+    ]  # fmt: skip
+    page = (folder / "queries" / "fine-sum.md").read_text("utf-8")
+    assert "Role: `gone`." in page
+    assert "| `at` | `timestamp[us, tz=UTC]` |\n| `sum` | `int64` |" in page, "its first example's, as it shows no job"
+    for path in folder.rglob("*.md"):
+        for link in re.findall(r"(?<!\\)\]\(([^)#]+)\)", path.read_text("utf-8")):
+            assert (path.parent / link).is_file(), f"{path}: {link}"

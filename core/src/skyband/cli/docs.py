@@ -10,7 +10,7 @@ import click
 def command(folder: Path) -> None:
     """Write a page for every role, query and installed backend into DIR, your own included, with examples that run.
 
-    Only pages written by this command are replaced. A backend that cannot be used gets a warning in place of a page.
+    Only pages written by this command are replaced. What cannot be used gets a warning in place of a page.
     """
     from skyband.cli.commands import Failure
     from skyband.reference import everything

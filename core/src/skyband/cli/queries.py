@@ -48,7 +48,7 @@ def _roles_and_status(entry: Any) -> tuple[list[str], str | None]:
         try:
             installed().bind(role)
         except (ConfigError, PluginError) as error:
-            problems.append(f"{role}: {error}")
+            problems.append(str(error))
     return roles, "; ".join(problems) or None
 
 

@@ -1,14 +1,13 @@
 """What pages say of a backend in more than one place: its bound, what it can and costs, who gives its parameters."""
 
-import tomllib
 from typing import Any
 
 from skyband.config.parameters import Parameter, parameters_of
-from skyband.errors import ConfigError
-from skyband.queries import kinds, load_query, make_query
+from skyband.queries import load_query
 from skyband.reference.docstrings import read_docstring
-from skyband.reference.example_jobs import job_example
+from skyband.reference.example_jobs import example_query
 from skyband.reference.markdown import line
+from skyband.reference.usable import usable_queries
 from skyband.registry.info import BackendInfo, capabilities_of
 
 NOT_STATED = "not stated"
@@ -36,26 +35,17 @@ def complexity(cls: type) -> str:
 
 
 def queries_of(role: str) -> list[str]:
-    """The kinds of query that use a role, of those whose class can be imported."""
-    found = []
-    for kind in kinds():
-        try:
-            roles = load_query(kind).roles
-        except (AttributeError, ImportError, ConfigError):
-            continue
-        if role in roles:
-            found.append(kind)
-    return found
+    """The kinds of query that use a role, of those that can be used."""
+    return [kind for kind in usable_queries() if role in load_query(kind).roles]
 
 
 def given_by_queries(role: str) -> dict[str, list[str]]:
     """The parameters that queries set, by name, each with the kinds that do."""
     found: dict[str, list[str]] = {}
     for kind in queries_of(role):
-        example = job_example(kind)
+        example = example_query(kind)
         if example is not None:
-            query = make_query(tomllib.loads(example.job)["query"])
-            for name in query.backend_parameters(role):
+            for name in example[0].backend_parameters(role):
                 found.setdefault(name, []).append(kind)
     return found
 

@@ -1,9 +1,15 @@
 """A small job for each query: the rows of its source and the job file, run for the query's page."""
 
+import tomllib
 from importlib import import_module
 
+import pyarrow as pa
 from attrs import frozen
 
+from skyband.errors import PluginError
+from skyband.job.spark_schema import parse_ddl
+from skyband.queries import examples_of, make_query
+from skyband.queries.query import Query
 from skyband.registry import installed
 
 
@@ -219,4 +225,21 @@ def job_example(kind: str) -> JobExample | None:
     if kind in EXAMPLES:
         return EXAMPLES[kind]
     named = installed().query(kind).info.examples
-    return None if named is None else getattr(import_module(named.partition(":")[0]), "JOB", None)
+    if named is None:
+        return None
+    module = import_module(named.partition(":")[0])
+    job = getattr(module, "JOB", None)
+    if job is not None and not isinstance(job, JobExample):
+        raise PluginError(f"query {kind!r}: {module.__name__}.JOB must be a JobExample (got {job!r})")
+    return job
+
+
+def example_query(kind: str) -> tuple[Query, pa.Schema] | None:
+    """The query of the job that is shown, else of the first example of its checks, and the schema of the source."""
+    job = job_example(kind)
+    if job is not None:
+        tables = tomllib.loads(job.job)
+        return make_query(tables["query"]), parse_ddl(tables["source"]["schema"])
+    for example in examples_of(kind):
+        return make_query({**example.keys, "kind": kind}), example.rows.schema
+    return None

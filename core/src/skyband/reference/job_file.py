@@ -8,9 +8,9 @@ from skyband.job.source_files import READABLE
 from skyband.job.spark_session import LOCAL
 from skyband.job.sql_reader import KNOWN
 from skyband.job.text_files import OPTIONS
-from skyband.queries import kinds
+from skyband.queries import load_query
 from skyband.reference.markdown import code, fenced, page, parameters, section, table
-from skyband.registry import installed
+from skyband.reference.usable import usable_queries, usable_roles
 from skyband.spark import GROUPED_SHARDS, SETTINGS
 from skyband.tables import FORMATS
 
@@ -80,14 +80,9 @@ def _top() -> str:
 
 def _kinds() -> str:
     return table(["kind", "asks", "roles"], [
-        [f"[{kind}](queries/{kind}.md)", info.summary, ", ".join(_roles(kind))] for kind, info in kinds().items()
+        [f"[{kind}](queries/{kind}.md)", info.summary, ", ".join(load_query(kind).roles)]
+        for kind, info in usable_queries().items()
     ])  # fmt: skip
-
-
-def _roles(kind: str) -> tuple[str, ...]:
-    from skyband.queries import load_query
-
-    return load_query(kind).roles
 
 
 def _backends() -> str:
@@ -96,7 +91,7 @@ def _backends() -> str:
         ['`sketch = { name = "k-skb", epsilon = 0.05 }`', "with parameters; those the query gives are not repeated"],
         ['`distribution = "…"`', "in such a table: whose, where two distributions bring a backend of one name"],
     ]
-    roles = ", ".join(f"[{name}](roles/{name}.md)" for name in installed().roles)
+    roles = ", ".join(f"[{name}](roles/{name}.md)" for name in usable_roles())
     return (
         f"A line a role ({roles}), each optional. `--set backends.ROLE=…` comes first, then this table, then the Spark "
         f"setting `spark.skyband.backends.ROLE`, then the role's default.\n\n{table(['written', 'means'], rows)}"

@@ -6,11 +6,11 @@ from skyband.errors import ConfigError, PluginError
 from skyband.job.engine import Engine, engine_named
 from skyband.job.model import ENGINES
 from skyband.operator.binding import bind
-from skyband.queries import kinds
 from skyband.queries.query import Query
 from skyband.reference.markdown import code, line, page, section, table
 from skyband.reference.query_forms import Form, forms
-from skyband.registry import Listed, installed
+from skyband.reference.usable import usable_queries, usable_roles
+from skyband.registry import Listed
 from skyband.registry.info import CAPABILITIES, BackendInfo, capabilities_of
 from skyband.spark import shard_count
 
@@ -20,7 +20,7 @@ SEVERAL = 2
 
 def matrix_page(entries: Sequence[Listed[BackendInfo]]) -> str:
     """The page of every kind of query and of the backends listed, all of which can be used."""
-    found = {kind: forms(kind) for kind in kinds()}
+    found = {kind: forms(kind) for kind in usable_queries()}
     return page(
         "What works where",
         "Read from what is installed: each query of the examples is made in every form and asked, as are the engines "
@@ -100,7 +100,7 @@ def _engines() -> str:
 
 
 def _backends(entries: Sequence[Listed[BackendInfo]]) -> str:
-    infos = [entry.info for role in installed().roles for entry in entries if entry.info.role == role]
+    infos = [entry.info for role in usable_roles() for entry in entries if entry.info.role == role]
     rows = [
         [f"[{info.key}](backends/{info.key}.md)", info.guarantee, *(_has(info, name) for name in CAPABILITIES)]
         for info in infos

@@ -1,15 +1,14 @@
 """The page of a query: its keys, what it hands to its backends, its result, and a job with what it prints."""
 
-import tomllib
 from typing import Any
 
 from skyband.config.parameters import parameters_of
-from skyband.job.spark_schema import parse_ddl
-from skyband.queries import load_query, make_query
+from skyband.queries import load_query
 from skyband.queries.query import NULL_TIME, Query
-from skyband.reference.example_jobs import JobExample, job_example
+from skyband.reference.example_jobs import JobExample, example_query, job_example
 from skyband.reference.markdown import code, docstring, fenced, line, page, parameters, prose, section, table
 from skyband.reference.run_examples import run_job_text
+from skyband.reference.usable import role_links
 from skyband.registry.info import QueryInfo
 
 
@@ -17,14 +16,14 @@ def query_page(info: QueryInfo) -> str:
     """The page of an installed kind of query."""
     cls = load_query(info.kind)
     example = job_example(info.kind)
-    links = " and ".join(f"[{role}](../roles/{role}.md)" for role in cls.roles)
+    links = " and ".join(link.replace("](", "](../") for link in role_links(info.kind)) or "none"
     return page(
         code(info.kind),
         f"{info.summary[:1].upper()}{info.summary[1:]}. {'Roles' if len(cls.roles) > 1 else 'Role'}: {links}.",
         prose(docstring(cls)),
         *([] if example is None else [_example(example)]),
         section("Keys", _keys(info.kind, cls)),
-        *([] if example is None else _results(example)),
+        *_results(info.kind),
         section("Rows left out", _left_out(cls)),
     )
 
@@ -50,10 +49,12 @@ def _example(example: JobExample) -> str:
     )  # fmt: skip
 
 
-def _results(example: JobExample) -> list[str]:
-    tables = tomllib.loads(example.job)
-    query = make_query(tables["query"])
-    fields = query.result_schema(parse_ddl(tables["source"]["schema"]))
+def _results(kind: str) -> list[str]:
+    example = example_query(kind)
+    if example is None:
+        return []
+    query, schema = example
+    fields = query.result_schema(schema)
     rows = [[code(field.name), code(field.type)] for field in fields]
     given = [
         [
@@ -66,8 +67,8 @@ def _results(example: JobExample) -> list[str]:
     return [
         section("Result", "The example's columns; those of `by` come before them:",
                 table(["column", "Arrow type"], rows)),
-        section("Parameters of its backends", "Set by the query, here of the example, times in microseconds; the rest "
-                "are yours to set:", table(["role", "parameters"], given)),
+        section("Parameters of its backends", *(["Set by the query, here of the example, times in microseconds; the "
+                "rest are yours to set:", table(["role", "parameters"], given)] if given else [])),
     ]  # fmt: skip
 
 

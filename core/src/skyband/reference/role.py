@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from skyband.config.parameters import parameters_of
+from skyband.errors import PluginError
 from skyband.reference import backend_facts
 from skyband.reference.interface import Member, described, members_of
 from skyband.reference.markdown import code, docstring, fenced, line, page, parameters, prose, section, table
@@ -88,9 +89,13 @@ def _checks(role: str) -> list[str]:
         return ["The checks are a distribution of their own: `pip install skyband-specs`."]
     if installed().role(role).conformance is None:
         return ["Its plugin brings no checks."]
+    try:
+        checks = checks_for(role)
+    except PluginError as error:
+        return [f"They cannot be run: {line(str(error))}."]
     rows = [
         [check.group, code(check.name), line(docstring(check.body).partition("\n\n")[0]), _applies(check)]
-        for check in checks_for(role)
+        for check in checks
     ]
     lead = f"{code(f'skyband verify {role}/NAME')} runs {len(rows)} checks:"
     return [lead, table(["group", "check", "proves", "asked of"], rows)]

@@ -5,23 +5,22 @@ from functools import partial
 
 from attrs import frozen
 
-from skyband.errors import PluginError
-from skyband.queries import kinds
 from skyband.reference.markdown import line, page, section, table
-from skyband.registry import Listed, Registry, installed
+from skyband.reference.usable import faults, role_links, usable_backends, usable_queries, usable_roles
+from skyband.registry import Listed, installed
 from skyband.registry.info import BackendInfo
 
 
 @frozen
 class Pages:
-    """The text of each page by its path, and the backends that have none, each with the reason."""
+    """The text of each page by its path, and why what has none has none: plugins, roles, backends, queries."""
 
     texts: dict[str, str]
     problems: tuple[str, ...]
 
 
 def everything() -> Pages:
-    """A page for every role, query and usable backend that is installed; runs their examples, which takes a while."""
+    """A page for every role, query and backend that can be used; runs their examples, which takes a while."""
     from skyband.reference.backend import backend_page
     from skyband.reference.errors import errors_page
     from skyband.reference.job_file import job_page
@@ -30,42 +29,24 @@ def everything() -> Pages:
     from skyband.reference.query import query_page
     from skyband.reference.role import role_page
 
-    usable, problems = _usable(installed())
+    usable = usable_backends()
     makers: dict[str, Callable[[], str]] = {"reference.md": partial(_overview, usable)}
-    for role in installed().roles:
+    for role in usable_roles():
         makers[f"roles/{role}.md"] = partial(role_page, role, [entry for entry in usable if entry.info.role == role])
     for entry in usable:
         makers[f"backends/{entry.info.key}.md"] = partial(backend_page, entry)
-    for info in kinds().values():
+    for info in usable_queries().values():
         makers[f"queries/{info.kind}.md"] = partial(query_page, info)
     makers |= {"job.md": job_page, "python.md": python_page, "errors.md": errors_page}
     makers["matrix.md"] = partial(matrix_page, usable)
-    return Pages({path: make() for path, make in makers.items()}, tuple(problems))
-
-
-def _usable(registry: Registry) -> tuple[list[Listed[BackendInfo]], list[str]]:
-    """The backends that a page can be made of, and why others have none."""
-    from skyband.registry import load_class
-
-    usable = []
-    problems = [f"{plugin.distribution}: {plugin.problem}" for plugin in registry.plugins if plugin.problem]
-    for entry in registry.listing():
-        problem = entry.problem
-        if problem is None:
-            try:
-                load_class(entry.info)
-                usable.append(entry)
-                continue
-            except PluginError as error:
-                problem = str(error)
-        problems.append(f"{entry.info.key} of {entry.distribution}: {problem}")
-    return usable, problems
+    return Pages({path: make() for path, make in makers.items()}, tuple(faults()))
 
 
 def _overview(usable: Iterable[Listed[BackendInfo]]) -> str:
-    by_role = {role: [entry.info for entry in usable if entry.info.role == role] for role in installed().roles}
+    by_role = {role: [entry.info for entry in usable if entry.info.role == role] for role in usable_roles()}
     queries = [
-        [f"[{kind}](queries/{kind}.md)", info.summary, ", ".join(_roles(kind))] for kind, info in kinds().items()
+        [f"[{kind}](queries/{kind}.md)", info.summary, ", ".join(role_links(kind))]
+        for kind, info in usable_queries().items()
     ]
     roles = [
         [
@@ -89,9 +70,3 @@ def _overview(usable: Iterable[Listed[BackendInfo]]) -> str:
         section("Roles", table(["role", "says", "backends"], roles)),
         section("Backends", table(["backend", "how", "guarantee"], backends)),
     )
-
-
-def _roles(kind: str) -> list[str]:
-    from skyband.queries import load_query
-
-    return [f"[{role}](roles/{role}.md)" for role in load_query(kind).roles]

@@ -19,7 +19,7 @@ def choose(roles: Iterable[str], chosen: Mapping[str, Any] | None = None) -> dic
     problems: list[Problem] = []
     roles = tuple(roles)
     unknown = sorted(wanted.keys() - set(roles))
-    problems.extend(Problem(role, f"this query has no such role; {suggest(role, roles)}") for role in unknown)
+    problems.extend(Problem(role, f"this query has no {_such(role, roles)}") for role in unknown)
     for role in roles:
         try:
             found[role] = _binding(role, wanted.get(role))
@@ -30,6 +30,10 @@ def choose(roles: Iterable[str], chosen: Mapping[str, Any] | None = None) -> dic
     if problems:
         raise ConfigError(*problems)
     return found
+
+
+def _such(role: str, roles: tuple[str, ...]) -> str:
+    return f"such role; {suggest(role, roles)}" if roles else "role, and so no backends: leave it out"
 
 
 def _binding(role: str, chosen: Any) -> Binding:

@@ -82,4 +82,7 @@ def _twice(info: Info, claimed_by: Sequence[Plugin]) -> str | None:
     # Skyband's own are the ones a user had before another came.
     own = [name for name in distributions if name == OURS or name.startswith(f"{OURS}-")]
     choice = (own or distributions)[0]
-    return f'claimed by {" and ".join(distributions)}: choose one with distribution = "{choice}"'
+    return (
+        f'claimed by {" and ".join(distributions)}: choose one with distribution = "{choice}" in a job, '
+        "--distribution in a command"
+    )

@@ -78,8 +78,18 @@ class Registry:
 
     def _unusable(self, info: BackendInfo, distribution: str) -> str | None:
         if info.role not in self.roles:
-            return f"unknown role {info.role!r}; {suggest(info.role, self.roles)}{comes_with(info.role)}"
+            return self._without_role(info.role)
         return _outdated(info, distribution)
+
+    def _without_role(self, name: str) -> str:
+        try:
+            self.role(name)
+        except PluginError as error:
+            return str(error)
+        except ConfigError:
+            pass
+        known = suggest(name, self.roles)
+        return f"unknown role {name!r}; {known}; no installed plugin brings it{comes_with(name)}"
 
     def _unknown(self, role: str, name: str) -> str:
         known = [info.name for info in self.backends(role)]
