@@ -177,6 +177,13 @@ def test_the_text_of_a_report(report):
     ]
 
 
+def test_a_reason_that_several_checks_failed_for_is_told_once():
+    results = [Result(name, "edges", FAILED, reason, "code") for name, reason in (("a", "x"), ("b", "y"), ("c", "x"))]
+    lines = Report("sketch/toy", tuple(results)).text().splitlines()
+    assert lines[lines.index("FAILED edges: c") + 1 :] == ["    as a did", "", "0 passed, 0 not applicable, 3 failed"]
+    assert [lines.count(f"    {text}") for text in ("x", "y", "code")] == [1, 1, 2]
+
+
 def test_the_json_of_a_report(report):
     body = json.loads(report.as_json())
     assert (body["backend"], body["ok"]) == ("sketch/toy", False)

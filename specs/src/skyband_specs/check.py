@@ -80,5 +80,9 @@ def _same_shape(got: Any, wanted: Any) -> bool:
 
 def brief(value: Any, most: int = 400) -> str:
     """A value's repr, its middle left out where it is long."""
-    text = f"{len(value)} bytes" if isinstance(value, bytes) else repr(value)
+    return shortened(f"{len(value)} bytes" if isinstance(value, bytes) else repr(value), most)
+
+
+def shortened(text: str, most: int = 400) -> str:
+    """A text, its middle left out where it is long."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"

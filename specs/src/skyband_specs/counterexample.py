@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skyband_specs.call_recorder import Border
-from skyband_specs.check import brief
+from skyband_specs.check import shortened
 from skyband_specs.driver import Case
 from skyband_specs.stream import Stream
 
@@ -105,4 +105,4 @@ def _fails_alike(law: Law, kind: type[Exception], stream: Stream) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {brief(str(error))}"
+    return str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {shortened(str(error))}"

@@ -60,8 +60,8 @@ class Driver(ABC):
     def acts(self, case: "Case", stream: Any, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:  # noqa: ARG002
         """Labelled calls other than feeding that are allowed after `stop` rows and change what is retained.
 
-        Such as to advance, forget or evict; the rest of the stream can still be fed after each. None unless a role
-        gives some.
+        Such as to advance, forget or evict; the rest of the stream can still be fed after each, and `answers` asks
+        after each what may then be asked. None unless a role gives some.
         """
         return ()
 
@@ -71,7 +71,10 @@ class Driver(ABC):
 
     @abstractmethod
     def answers(self, backend: Any, stream: Any, stop: int) -> Any:
-        """All that can be asked of the backend after `stop` rows, as plain data that `==` compares."""
+        """All that can be asked of the backend after `stop` rows, as plain data that `==` compares.
+
+        Numbers, text, None, and lists and tuples of them: no array, and None in place of NaN, which equals nothing.
+        """
 
     @abstractmethod
     def expected(self, case: "Case", stream: Any, stop: int) -> Any:

@@ -52,7 +52,7 @@ class Report:
         return f"{counts[PASSED]} passed, {counts[NOT_APPLICABLE]} not applicable{why}, {counts[FAILED]} failed"
 
     def text(self) -> str:
-        """A line a group, then each failure with its reason and snippet, then the summary."""
+        """A line a group, then each failure with its reason and snippet, a reason once, then the summary."""
         lines = [f"{self.backend}: {len(self.results)} checks"]
         width = max(map(len, self.groups()), default=0)
         for group in self.groups():
@@ -60,9 +60,15 @@ class Report:
             lines.append(f"  {group:<{width}}  {', '.join(said)}")
         for result in self.results:
             if result.outcome == FAILED:
-                lines += ["", f"FAILED {result.group}: {result.check}", _indented(result.reason)]
-                lines += ["", _indented(result.snippet)] if result.snippet else []
+                lines += ["", f"FAILED {result.group}: {result.check}", *self._said(result)]
         return "\n".join([*lines, "", self.summary()])
+
+    def _said(self, result: Result) -> list[str]:
+        """Why a check failed; of several that failed for one reason, the others name the first."""
+        first = next(one for one in self.results if one.outcome == FAILED and one.reason == result.reason)
+        if first is not result:
+            return [f"    as {first.check} did"]
+        return [_indented(result.reason), *(["", _indented(result.snippet)] if result.snippet else [])]
 
     def as_json(self) -> str:
         """The whole report."""

@@ -7,6 +7,10 @@ names its modules, in order, in `MODULES`.
 from functools import cache
 from importlib import import_module
 
+from skyband.errors import PluginError
+from skyband.registry import installed
+from skyband.registry.loading import named
+
 from skyband_specs.check import Check
 from skyband_specs.drivers import DRIVERS, conformance_module, driver_for
 
@@ -25,7 +29,12 @@ def checks_for(role: str) -> tuple[Check, ...]:
 
 
 def _of_plugin(role: str) -> list[Check]:
-    return _of_module(conformance_module(role, "checks").__name__)
+    module = conformance_module(role, "checks")
+    try:
+        return _of_module(module.__name__)
+    except (AttributeError, RuntimeError) as error:
+        said = f"{named(installed().role(role))}: {module.__name__} must say in COUNT how many checks it holds"
+        raise PluginError(f"{said} ({error})") from error
 
 
 def _of_module(name: str) -> list[Check]:

@@ -47,8 +47,8 @@ def conformance_module(role: str, name: str) -> ModuleType:
     info = installed().role(role)
     package = info.conformance
     if package is None:
-        said = f"{role} says nothing of its conformance: its plugin names a package in RoleInfo(conformance=…)"
-        raise ConfigError(Problem("role", said))
+        said = "says nothing of its conformance: its plugin names a package in RoleInfo(conformance=…)"
+        raise ConfigError(Problem("", f"{named(info)} {said}"))
     try:
         return import_module(f"{package}.{name}")
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import field, frozen
 
-from skyband_specs.check import brief, expect
+from skyband_specs.check import brief, expect, shortened
 from skyband_specs.counterexample import Counterexample, shrink
 from skyband_specs.queries.case import QueryCase, lines
 
@@ -62,7 +62,7 @@ def holds(case: QueryCase, law: Callable[[pa.Table], None], rows: pa.Table | Non
         return
     fewest = shrink(_Rows(table), partial(_fails_alike, law, type(error)), SECONDS).table
     found = _failure(law, fewest) or error
-    said = str(found) if isinstance(found, AssertionError) else f"{type(found).__name__}: {brief(str(found))}"
+    said = str(found) if isinstance(found, AssertionError) else f"{type(found).__name__}: {shortened(str(found))}"
     columns = [
         name for name in fewest.column_names if name in case.query().columns or name not in case.rows.column_names
     ]
