@@ -7,58 +7,16 @@ import pytest
 from families import FAMILIES, events, family
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skyband.columns import frames
+from in_process_shards import on_shards, rows_of
 from skyband.engines import local
-from skyband.engines.spark.plan import ShardedPlan, TaskEnds
 from skyband.errors import ConfigError
-from skyband.operator.binding import bind
 from skyband.queries import make_query
-from skyband.queries.encoding import microseconds
 from skyband.queries.partitioning import by_cell, by_hash, matrix_rows
 from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
 from skyband.spark import shard_count
 
 SECOND = 1_000_000
 SHARDS = (2, 3, 5, 16)
-
-
-def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> tuple[pa.Table, list]:
-    """The answers and each shard's metrics, the rows given in so many micro-batches, the states saved between them."""
-    plan = ShardedPlan(query, bind(query, table.schema, backends), table.schema, shards)
-    table = table.select(query.columns)
-    operators, answers, latest = [plan.operator() for _ in range(shards)], [], None
-    size = max(1, -(-len(table) // batches))
-    metrics = [[] for _ in range(shards)]
-    for start in range(0, len(table), size):
-        packed = [row for batch in plan.to_shuffle_rows(batches_of(table, start, size)) for row in batch.to_pylist()]
-        given = []
-        for shard, operator in enumerate(operators):
-            ends = TaskEnds(query)
-            for row in packed:
-                if row["shard"] == shard:
-                    ends.add(row["progress"], row["dropped"])
-                    if row["frame"] is not None:
-                        operator.add(frames.from_bytes(row["frame"]))
-            given.append(operator.step(ends.progress))
-            operator.count_dropped(ends.dropped)
-            metrics[shard].append(operator.take_metrics())
-            operators[shard] = plan.operator()
-            operators[shard].restore(operator.snapshot())
-        answers.append(query.merge(pa.Table.from_batches(given)))
-        latest = max(microseconds("ts", column).max() for column in table.slice(0, start + size)["ts"].chunks)
-    if latest is not None:
-        given = [operator.finish(int(latest)) for operator in operators]
-        answers.append(query.merge(pa.Table.from_batches(given)))
-    schema = query.result_schema(table.schema)
-    return pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in answers)]), metrics
-
-
-def batches_of(table: pa.Table, start: int, size: int):
-    return iter(table.slice(start, size).combine_chunks().to_batches())
-
-
-def rows_of(answers: pa.Table) -> list[str]:
-    return sorted(map(str, answers.to_pylist()))
 
 
 def same(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> None:

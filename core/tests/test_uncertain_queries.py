@@ -79,10 +79,14 @@ def test_certain_numbers_need_no_lists():
 
 
 def join_by_worlds(rows, sides, size, epsilon, beta):
-    """(row, left, right, probability): each later tuple with each earlier of the other side, over all worlds."""
+    """(row, left, right, probability): each later tuple with each earlier of the other side, over all worlds.
+
+    Without sides with each earlier one, which is the left.
+    """
     found = {}
-    for row, (here, side) in enumerate(zip(rows, sides, strict=True)):
-        others = [at for at in range(row) if sides[at] != side]
+    for row, here in enumerate(rows):
+        side = sides[row] if sides else "right"
+        others = [at for at in range(row) if not sides or sides[at] != side]
         chances = dict.fromkeys(others, Fraction(0))
         for world, chance in worlds([here, *(rows[at] for at in others)]):
             there = [at for at, value in zip(others, world[1:], strict=True) if value is not None][-size:]
@@ -97,11 +101,13 @@ def join_by_worlds(rows, sides, size, epsilon, beta):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("beta", [0.0625, 0.25])
-def test_join_is_that_of_all_worlds(seed, beta):
+@pytest.mark.parametrize("side", ["side", None])
+def test_join_is_that_of_all_worlds(seed, beta, side):
     rng = np.random.default_rng([5, seed])
-    rows, sides = tuples(rng, 9), rng.choice(["left", "right"], 9).tolist()
-    data = table(rows, side=sides, id=[f"tuple {row}" for row in range(len(rows))])
-    result = local.apply(data, query("uncertain-join", alpha=1.0, beta=beta))
+    rows, sides = tuples(rng, 9 if side else 7), rng.choice(["left", "right"], 9).tolist()
+    sides = sides if side else None
+    data = table(rows, id=[f"tuple {row}" for row in range(len(rows))], **({"side": sides} if side else {}))
+    result = local.apply(data, query("uncertain-join", alpha=1.0, beta=beta, side=side))
     got = {}
     for row in result.to_pylist():
         pair = [int(row[side].split()[1]) for side in ("left", "right")]

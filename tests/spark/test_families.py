@@ -15,7 +15,11 @@ SHARDED = {
     "uncertain-join": 2,
 }
 
-FURTHER = {kind: {"order": "smallest", "carry": ["number"]} for kind in ("top-k", "top-k-workload")}
+FURTHER = {kind: {"order": "smallest", "carry": ["number"]} for kind in ("top-k", "top-k-workload")} | {
+    "top-k-pairs": {"id": ["name", "number"], "carry": ["words", "value"]},
+    "heavy-hitters": {"object": ["name", "origin"], "carry": ["number", "words"]},
+    "uncertain-join": {"id": ["name", "number"], "carry": ["samples"], "side": None},
+}
 """Keys of the queries over all rows."""
 
 

@@ -93,6 +93,7 @@ def test_a_query_without_groups_goes_on_with_its_shards(kind):
         ("distinct-count", {}, {"sketch": "exact"}),
         ("distinct-count", {"emit": "state"}, {"sketch": "exact"}),
         ("heavy-hitters", {}, {"total-ranker": "exact"}),
+        ("heavy-hitters", {"object": ["name", "origin"], "carry": ["number"]}, {"total-ranker": "exact"}),
     ],
 )
 def test_shards_without_groups_are_merged(kind, keys, backends):

@@ -41,7 +41,7 @@ def skyband_queries() -> list[QueryInfo]:
         QueryInfo(
             "uncertain-join",
             "skyband.queries.uncertain_join:UncertainJoin",
-            "which uncertain tuples of two streams are near each other, and how probably",
+            "which uncertain tuples of one stream or two are near each other, and how probably",
             examples="skyband.reference.conformance_examples:UNCERTAIN_JOIN",
         ),
     ]

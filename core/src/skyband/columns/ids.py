@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from skyband.arrays import Int64
 from skyband.columns import frames
+from skyband.columns.arrived_rows import ArrivedRows
 from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_column
 from skyband.columns.rows import Rows
@@ -180,34 +181,24 @@ class ValuesByArrival:
     """The values that name the rows of a window, by arrival number. Memory follows the window."""
 
     def __init__(self, kind: pa.DataType) -> None:
-        self._first = 0
-        self._held = self._table(np.empty(0, np.int64), pa.array([], kind))
+        self._rows = ArrivedRows([pa.field("name", kind)])
 
     def update(self, times: Int64, names: pa.Array) -> None:
         """Take in the names of the next rows, which came at these times (ascending)."""
-        self._held = pa.concat_batches([self._held, self._table(times, names)])
+        self._rows.update(times, [names])
 
     def of(self, numbers: Int64) -> pa.Array:
         """The names of these arrivals."""
-        if len(numbers) and not self._first <= numbers.min() <= numbers.max() < self._first + len(self._held):
-            raise SnapshotError("contradicts itself: the state has no name for a row in its answers")
-        return self._held.column("name").take(pa.array(numbers - self._first))
+        return self._rows.of(numbers)[0]
 
     def forget(self, before: int) -> None:
         """Values of rows before this time are not needed any more."""
-        gone = int(np.searchsorted(self._held.column("time").to_numpy(), before))
-        self._held, self._first = self._held.slice(gone), self._first + gone
+        self._rows.forget(before)
 
     def frame(self) -> pa.RecordBatch:
         """All that is known, in one form however it came."""
-        return self._held
+        return self._rows.frame()
 
     def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
         """Take over what `frame` gave when this many rows had come. Raises SnapshotError where it has more."""
-        times = frame.column("time").to_numpy(zero_copy_only=False)
-        if len(frame) > seen or (times[1:] < times[:-1]).any():
-            raise SnapshotError(f"contradicts itself: {len(frame)} names, not all in time order, of {seen} rows")
-        self._held, self._first = frame, seen - len(frame)
-
-    def _table(self, times: Int64, names: pa.Array) -> pa.RecordBatch:
-        return pa.RecordBatch.from_pydict({"time": pa.array(times), "name": names})
+        self._rows.load_state(frame, seen)

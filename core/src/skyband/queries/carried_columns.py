@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from skyband.arrays import UInt64
 from skyband.columns.carried_rows import carried
 from skyband.columns.frames import plain_type
-from skyband.columns.hashing import hash_columns
+from skyband.columns.hashing import hash_column, hash_columns
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.config.parameters import checked
 from skyband.errors import Problem
@@ -43,15 +46,40 @@ def name_problems(key: str, columns: tuple[str, ...], taken: Iterable[str]) -> l
 
 def carry_inputs(carry: tuple[str, ...]) -> tuple[Input, ...]:
     """The columns to carry, as a query reads them."""
-    return tuple(Input("carry", name, PLAIN, is_plain) for name in carry)
+    return tuple(Input("carry", name, f"{PLAIN}, or a list of such", _is_carried) for name in carry)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def _is_carried(kind: pa.DataType) -> bool:
+    return is_plain(kind.value_type if _is_list(kind) else kind)
 
 
 def carry_columns(carry: tuple[str, ...], batch: pa.RecordBatch) -> dict[str, pa.Array]:
     """The frame columns of what is carried; none where nothing is."""
-    columns = {carried(number): batch.column(name) for number, name in enumerate(carry)}
-    return {**columns, TIE: pa.array(hash_columns(list(columns.values())))} if columns else {}
+    given = [batch.column(name) for name in carry]
+    columns = {carried(number): column.cast(carry_type(column.type)) if _is_list(column.type) else column
+               for number, column in enumerate(given)}  # fmt: skip
+    hashes = [pa.array(_hash_lists(column)) if _is_list(column.type) else column for column in columns.values()]
+    return {**columns, TIE: pa.array(hash_columns(hashes))} if columns else {}
+
+
+def _hash_lists(lists: pa.Array) -> UInt64:
+    """uint64[n]: of each list, by its values in their order. A null hashes as an empty list does."""
+    values = pc.list_flatten(lists)
+    offsets = np.append(0, np.cumsum(pc.list_value_length(lists).fill_null(0).to_numpy()))
+    places = np.arange(len(values)) - np.repeat(offsets[:-1], np.diff(offsets))
+    sums = np.append(np.uint64(0), np.cumsum(hash_columns([pa.array(hash_column(values)), pa.array(places)])))
+    return sums[offsets[1:]] - sums[offsets[:-1]]
+
+
+def carry_type(kind: pa.DataType) -> pa.DataType:
+    """The type in which answers give values of this type back."""
+    return pa.large_list(plain_type(kind.value_type)) if _is_list(kind) else plain_type(kind)
 
 
 def carry_fields(carry: tuple[str, ...], schema: pa.Schema) -> list[pa.Field]:
     """The columns of the answers."""
-    return [pa.field(name, plain_type(schema.field(name).type)) for name in carry]
+    return [pa.field(name, carry_type(schema.field(name).type)) for name in carry]

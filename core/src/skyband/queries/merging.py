@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 from skyband.arrays import Array, Int64
 
 Order = Sequence[tuple[str, str]]
+ID = "object's id"
+"""A column of ids while answers are merged, called as no column of a source is."""
 
 
 def merge_top_k(answers: pa.Table, each: list[str], order: Order) -> pa.Table:

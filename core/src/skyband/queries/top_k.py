@@ -310,6 +310,8 @@ class TopK(Query):
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
-        keyed = answers.append_column("id", pa.array(answer_ids(answers, "object", self.object)))
-        ranked = merging.merge_top_k(keyed, [*self.by, "at"], [("score", score_order(self.order)), ("id", "ascending")])
+        keyed = answers.append_column(merging.ID, pa.array(answer_ids(answers, "object", self.object)))
+        ranked = merging.merge_top_k(
+            keyed, [*self.by, "at"], [("score", score_order(self.order)), (merging.ID, "ascending")]
+        )
         return merging.truncate(ranked, self.k, answers.column_names)

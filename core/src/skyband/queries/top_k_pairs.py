@@ -8,12 +8,12 @@ import pyarrow as pa
 from attrs import define
 
 from skyband.arrays import Array, Int64
-from skyband.columns.frames import PART, TIME, plain_type
+from skyband.columns.frames import PART, TIME
 from skyband.columns.hashing import hash_columns
-from skyband.columns.ids import PLAIN, ValuesByArrival, id_values, is_plain, to_ids
+from skyband.columns.ids import ValuesByArrival
 from skyband.columns.rows import Rows
-from skyband.columns.sides import SIDES, is_side, sides_of
 from skyband.columns.sides import WHAT as A_SIDE
+from skyband.columns.sides import is_side, sides_of
 from skyband.columns.tokens import WHAT as TOKENS
 from skyband.columns.tokens import encode_tokens, is_tokens, sets_of
 from skyband.config.calendar_lengths import SO_FAR, Length, length
@@ -23,7 +23,17 @@ from skyband.errors import ConfigError
 from skyband.queries import merging, state_arrays
 from skyband.queries.asked_windows import anew_schedule_of, every_parameter, not_anew, offset_parameter, problems_of
 from skyband.queries.batched_processor import BatchedProcessor
+from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
+from skyband.queries.composite_ids import Columns, identity, identity_inputs
 from skyband.queries.encoding import at_field, closed_length, moments, too_short
+from skyband.queries.pair_columns import (
+    RowsOfPairs,
+    carried_fields,
+    encode_pair_columns,
+    id_fields,
+    name_problems,
+    pair_names,
+)
 from skyband.queries.partitioning import PLACES as PLACE_BYTES
 from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows, places_of
 from skyband.queries.processor import GroupProcessor
@@ -44,7 +54,11 @@ class TopKPairs(Query):
     two ids, similarity. Within one stream left came before right; across two, left is of the left stream. Of equally
     similar pairs the one whose left came first ranks first, then the one whose right did. Rows of one time come in
     the order of their ids (integers ascending, others by hash), then of a hash of their tokens, so that all engines
-    agree.
+    agree; with `carry`, then of a hash of what they carry.
+
+    `id` may name several columns, which tell sets apart together: the answers of `id = ["host", "page"]` have
+    left_host, left_page, right_host and right_page in the place of left and right. `carry = ["title"]` adds left_title
+    and right_title, of the two rows.
 
     `similarity`: jaccard is o / (n + m - o), cosine o / sqrt(n m), dice 2 o / (n + m), overlap o, hamming 2 o - n - m,
     for two sets of n and m tokens that share o: all but overlap and hamming are from 0 to 1, overlap counts shared
@@ -62,7 +76,7 @@ class TopKPairs(Query):
     compared_by: ClassVar[tuple[str, ...]] = ("left", "right")
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null tokens", "no tokens", "null side")
 
-    id: str = column_name(help="the column that names a set in the answers")
+    id: Columns = identity(help="the column that names a set in the answers, or several that do together")
     tokens: str = column_name(help="the column of sets: lists of words or of whole numbers")
     k: int = integer(at_least=1, help="pairs in an answer")
     window: Length = length(help=f"length of the window, {SO_FAR}")
@@ -75,11 +89,13 @@ class TopKPairs(Query):
         check=lambda given: None if given is None else is_name(given),
         help='join two streams: the column that says "left" or "right", 0 or 1, false or true',
     )
+    carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to give with a pair")
 
     def __attrs_post_init__(self) -> None:
         problems = problems_of(self.every, self.offset, {"window": self.window})
         problems += not_anew(self.every, self.window, self.kind) if not problems else []
         problems += too_short(self.window)
+        problems += name_problems(self.id, self.carry, ("at", "rank", "similarity", *self.by))
         if problems:
             raise ConfigError(*problems)
 
@@ -93,24 +109,30 @@ class TopKPairs(Query):
 
     @property
     def ties(self) -> tuple[str, ...]:
+        return (*self._places, TIE) if self.carry else self._places
+
+    @property
+    def _places(self) -> tuple[str, ...]:
+        """What tells the shards of a row, besides its time."""
         return ("code", "tie") if self.side is None else ("code", "side", "tie")
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return pair_names(self.id)
 
     def inputs(self) -> tuple[Input, ...]:
         joined = () if self.side is None else (Input("side", self.side, A_SIDE, is_side),)
         return (
-            Input("id", self.id, PLAIN, is_plain),
+            *identity_inputs("id", self.id),
             Input("tokens", self.tokens, TOKENS, is_tokens),
             *joined,
+            *carry_inputs(self.carry),
         )
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        ids = batch.column(self.id)
-        codes, names = to_ids(ids)
         columns, masks = encode_tokens(batch.column(self.tokens))
-        columns["code"] = pa.array(codes)
-        masks["null id"] = ids.is_null().to_numpy(zero_copy_only=False)
-        if names is not None:
-            columns["name"] = names
+        named, masks["null id"] = encode_pair_columns(self.id, self.carry, batch)
+        columns |= named
         if self.side is not None:
             sides = batch.column(self.side)
             columns["side"] = pa.array(sides_of(sides))
@@ -118,9 +140,8 @@ class TopKPairs(Query):
         return columns, {reason: masks[reason] for reason in self.drop_reasons if reason in masks}
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kind = plain_type(schema.field(self.id).type)
-        pair = [pa.field(side, kind) for side in SIDES]
-        return [at_field(self, schema), pa.field("rank", pa.int64()), *pair, pa.field("similarity", pa.float64())]
+        ranked = [at_field(self, schema), pa.field("rank", pa.int64()), *id_fields(self.id, schema)]
+        return [*ranked, pa.field("similarity", pa.float64()), *carried_fields(self.carry, schema)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         return {
@@ -141,7 +162,7 @@ class TopKPairs(Query):
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Rows with nothing to tell them apart go to the same shards."""
         rows = matrix_rows(shards)
-        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.ties)]), rows, shards // rows)
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self._places)]), rows, shards // rows)
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in PLACES)]
@@ -164,14 +185,14 @@ class _PairProcessor(BatchedProcessor):
         self._binding = ranker
         self._backend_parameters = query.backend_parameters("pair-ranker")
         self._schema = answers
-        self._kind = answers.field("left").type
+        self._named = (query.id, query.carry)
         self._shared = PLACES[0] in answers.names
         schedule = anew_schedule_of(query.every, query.window, query.offset)
         super().__init__(query.every.length, query.window.length, query.rows, schedule)
 
     def begin(self) -> None:
         self._ranker = cast(PairRanker, self._binding.create(**self._backend_parameters))
-        self._ids = ValuesByArrival(self._kind)
+        self._ids = RowsOfPairs(*self._named, self._schema)
         self._places = ValuesByArrival(PLACE_BYTES)
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
@@ -180,7 +201,7 @@ class _PairProcessor(BatchedProcessor):
         parts = rows[PART] if self._shared else None
         found = self._ranker.answers(times, *sets_of(rows["tokens"]), marks, sides, parts)
         if len(times):
-            self._ids.update(times, id_values(rows, self._kind))
+            self._ids.update(times, self._ids.columns(rows))
         if len(times) and self._shared:
             self._places.update(times, places_of(times, rows["code"], rows["tie"]))
         answers = self._answers(asked, *found)
@@ -191,13 +212,14 @@ class _PairProcessor(BatchedProcessor):
         return answers
 
     def _answers(self, asked: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> pa.RecordBatch:
-        sizes = np.diff(cuts)
+        sizes, ids = np.diff(cuts), self._ids.ids
+        pair = [self._ids.of(numbers) for numbers in (left, right)]
         columns = [
             moments(np.repeat(asked, sizes), self._schema.field("at").type),
             pa.array(np.arange(1, len(left) + 1) - np.repeat(cuts[:-1], sizes), pa.int64()),
-            self._ids.of(left),
-            self._ids.of(right),
+            *(column for side in pair for column in side[:ids]),
             pa.array(similarity),
+            *(column for side in pair for column in side[ids:]),
         ]
         if self._shared:
             columns += [self._places.of(numbers).cast(pa.binary()) for numbers in (left, right)]

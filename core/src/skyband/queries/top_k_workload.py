@@ -157,9 +157,9 @@ class TopKWorkload(Query):
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
-        keyed = answers.append_column("id", pa.array(answer_ids(answers, "object", self.object)))
+        keyed = answers.append_column(merging.ID, pa.array(answer_ids(answers, "object", self.object)))
         ranked = merging.merge_top_k(
-            keyed, [*self.by, "at", "query"], [("score", score_order(self.order)), ("id", "ascending")]
+            keyed, [*self.by, "at", "query"], [("score", score_order(self.order)), (merging.ID, "ascending")]
         )
         place = pc.index_in(ranked.column("query"), value_set=pa.array([query.name for query in self.queries]))
         most = np.array([query.k for query in self.queries])[place.to_numpy()]

@@ -1,27 +1,36 @@
-"""uncertain-join: which tuples of two uncertain streams are near each other, and how probably."""
+"""uncertain-join: which tuples of two uncertain streams, or of one, are near each other, and how probably."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import define
 
 from skyband.arrays import Array, Float64, Int64
-from skyband.columns.frames import PART, TIME, plain_type
+from skyband.columns.frames import PART, TIME
 from skyband.columns.hashing import hash_columns
-from skyband.columns.ids import PLAIN, ValuesByArrival, id_values, is_plain, to_ids
 from skyband.columns.rows import Rows
 from skyband.columns.sides import SIDES, is_side, sides_of
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.uncertain_tuples import Samples, encode_samples, samples_of
-from skyband.config.parameters import integer, number
+from skyband.config.parameters import checked, integer, number
+from skyband.errors import ConfigError
 from skyband.queries import state_arrays
+from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
+from skyband.queries.composite_ids import Columns, identity, identity_inputs
 from skyband.queries.encoding import moments
+from skyband.queries.pair_columns import (
+    RowsOfPairs,
+    carried_fields,
+    encode_pair_columns,
+    id_fields,
+    name_problems,
+    pair_names,
+)
 from skyband.queries.partitioning import Partitioning, by_cell
 from skyband.queries.per_row_processor import PerRowProcessor, time_field
-from skyband.queries.query import Input, Query, column_name
+from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.uncertain_sum import sample_inputs
 from skyband.registry import Binding
 from skyband.roles import Matcher, Window
@@ -38,6 +47,13 @@ class UncertainJoin(Query):
     of its side (eq. 26 of Dallachiesa et al.). It is computed in float64, and as such compared with beta: a match of
     exactly beta is told. Rows with a null are left out and reported.
 
+    Without `side` a stream is joined with itself: each tuple with the window of those before it, so that each pair
+    comes once, left the earlier. Rows of one time come in the order of their sides, then of their ids (integers
+    ascending, others by hash), then of a hash of their samples; with `carry`, then of a hash of what they carry.
+
+    `id` may name several columns: the answers of `id = ["fleet", "taxi"]` have left_fleet, left_taxi, right_fleet and
+    right_taxi in the place of left and right. `carry = ["street"]` adds left_street and right_street, of both tuples.
+
     On several shards all have all rows, because a window is known by all tuples in it; each finds the matches of its
     part of the tuples with those that came before.
     """
@@ -47,16 +63,25 @@ class UncertainJoin(Query):
     compared_by: ClassVar[tuple[str, ...]] = ("left", "right")
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample", "null id or side")
 
-    side: str = column_name(
-        help='the column that says which side a row is of: "left" or "right", 0 or 1, false or true'
-    )
-    id: str = column_name(help="the column that names a tuple in the answers")
+    id: Columns = identity(help="the column that names a tuple in the answers, or several that do together")
     values: str = column_name(help="the column of values: a number, or a list with one for each sample")
     probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")
     size: int = integer(at_least=1, help="existing tuples a window must hold")
     epsilon: float = number(at_least=0, help="two samples match when they differ by at most this much")
     alpha: float = number(0.95, above=0, at_most=1, help="probability with which a window must hold its tuples")
     beta: float = number(0.5, at_least=0, below=1, help="matches below this probability are not wanted")
+    side: str | None = checked(
+        None,
+        type="column",
+        check=lambda given: None if given is None else is_name(given),
+        help='join two streams: the column that says "left" or "right", 0 or 1, false or true; none: one with itself',
+    )
+    carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to give with a match")
+
+    def __attrs_post_init__(self) -> None:
+        problems = name_problems(self.id, self.carry, ("time", "probability", *self.by))
+        if problems:
+            raise ConfigError(*problems)
 
     @property
     def rows(self) -> bool:
@@ -64,28 +89,34 @@ class UncertainJoin(Query):
 
     @property
     def ties(self) -> tuple[str, ...]:
-        return ("side", "code", "tie")
+        sides = () if self.side is None else ("side",)
+        return (*sides, "code", "tie", TIE) if self.carry else (*sides, "code", "tie")
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return pair_names(self.id)
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            Input("side", self.side, A_SIDE, is_side),
-            Input("id", self.id, PLAIN, is_plain),
+            *(() if self.side is None else (Input("side", self.side, A_SIDE, is_side),)),
+            *identity_inputs("id", self.id),
             *sample_inputs(self.values, self.probabilities),
+            *carry_inputs(self.carry),
         )
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         columns, null = encode_samples(batch.column(self.values), batch.column(self.probabilities))
-        sides, ids = batch.column(self.side), batch.column(self.id)
-        unnamed = pc.or_(sides.is_null(), ids.is_null()).to_numpy(zero_copy_only=False)
-        codes, names = to_ids(ids)
-        named = {"side": pa.array(sides_of(sides)), "code": pa.array(codes)}
-        if names is not None:
-            named["name"] = names
-        return {**columns, **named}, {"null sample": null, "null id or side": unnamed}
+        named, unnamed = encode_pair_columns(self.id, self.carry, batch)
+        columns |= named
+        if self.side is not None:
+            sides = batch.column(self.side)
+            columns["side"] = pa.array(sides_of(sides))
+            unnamed |= sides.is_null().to_numpy(zero_copy_only=False)
+        return columns, {"null sample": null, "null id or side": unnamed}
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        ids = [pa.field(side, plain_type(schema.field(self.id).type)) for side in SIDES]
-        return [time_field(self, schema), *ids, pa.field("probability", pa.float64())]
+        matched = [time_field(self, schema), *id_fields(self.id, schema), pa.field("probability", pa.float64())]
+        return [*matched, *carried_fields(self.carry, schema)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:
         if role == "window":
@@ -111,13 +142,13 @@ class UncertainJoin(Query):
 class _Side:
     """One side of a join: its window, its matcher, and what is needed of the tuples in them."""
 
-    def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], ids: pa.DataType) -> None:
+    def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self.window = cast(Window, bindings["window"].create(**query.backend_parameters("window")))
         self.matcher = cast(Matcher, bindings["matcher"].create(**query.backend_parameters("matcher")))
         self.existence: Float64 = np.empty(0)
-        self.ids = ValuesByArrival(ids)
+        self.ids = RowsOfPairs(query.id, query.carry, answers)
 
-    def append(self, samples: Samples, ids: pa.Array) -> tuple[Int64, Int64]:
+    def append(self, samples: Samples, columns: list[pa.Array]) -> tuple[Int64, Int64]:
         """Take in tuples: where the window starts and ends before each of them and after the last.
 
         What they push out is kept until `evict`, for probes that came before.
@@ -128,7 +159,7 @@ class _Side:
         self.matcher.append(samples.offsets, samples.values, samples.probabilities)
         self.existence = np.concatenate([self.existence, existence])
         ends = np.arange(end, self.window.end + 1)
-        self.ids.update(ends[:-1], ids)
+        self.ids.update(ends[:-1], columns)
         return np.concatenate([[start], starts]), ends
 
     def matches(self, samples: Samples, starts: Int64, ends: Int64, beta: float) -> tuple[Int64, Int64, Float64]:
@@ -170,56 +201,69 @@ class _JoinProcessor(PerRowProcessor):
     def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._beta = query.beta
         self._schema = answers
-        self._sides = [_Side(query, bindings, answers.field(side).type) for side in SIDES]
+        self._sides = [_Side(query, bindings, answers) for _ in range(1 if query.side is None else 2)]
+        """One, which is joined with itself, or two."""
 
     def arrive(self, rows: Rows) -> pa.RecordBatch | None:
-        sides, samples = rows["side"], samples_of(rows)
+        samples = samples_of(rows)
+        sides = rows["side"] if len(self._sides) == 2 else np.zeros(len(rows), np.int8)
         meets = (rows[PART] & MEETS).astype(bool) if PART in rows else np.ones(len(rows), bool)
-        turns = [np.flatnonzero(sides == number) for number in (0, 1)]
+        turns = [np.flatnonzero(sides == number) for number in range(len(self._sides))]
         parts = [_part(samples, turn) for turn in turns]
-        ids = id_values(rows, self._schema.field("left").type)
+        columns = self._sides[0].ids.columns(rows)
         bounds = [
-            side.append(part, ids.take(pa.array(turn)))
+            side.append(part, [column.take(pa.array(turn)) for column in columns])
             for side, part, turn in zip(self._sides, parts, turns, strict=True)
         ]
-        found = [self._probe(number, samples, turns, np.flatnonzero(meets[turns[number]]), bounds) for number in (0, 1)]
+        found = [
+            self._probe(number, samples, turns, np.flatnonzero(meets[turn]), bounds)
+            for number, turn in enumerate(turns)
+        ]
         answers = self._answers(rows, *(np.concatenate(column) for column in zip(*found, strict=True)))
         for side in self._sides:
             side.evict()
         return answers
 
     def _answers(
-        self, rows: Rows, arrivals: Int64, left: Int64, right: Int64, chances: Float64
+        self, rows: Rows, arrivals: Int64, matched: Int64, left: Int64, right: Int64, chances: Float64
     ) -> pa.RecordBatch | None:
         """By arrival, then by the position of the tuple it matches."""
         if not len(arrivals):
             return None
-        order = np.lexsort((np.where(rows["side"][arrivals] == 0, right, left), arrivals))
+        order = np.lexsort((matched, arrivals))
         times = moments(rows.times[arrivals[order]], self._schema.field("time").type)
-        names = [side.ids.of(places[order]) for side, places in zip(self._sides, (left, right), strict=True)]
-        columns = [times, *names, pa.array(chances[order])]
+        pair = [self._sides[0].ids.of(left[order]), self._sides[-1].ids.of(right[order])]
+        ids = self._sides[0].ids.ids
+        columns = [
+            times,
+            *(column for side in pair for column in side[:ids]),
+            pa.array(chances[order]),
+            *(column for side in pair for column in side[ids:]),
+        ]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _probe(
         self, number: int, samples: Samples, turns: list[Int64], meeting: Int64, bounds: list[tuple[Int64, Int64]]
-    ) -> tuple[Int64, Int64, Int64, Float64]:
-        """The matches of one side's rows in the other side as each of them saw it: row, left, right, probability.
+    ) -> tuple[Int64, Int64, Int64, Int64, Float64]:
+        """The matches of one side's rows in the other as each saw it: row, position of the match, left, right, chance.
 
         turns: the rows of each side. meeting: which of this one's meet the other.
         """
+        other = len(self._sides) - 1 - number
         rows = turns[number][meeting]
-        seen = np.searchsorted(turns[1 - number], rows)
-        starts, ends = (bound[seen] for bound in bounds[1 - number])
-        probes, positions, chances = self._sides[1 - number].matches(_part(samples, rows), starts, ends, self._beta)
+        seen = np.searchsorted(turns[other], rows)
+        starts, ends = (bound[seen] for bound in bounds[other])
+        probes, positions, chances = self._sides[other].matches(_part(samples, rows), starts, ends, self._beta)
         own = bounds[number][1][meeting[probes]]
-        return rows[probes], *((own, positions) if number == 0 else (positions, own)), chances
+        left_first = number == 0 and len(self._sides) == 2
+        return rows[probes], positions, *((own, positions) if left_first else (positions, own)), chances
 
     @property
     def retained(self) -> int:
         return sum(len(side.matcher) for side in self._sides)
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        sides = zip(SIDES, self._sides, strict=True)
+        sides = zip(SIDES, self._sides, strict=False)
         return {}, {
             key: array
             for name, side in sides
@@ -227,7 +271,7 @@ class _JoinProcessor(PerRowProcessor):
         }
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:  # noqa: ARG002
-        for name, side in zip(SIDES, self._sides, strict=True):
+        for name, side in zip(SIDES, self._sides, strict=False):
             side.load_state(state_arrays.without_prefix(name, arrays))
 
 

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
-from skyband.arrays import Array, Int64
+from skyband.arrays import TIME_MIN, Array, Int64
+from skyband.columns.carried_rows import RankedRows
 from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
 from skyband.queries import state_arrays
 from skyband.queries.asked_windows import of_calendar
 from skyband.queries.batched_processor import BatchedProcessor
+from skyband.queries.composite_ids import several
 from skyband.queries.encoding import moments
 from skyband.queries.processor import GroupProcessor
 from skyband.registry import Binding
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
     from skyband_totals.query import HeavyHitters
 
 _COLUMNS = {"object": np.int64, "weight": np.float64, "value": np.uint64}
-_PLAIN = 8
-"""Columns of a result; those of a shard's answers are more."""
+_GRANDS = 3
+"""Columns that a shard's answers have besides those of a result."""
 
 
 class TotalsProcessor(BatchedProcessor):
@@ -38,7 +40,9 @@ class TotalsProcessor(BatchedProcessor):
         self._phase = 0 if query.rows or self._calendar else query.offset.length % query.every.length
         """Times are told the ranker as so much earlier: moments are then multiples of `every`."""
         self._schema = answers
-        self._shard = len(answers) > _PLAIN
+        self._several = len(several(query.object))
+        self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        self._shard = answers.names[-1] == "grand_high"
         columns = {name: np.empty(0, _COLUMNS[name]) for name in ("object", *self._amounts)}
         self.no_rows = Rows(np.empty(0, np.int64), columns)  # type: ignore[misc]
         schedule = query.schedule
@@ -46,11 +50,13 @@ class TotalsProcessor(BatchedProcessor):
 
     def begin(self) -> None:
         self._ranker = cast(TotalRanker, self._binding.create(**self._parameters))
-        self._names = ValuesById(self._schema.field("object").type)
+        self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
+        self._ranked_rows = RankedRows(self._carry, "latest")
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
         if len(times):
             self._names.update(times, rows)
+            self._ranked_rows.update(times, rows, np.zeros(len(times)))
         columns = self._in_order(times, rows)
         if self._calendar:
             found = self._since_starts(times, columns, asked)
@@ -90,23 +96,28 @@ class TotalsProcessor(BatchedProcessor):
         at = np.repeat(asked, windows)
         places = np.tile(np.arange(windows), len(asked))
         kind = self._schema.field("at").type
+        until = np.repeat(at, sizes)
+        entries = np.arange(len(until))
+        carried = self._ranked_rows.of(entries, found.objects, found.totals, np.full(len(until), TIME_MIN), until)
         columns = [
-            moments(np.repeat(at, sizes), kind),
+            moments(until, kind),
             self._labels.take(pa.array(np.repeat(places, sizes))),
             pa.array(np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes), pa.int64()),
-            self._names.of(found.objects),
+            *(carried[: self._several] or [self._names.of(found.objects)]),
             pa.array(found.totals),
             pa.array(found.totals / np.repeat(found.grand, sizes)),
             pa.array(found.low),
             pa.array(found.high),
+            *carried[self._several :],
         ]
         self._names.forget(int(asked[-1]) - self._horizon)
+        self._ranked_rows.forget(int(asked[-1]) - self._horizon)
         if not self._shard:
             return pa.RecordBatch.from_arrays(columns, schema=self._schema)
         ranked = [*columns, *[pa.nulls(len(found.objects), pa.float64())] * 3]
         some = found.grand > 0
         count = int(np.count_nonzero(some))
-        zeros = [pa.nulls(count, field.type) for field in list(self._schema)[3:_PLAIN]]
+        zeros = [pa.nulls(count, field.type) for field in list(self._schema)[3:-_GRANDS]]
         grands = [pa.array(column[some]) for column in (found.grand, found.grand_low, found.grand_high)]
         label = self._labels.take(pa.array(places[some]))
         totals = [moments(at[some], kind), label, pa.array(np.zeros(count, np.int64)), *zeros, *grands]
@@ -116,6 +127,7 @@ class TotalsProcessor(BatchedProcessor):
         theirs = cast(TotalsProcessor, other)
         self._ranker.merge(theirs._ranker)
         self._names.merge(theirs._names)
+        self._ranked_rows.merge(theirs._ranked_rows)
         self.go_on_from_both(theirs)
 
     @property
@@ -124,12 +136,15 @@ class TotalsProcessor(BatchedProcessor):
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         names = state_arrays.frame_to_array("names", self._names.frame())
+        names |= state_arrays.frame_to_array("carried", self._ranked_rows.frame())
         return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | names
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
         self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
         self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
+        rows = self._ranked_rows
+        rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
 
 
 def _arguments(columns: Mapping[str, Array]) -> dict[str, Array]:

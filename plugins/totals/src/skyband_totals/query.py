@@ -8,9 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
 from skyband.arrays import Array
-from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_column
-from skyband.columns.ids import PLAIN, is_plain, to_ids
+from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.numbers import as_float64, is_number
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
@@ -18,6 +17,26 @@ from skyband.config.parameters import choice, integer, number
 from skyband.errors import ConfigError, Problem
 from skyband.queries import merging
 from skyband.queries.asked_windows import every_parameter, offset_parameter, problems_of, schedule_of
+from skyband.queries.carried_columns import (
+    TIE,
+    carry_columns,
+    carry_fields,
+    carry_inputs,
+    carry_parameter,
+    name_problems,
+)
+from skyband.queries.composite_ids import (
+    Columns,
+    answer_ids,
+    columns_of,
+    identity,
+    identity_fields,
+    identity_inputs,
+    identity_names,
+    missing,
+    several,
+    to_keys,
+)
 from skyband.queries.encoding import at_field
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
@@ -31,6 +50,9 @@ from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LAR
 
 GRANDS = ("grand", "grand_low", "grand_high")
 """Columns of a shard's answers besides the result's."""
+_PLACE = "window's place"
+"""A column while shards' answers are merged, called as no column of a source is."""
+_ROW = "row's place"
 _WEIGHTS = {
     NO_NUMBER: "no weight",
     NEGATIVE: "negative weight",
@@ -51,6 +73,10 @@ class HeavyHitters(Query):
     ranker declares, equal to `total` where it is exact. Of equal totals the smaller object ranks first where objects
     are integers, otherwise (decimals too) the one of smaller hash, so that all engines agree.
 
+    `object` may name several columns, which tell objects apart together: the answers then have these in the place of
+    `object`, and equal totals rank by the hash of all of them. `carry` gives further columns of the object's latest row
+    before the moment; rows of one time come by what they weigh or count, then by a hash of what they carry.
+
     Rows whose object, weight or value is null are left out and counted, and so are weights that are negative, no
     number, or no multiple of `unit`: sums are of whole units, so that nothing is lost when rows leave a window.
     """
@@ -61,7 +87,7 @@ class HeavyHitters(Query):
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null value", *_WEIGHTS.values())
 
-    object: str = column_name(help="the column that names the object a row is about")
+    object: Columns = identity(help="the column that names the object a row is about, or several that do together")
     windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
     every: Length = every_parameter()
     offset: Duration = offset_parameter()
@@ -71,6 +97,7 @@ class HeavyHitters(Query):
     unit: float = number(1.0, above=0, help="weights are whole multiples of this")
     k: int | None = integer(None, at_least=1, help="objects in an answer, at most")
     share: float | None = number(None, above=0, at_most=1, help="the part of the grand total that puts an object in")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the object's latest row to give with it")
 
     def __attrs_post_init__(self) -> None:
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
@@ -88,8 +115,15 @@ class HeavyHitters(Query):
             problems.append(
                 Problem("unit", f"goes with total = 'sum' only: add that, or drop this (got {self.unit:g})")
             )
+        taken = ("at", "window", "rank", "total", "share", "low", "high", *GRANDS, *self.by)
+        problems += name_problems("object", several(self.object), taken)
+        problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
         if problems:
             raise ConfigError(*problems)
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return ("window", *identity_names("object", self.object))
 
     @property
     def rows(self) -> bool:
@@ -106,7 +140,8 @@ class HeavyHitters(Query):
 
     @property
     def ties(self) -> tuple[str, ...]:
-        return ("object", *self.amounts) if self.rows else ()
+        carried = (TIE,) if self.carry else ()
+        return ("object", *self.amounts, *carried) if self.rows or self.carry else ()
 
     @property
     def amounts(self) -> tuple[str, ...]:
@@ -114,18 +149,19 @@ class HeavyHitters(Query):
         return {"rows": (), "sum": ("weight",), "distinct": ("value",)}[self.total]
 
     def inputs(self) -> tuple[Input, ...]:
-        wanted = [Input("object", self.object, PLAIN, is_plain)]
+        wanted = [*identity_inputs("object", self.object)]
         if self.weight is not None:
             wanted.append(Input("weight", self.weight, "a number", is_number))
         if self.value is not None:
             wanted.append(Input("value", self.value, PLAIN, is_plain))
-        return tuple(wanted)
+        return (*wanted, *carry_inputs(self.carry))
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        objects = batch.column(self.object)
-        ids, names = to_ids(objects)
-        columns = {"object": pa.array(ids), "key": pa.array(hash_column(objects))}
-        masks = _nulls("null object", objects)
+        objects = [batch.column(name) for name in columns_of(self.object)]
+        ids, keys, names = to_keys(objects)
+        columns = {"object": pa.array(ids), "key": pa.array(keys)}
+        columns |= carry_columns((*several(self.object), *self.carry), batch)
+        masks = {"null object": missing(objects)}
         if names is not None:
             columns["name"] = names
         if self.weight is not None:
@@ -141,10 +177,10 @@ class HeavyHitters(Query):
         return columns, masks
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kind = plain_type(schema.field(self.object).type)
         numbers = [pa.field(name, pa.float64()) for name in ("total", "share", "low", "high")]
-        ranked = [pa.field("window", pa.string()), pa.field("rank", pa.int64()), pa.field("object", kind)]
-        return [at_field(self, schema), *ranked, *numbers]
+        ranked = [pa.field("window", pa.string()), pa.field("rank", pa.int64())]
+        ranked += [*identity_fields("object", self.object, schema), *numbers]
+        return [at_field(self, schema), *ranked, *carry_fields(self.carry, schema)]
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         """A shard also tells its grand total, in a row of rank 0 without an object, as it may have no other."""
@@ -184,17 +220,17 @@ class HeavyHitters(Query):
             totals = totals.set_column(totals.column_names.index(name), name, as_units(totals.column(name), self.unit))
         sums = totals.group_by(each).aggregate([(name, "sum") for name in GRANDS])
         objects = answers.filter(pc.greater(answers.column("rank"), 0)).select(columns)
-        joined = objects.join(sums, each)
+        joined = _with(sums, objects, each)
         if self.share is not None:
             least = pc.multiply(joined.column("grand_low_sum"), self.share)
             joined = joined.filter(pc.greater_equal(as_units(joined.column("high"), self.unit), least))
         shares = pc.divide(joined.column("total"), pa.array(worth(joined.column("grand_sum").to_numpy(), self.unit)))
         joined = joined.set_column(joined.column_names.index("share"), "share", shares)
-        ids, _ = to_ids(joined.column("object").combine_chunks())
+        ids = answer_ids(joined, "object", self.object)
         places = {str(window): place for place, window in enumerate(self.windows)}
         order = pa.array([places[name] for name in joined.column("window").to_pylist()], pa.int64())
-        keyed = joined.append_column("id", pa.array(ids)).append_column("place", order)
-        ranked = merging.merge_top_k(keyed, ["at", "place"], [("total", "descending"), ("id", "ascending")])
+        keyed = joined.append_column(merging.ID, pa.array(ids)).append_column(_PLACE, order)
+        ranked = merging.merge_top_k(keyed, ["at", _PLACE], [("total", "descending"), (merging.ID, "ascending")])
         return merging.truncate(ranked, np.iinfo(np.int64).max if self.k is None else self.k, columns)
 
 
@@ -203,6 +239,15 @@ def as_units(totals: pa.ChunkedArray, unit: float) -> pa.Array:
     units = totals.to_numpy() / unit
     nearest = np.rint(units)
     return pa.array(np.where(np.abs(units - nearest) <= units * 2.0**-50, nearest, units))
+
+
+def _with(sums: pa.Table, objects: pa.Table, each: list[str]) -> pa.Table:
+    """The objects, each with the sums of its answer. Arrow joins no tables of lists."""
+    keys = objects.select(each).append_column(_ROW, pa.array(np.arange(len(objects))))
+    found = keys.join(sums, each).sort_by(_ROW).drop_columns([*each, _ROW])
+    for name in found.column_names:
+        objects = objects.append_column(name, found.column(name))
+    return objects
 
 
 def _nulls(reason: str, column: pa.Array) -> dict[str, Array]:

@@ -1,0 +1,49 @@
+"""Columns of the rows of a window, found again by the numbers in which they arrived."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Int64
+from skyband.errors import SnapshotError
+
+
+class ArrivedRows:
+    """Columns of the rows of a window, by arrival number. Memory follows the window; of no columns nothing is kept."""
+
+    def __init__(self, fields: Sequence[pa.Field]) -> None:
+        self._schema = pa.schema([pa.field("time", pa.int64()), *fields])
+        self._first = 0
+        self._held = pa.RecordBatch.from_pylist([], schema=self._schema)
+
+    def update(self, times: Int64, columns: Sequence[pa.Array]) -> None:
+        """Take in the columns of the next rows, which came at these times (ascending)."""
+        if columns:
+            new = pa.RecordBatch.from_arrays([pa.array(times, pa.int64()), *columns], schema=self._schema)
+            self._held = pa.concat_batches([self._held, new])
+
+    def of(self, numbers: Int64) -> list[pa.Array]:
+        """The columns of these arrivals."""
+        if len(self._schema) == 1:
+            return []
+        if len(numbers) and not self._first <= numbers.min() <= numbers.max() < self._first + len(self._held):
+            raise SnapshotError("contradicts itself: the state has no name for a row in its answers")
+        places = pa.array(numbers - self._first)
+        return [column.take(places) for column in self._held.columns[1:]]
+
+    def forget(self, before: int) -> None:
+        """Columns of rows before this time are not needed any more."""
+        gone = int(np.searchsorted(self._held.column("time").to_numpy(), before))
+        self._held, self._first = self._held.slice(gone), self._first + gone
+
+    def frame(self) -> pa.RecordBatch:
+        """All that is known, in one form however it came."""
+        return self._held
+
+    def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
+        """Take over what `frame` gave when this many rows had come. Raises SnapshotError where it has more."""
+        times = frame.column("time").to_numpy(zero_copy_only=False)
+        if len(frame) > seen or (times[1:] < times[:-1]).any():
+            raise SnapshotError(f"contradicts itself: {len(frame)} names, not all in time order, of {seen} rows")
+        self._held, self._first = frame, seen - len(frame)

@@ -1,0 +1,107 @@
+"""What an answer says of the two rows of a pair: their ids, of one column or several, and columns to carry of both."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Int64
+from skyband.columns.arrived_rows import ArrivedRows
+from skyband.columns.carried_rows import carried
+from skyband.columns.frames import plain_type
+from skyband.columns.hashing import hash_columns
+from skyband.columns.ids import id_values, to_ids
+from skyband.columns.rows import Rows
+from skyband.columns.sides import SIDES
+from skyband.errors import Problem
+from skyband.queries.carried_columns import carry_columns, carry_type
+from skyband.queries.composite_ids import Columns, columns_of, missing, several
+
+
+def _of_both(names: Sequence[str]) -> list[str]:
+    return [f"{side}_{name}" for side in SIDES for name in names]
+
+
+def pair_names(named: Columns) -> tuple[str, ...]:
+    """What the answers call the two ids: left and right, or left_host, left_page, right_host, … of several columns."""
+    return tuple(_of_both(several(named))) or SIDES
+
+
+def name_problems(named: Columns, carry: tuple[str, ...], taken: Sequence[str]) -> list[Problem]:
+    """Columns of the source that would come under names which others in the answers have."""
+    problems, known = [], set(taken)
+    for key, names in (("id", several(named)), ("carry", carry)):
+        for name in names:
+            made = _of_both([name])
+            if not known.isdisjoint(made):
+                said = f"{name!r} would be in the answers as {made[0]!r} and {made[1]!r}, and one of these is another"
+                problems.append(Problem(key, f"{said} column of them: rename it in the source"))
+            known.update(made)
+    return problems
+
+
+def encode_pair_columns(
+    named: Columns, carry: tuple[str, ...], batch: pa.RecordBatch
+) -> tuple[dict[str, pa.Array], Array]:
+    """The frame columns code, name where the id does not tell it, and those to carry; bool[n], rows without an id."""
+    ids = [batch.column(name) for name in columns_of(named)]
+    codes, names = to_ids(ids[0]) if len(ids) == 1 else (hash_columns(ids).view(np.int64), None)
+    columns = {"code": pa.array(codes)} if names is None else {"code": pa.array(codes), "name": names}
+    return columns | carry_columns((*several(named), *carry), batch), missing(ids)
+
+
+def id_fields(named: Columns, schema: pa.Schema) -> list[pa.Field]:
+    """The columns of the answers that name the two rows."""
+    kinds = [plain_type(schema.field(name).type) for name in columns_of(named)]
+    return [pa.field(*pair) for pair in zip(pair_names(named), [*kinds, *kinds], strict=True)]
+
+
+def carried_fields(carry: tuple[str, ...], schema: pa.Schema) -> list[pa.Field]:
+    """The columns of the answers that are carried of the two rows."""
+    kinds = [carry_type(schema.field(name).type) for name in carry]
+    return [pa.field(*pair) for pair in zip(_of_both(carry), [*kinds, *kinds], strict=True)]
+
+
+class RowsOfPairs:
+    """The ids and the columns to carry of the rows of a window that a pair may be made of, by arrival number."""
+
+    def __init__(self, named: Columns, carry: tuple[str, ...], answers: pa.Schema) -> None:
+        ids = _of_both(several(named))[: len(several(named))] or ["left"]
+        self._plain = not several(named)
+        self.ids = len(ids)
+        """How many columns are an id."""
+        self._kinds = [answers.field(name).type for name in [*ids, *_of_both(carry)[: len(carry)]]]
+        names = ["name"] if self._plain else []
+        numbers = range(len(self._kinds) - len(names))
+        names += [carried(number) for number in numbers]
+        self._rows = ArrivedRows([pa.field(*pair) for pair in zip(names, self._kinds, strict=True)])
+        self._carried = [carried(number) for number in numbers]
+
+    def columns(self, rows: Rows) -> list[pa.Array]:
+        """The columns of rows, as they are kept."""
+        kinds = self._kinds[self._plain :]
+        found = [id_values(rows, self._kinds[0])] if self._plain else []
+        for name, kind in zip(self._carried, kinds, strict=True):
+            column = rows[name]
+            found.append((pa.array(column) if isinstance(column, np.ndarray) else column).cast(kind))
+        return found
+
+    def update(self, times: Int64, columns: Sequence[pa.Array]) -> None:
+        """Take in the columns of the next rows, which came at these times (ascending)."""
+        self._rows.update(times, columns)
+
+    def of(self, numbers: Int64) -> list[pa.Array]:
+        """The columns of these arrivals: those of the id, then those to carry."""
+        return self._rows.of(numbers)
+
+    def forget(self, before: int) -> None:
+        """Columns of rows before this time are not needed any more."""
+        self._rows.forget(before)
+
+    def frame(self) -> pa.RecordBatch:
+        """All that is known, in one form however it came."""
+        return self._rows.frame()
+
+    def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
+        """Take over what `frame` gave when this many rows had come. Raises SnapshotError where it has more."""
+        self._rows.load_state(frame, seen)

@@ -1,0 +1,46 @@
+"""A query on shards in this process: what each is sent, its state saved after every micro-batch, its answers merged."""
+
+import pyarrow as pa
+from skyband.columns import frames
+from skyband.engines.spark.plan import ShardedPlan, TaskEnds
+from skyband.operator.binding import bind
+from skyband.queries.encoding import microseconds
+
+
+def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> tuple[pa.Table, list]:
+    """The answers and each shard's metrics, the rows given in so many micro-batches, the states saved between them."""
+    plan = ShardedPlan(query, bind(query, table.schema, backends), table.schema, shards)
+    table = table.select(query.columns)
+    operators, answers, latest = [plan.operator() for _ in range(shards)], [], None
+    size = max(1, -(-len(table) // batches))
+    metrics = [[] for _ in range(shards)]
+    for start in range(0, len(table), size):
+        packed = [row for batch in plan.to_shuffle_rows(batches_of(table, start, size)) for row in batch.to_pylist()]
+        given = []
+        for shard, operator in enumerate(operators):
+            ends = TaskEnds(query)
+            for row in packed:
+                if row["shard"] == shard:
+                    ends.add(row["progress"], row["dropped"])
+                    if row["frame"] is not None:
+                        operator.add(frames.from_bytes(row["frame"]))
+            given.append(operator.step(ends.progress))
+            operator.count_dropped(ends.dropped)
+            metrics[shard].append(operator.take_metrics())
+            operators[shard] = plan.operator()
+            operators[shard].restore(operator.snapshot())
+        answers.append(query.merge(pa.Table.from_batches(given)))
+        latest = max(microseconds("ts", column).max() for column in table.slice(0, start + size)["ts"].chunks)
+    if latest is not None:
+        given = [operator.finish(int(latest)) for operator in operators]
+        answers.append(query.merge(pa.Table.from_batches(given)))
+    schema = query.result_schema(table.schema)
+    return pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in answers)]), metrics
+
+
+def batches_of(table: pa.Table, start: int, size: int):
+    return iter(table.slice(start, size).combine_chunks().to_batches())
+
+
+def rows_of(answers: pa.Table) -> list[str]:
+    return sorted(map(str, answers.to_pylist()))
