@@ -82,7 +82,6 @@ def test_every_problem_is_said_at_once(job):
         "source.checkpoint: belongs into [sink]",
         "source.format: unknown format 'parqet'; did you mean 'parquet'?",
         "query.itm: unknown; did you mean 'item'?",
-        "query.item: is required: the column whose distinct values are counted; several: whose values together are",
         "query.windows[0]: must be longer than 0 (got 0 minutes)",
         "sink.path: is required for parquet: the folder for the answers",
         "backends.sketch.delt: unknown; did you mean 'delta'?",
@@ -126,6 +125,8 @@ def test_every_problem_is_said_at_once(job):
         ("name=3", "name: must be text (got 3)"),
         ("path=x", "path: belongs into a table such as [source]"),
         ("sinks.path=x", "sinks: unknown; did you mean 'sink'?"),
+        ('query.item=["size", "size"]', "query.item: names a column twice"),
+        ('query.time=["a", "b"]', "query.time: must be a column name (got ['a', 'b'])"),
         ("query=3", "query: must be a table, [query] (got 3)"),
     ],
 )
@@ -133,6 +134,37 @@ def test_one_wrong_key_is_named_with_the_remedy(job, change, said):
     found = problems(job(), [change])
     assert len(found) == 1, found
     assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[source",
+        "source]\nformat",
+        'path = "req',
+        "[query",
+        "kind",
+        "time",
+        "item",
+        "windows",
+        "every",
+        "[sink",
+        "sink]\nformat",
+    ],
+)
+def test_a_misspelt_key_is_one_problem(job, text):
+    """Not two: that it is unknown, and that the right one is missing."""
+    misspelt = text.replace("path", "pathe") if "path" in text else f"{text}e"
+    assert JOB.count(text) == 1
+    assert len(problems(job(JOB.replace(text, misspelt)))) == 1
+
+
+def test_what_only_streams_have_is_one_problem(job):
+    changes = ["sink.checkpoint=c", "sink.trigger=available-now", "source.finish=true"]
+    assert problems(job(), changes) == [
+        "--set: sink.checkpoint: is for streams, and so are sink.trigger, source.finish: set source.stream = true, "
+        "or drop them"
+    ]
 
 
 def test_row_windows_on_several_shards_are_refused_by_the_check(job):
@@ -176,7 +208,7 @@ def test_a_csv_whose_names_are_not_read_says_how_to_read_them(job, tmp_path):
     (tmp_path / "visits.csv").write_text("ts,client\n2026-06-20 09:00:00,ann\n")
     found = problems(job(), ["source.format=csv", "source.path=visits.csv"])
     assert all(line.endswith("set source.options = { header = true }") for line in found)
-    assert len(found) == 2
+    assert len(found) == 1
 
 
 def test_a_fault_in_the_source_is_not_blamed_on_the_sink(job):

@@ -66,11 +66,17 @@ class EngineError(SkybandError, RuntimeError):
     """An engine that cannot run a query: no Java, a missing setting of Spark, the checkpoint of another query."""
 
 
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Which of `known` an unknown `word` was probably meant to be."""
+    folded = {name.casefold(): name for name in sorted(known)}
+    close = difflib.get_close_matches(str(word).casefold(), folded, n=1)
+    return folded[close[0]] if close else None
+
+
 def suggest(word: str, known: Iterable[str]) -> str:
     """The end of an error message about an unknown `word`: the closest of `known`, or all of them."""
     names = sorted(known)
-    folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(str(word).casefold(), folded, n=1)
-    if close:
-        return f"did you mean {folded[close[0]]!r}?"
+    meant = closest(word, names)
+    if meant is not None:
+        return f"did you mean {meant!r}?"
     return f"known: {', '.join(names)}" if names else "none is known"

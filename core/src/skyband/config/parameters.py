@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import attrs
 from attrs import NOTHING, frozen
 
-from skyband.errors import ConfigError, Problem, suggest
+from skyband.errors import ConfigError, Problem, closest, suggest
 
 T = TypeVar("T")
 Wrong = str | Sequence[Problem] | None
@@ -132,10 +132,12 @@ def _by_new_names(renamed: Mapping[str, str], values: Mapping[str, Any]) -> Mapp
 def _build(cls: type[T], values: Mapping[str, Any]) -> T:
     """As `build`, with a look at each value first: `cls` itself tells only the first problem."""
     fields = {field.name: field for field in attrs.fields(cls) if field.init}  # type: ignore[arg-type]
-    problems = [Problem(name, f"unknown; {suggest(name, fields)}") for name in values if name not in fields]
+    unknown = [name for name in values if name not in fields]
+    problems = [Problem(name, f"unknown; {suggest(name, fields)}") for name in unknown]
+    meant = {closest(name, fields) for name in unknown}
     for name, field in fields.items():
         if name not in values:
-            if field.default is NOTHING:
+            if field.default is NOTHING and name not in meant:
                 problems.append(Problem(name, f"is required: {_parameter(field).help or 'it has no default'}"))
             continue
         problems += _as_problems(name, _wrong_if_given(field, values[name]))

@@ -1,6 +1,6 @@
 """What can be wrong with a job beyond each key for itself: keys that need one another, and the source's columns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from skyband.tables import FORMATS as TABLES
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_HEADER = "; where its first line names the columns, set source.options = { header = true }"
 TEXT_FORMATS = ("csv", "json", "text")
 
 
@@ -49,7 +50,7 @@ def everything(
     if source is not None and sink is not None:
         problems += overlaps(source, sink, job_file)
     if source is not None:
-        problems += _ends(source, None if sink is None else sink.trigger)
+        problems += _ends(source, sink)
     if query is not None:
         if query.gives_states and sink is not None and sink.format in TEXT_FORMATS:
             said = f"cannot hold states, which are bytes: use parquet (got {sink.format!r})"
@@ -70,11 +71,11 @@ def _source(source: Source, engine: Engine, zone: str | None) -> list[Problem]:
     return problems + engine.source_problems(source, zone)
 
 
-def _ends(source: Source, trigger: str | None) -> list[Problem]:
+def _ends(source: Source, sink: Sink | None) -> list[Problem]:
     """How a stream's last windows are to be answered: by its end, or by the clock."""
-    asked = [name for name in ("finish", "idle_after") if getattr(source, name)]
+    trigger = None if sink is None else sink.trigger
     if not source.stream:
-        return [Problem(f"source.{name}", "is for streams: set source.stream = true, or drop it") for name in asked]
+        return _for_streams(source, sink)
     problems = []
     if source.finish and trigger != AVAILABLE_NOW:
         message = f'is for streams that end: set sink.trigger = "{AVAILABLE_NOW}", or use source.idle_after'
@@ -85,6 +86,17 @@ def _ends(source: Source, trigger: str | None) -> list[Problem]:
     return problems
 
 
+def _for_streams(source: Source, sink: Sink | None) -> list[Problem]:
+    """The keys that only a stream has, told together: one remedy is for all."""
+    given = [f"sink.{name}" for name in ("checkpoint", "trigger") if getattr(sink, name, None) is not None]
+    given += [f"source.{name}" for name in ("finish", "idle_after") if getattr(source, name)]
+    if not given:
+        return []
+    others = f", and so {'is' if len(given) == 2 else 'are'} {', '.join(given[1:])}" if given[1:] else ""
+    drop = "drop them" if others else "drop it"
+    return [Problem(given[0], f"is for streams{others}: set source.stream = true, or {drop}")]
+
+
 def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
     """stream: None where the source could not be built, so that the sink is not blamed for its fault."""
     problems = []
@@ -93,14 +105,7 @@ def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
     if sink.format in TABLES and sink.path is None:
         problems.append(Problem("sink.path", f"is required for {sink.format}: where the table is, or is to be"))
     problems += engine.sink_problems(sink, stream)
-    if stream is None:
-        return problems
-    if not stream:
-        only = [name for name in ("checkpoint", "trigger") if getattr(sink, name) is not None]
-        return problems + [
-            Problem(f"sink.{name}", "is for streams: set source.stream = true, or drop it") for name in only
-        ]
-    if sink.mode not in (None, "append"):
+    if stream and sink.mode not in (None, "append"):
         problems.append(Problem("sink.mode", f"a stream only appends: use append, or drop it (got {sink.mode!r})"))
     return problems
 
@@ -151,7 +156,7 @@ def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], 
     try:
         bind(query, schema, backends)
     except ConfigError as error:
-        return [_with_hint(problem, source) for problem in error.problems]
+        return _with_hints(error.problems, source)
     except PluginError as error:
         return [Problem("query", str(error))]
     return []
@@ -167,11 +172,17 @@ def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema")
     return [Problem(f"query.{name}", no_column(column, schema)) for name, column in given if column not in schema.names]
 
 
+def _with_hints(problems: Sequence[Problem], source: Source | None) -> list[Problem]:
+    """The problems with what is to be done, once where one remedy is for all."""
+    found = [_with_hint(problem, source) for problem in problems]
+    unnamed = [problem for problem in found if _HEADER in problem.message]
+    return [problem for problem in found if problem not in unnamed[1:]]
+
+
 def _with_hint(problem: Problem, source: Source | None) -> Problem:
     """Columns of text files have no types of their own, and in CSV no names: say where to give them."""
     if source is not None and source.format == "csv" and "known: _c0" in problem.message:
-        said = "; where its first line names the columns, set source.options = { header = true }"
-        return evolve(problem, message=f"{problem.message}{said}")
+        return evolve(problem, message=f"{problem.message}{_HEADER}")
     untyped = source is not None and source.format in ("csv", "json") and source.schema is None
     if untyped and "it is string" in problem.message:
         said = problem.message.removesuffix("; cast it first")

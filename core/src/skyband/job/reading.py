@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from skyband.config.parameters import build, parameters_of
-from skyband.errors import ConfigError, PluginError, Problem, suggest
+from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
 from skyband.job import checking
 from skyband.job.engine import Engine, engine_named
 from skyband.job.model import Job, Sink, Source, absolute, placed
@@ -123,7 +123,9 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
-    problems = [Problem(key, _unknown(key)) for key in tables if key not in KEYS]
+    unknown = [key for key in tables if key not in KEYS]
+    problems = [Problem(key, _unknown(key)) for key in unknown]
+    misspelt = {closest(key, KEYS) for key in unknown} - set(tables)
     problems += [
         Problem(key, f"must be a table, [{key}] (got {tables[key]!r})")
         for key in TABLES
@@ -131,9 +133,11 @@ def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
     ]
     if problems and any(problem.field in TABLES for problem in problems):
         raise ConfigError(*problems)
-    source = _tried(problems, "source", lambda: _table(tables, "source", Source))
-    sink = _tried(problems, "sink", lambda: _table(tables, "sink", Sink))
-    query = _tried(problems, "query", lambda: _query(tables, path.parent))
+    wrong: list[Problem] = []
+    source = _tried(wrong, "source", lambda: _table(tables, "source", Source))
+    sink = _tried(wrong, "sink", lambda: _table(tables, "sink", Sink))
+    query = _tried(wrong, "query", lambda: _query(tables, path.parent))
+    problems += [problem for problem in wrong if problem.field not in misspelt]
     spark = _spark(tables.get("spark", {}))
     backends = _backends(tables.get("backends", {}), spark)
     shards, name = tables.get("shards"), tables.get("name", path.stem)
@@ -144,7 +148,8 @@ def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
     sink = placed(sink, folder) if sink else None
     zone = spark.get(ZONE_SETTING)
     schema, found = checking.everything(tables, source, query, backends, sink, engine, zone, path)
-    problems += found
+    told = {problem.field for problem in problems}
+    problems += [problem for problem in found if problem.field not in told]  # what follows from a wrong value
     if problems or source is None or query is None or sink is None:
         raise ConfigError(*problems)
     return Job(name, source, query, backends, sink, spark, shards, schema)

@@ -111,7 +111,7 @@ class HeavyHitters(Query):
                 problems.append(
                     Problem(name, f"goes with total = {total!r} only: add that, or drop this (got {column!r})")
                 )
-        if self.unit != 1.0 and self.total != "sum":
+        if self.unit != 1.0 and self.total != "sum" and self.weight is None:
             problems.append(
                 Problem("unit", f"goes with total = 'sum' only: add that, or drop this (got {self.unit:g})")
             )
