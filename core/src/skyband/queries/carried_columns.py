@@ -77,7 +77,7 @@ def _hash_lists(lists: pa.Array) -> UInt64:
 
 def carry_type(kind: pa.DataType) -> pa.DataType:
     """The type in which answers give values of this type back."""
-    return pa.large_list(plain_type(kind.value_type)) if _is_list(kind) else plain_type(kind)
+    return pa.list_(plain_type(kind.value_type)) if _is_list(kind) else plain_type(kind)
 
 
 def carry_fields(carry: tuple[str, ...], schema: pa.Schema) -> list[pa.Field]:
