@@ -151,7 +151,7 @@ def test_a_plugin_that_cannot_add_its_commands_is_named(site):
 def test_looking_around_loads_nothing_heavy(site, call):
     site.module("sitecustomize", """
         import atexit, sys
-        heavy = ("numba", "pyspark", "pyarrow", "pandas", "scipy", "matplotlib")
+        heavy = ("numba", "pyspark", "pyarrow", "pandas", "scipy", "matplotlib", "altair", "vl_convert")
         atexit.register(lambda: print("loaded:", *(name for name in heavy if name in sys.modules), file=sys.stderr))
     """)  # fmt: skip
     ran = site.run(*call)

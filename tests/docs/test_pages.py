@@ -142,6 +142,26 @@ def test_the_programs_of_a_guide_print_what_it_shows(name, guide):
             assert f"{code}```text" not in page.text
 
 
+def test_the_pictures_of_answers_are_what_their_programs_draw(guide, tmp_path, monkeypatch, request):
+    """Compared by the words in them: where lines run to the last digit may change with the library."""
+    pytest.importorskip("vl_convert")
+    page, names = guide("plots.md"), {}
+    monkeypatch.chdir(tmp_path)
+    for program in page.blocks("python"):
+        exec(compile(program.body, "plots.md", "exec"), names)
+    pictures = sorted(path.name for path in tmp_path.glob("*.svg"))
+    assert pictures == sorted(re.findall(r"\]\((.*?\.svg)\)", page.text)) and len(pictures) == 2
+    for name in pictures:
+        made = (tmp_path / name).read_text("utf-8")
+        if request.config.getoption("--write"):
+            (DOCS / name).write_text(made, "utf-8")
+        assert _words(made) == _words((DOCS / name).read_text("utf-8")), HINT
+
+
+def _words(picture):
+    return [text for text in ElementTree.fromstring(picture).itertext() if text.strip()]
+
+
 def test_the_guide_to_writing_shows_code_that_is_fine_and_files_that_are_made(guide, tmp_path):
     page = guide("writing.md")
     for block in page.blocks("python"):

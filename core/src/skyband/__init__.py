@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         SkybandError,
         SnapshotError,
     )
+    from skyband.plots import plot
     from skyband.registry import backends, create, restore
     from skyband.registry.hookspecs import hookimpl
     from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
@@ -34,6 +35,7 @@ _HOMES = {
     "skyband.registry.hookspecs": ("hookimpl",),
     "skyband.registry.info": ("BackendInfo", "QueryInfo", "RoleInfo"),
     "skyband.registry": ("backends", "create", "restore"),
+    "skyband.plots": ("plot",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -41,6 +43,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "backends",
     "create",
     "restore",
+    "plot",
     "hookimpl",
     "BackendInfo",
     "QueryInfo",

@@ -18,6 +18,7 @@ COMMANDS = (
     "describe",
     "check",
     "run",
+    "plot",
     "ask",
     "state",
     "savepoint",

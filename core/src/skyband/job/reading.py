@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from skyband.config.parameters import build, parameters_of
 from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
@@ -12,6 +12,9 @@ from skyband.job import checking
 from skyband.job.engine import Engine, engine_named
 from skyband.job.model import Job, Sink, Source, absolute, placed
 from skyband.job.spark_schema import ZONE_SETTING
+
+if TYPE_CHECKING:
+    from skyband.queries.query import Query
 
 T = TypeVar("T")
 
@@ -65,6 +68,35 @@ def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") 
         raise
     except ConfigError as error:
         raise JobError(place, *error.problems, typed=typed) from error
+
+
+def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, Sink]":
+    """The name, query and sink of a job, which need not be able to run any more: nothing else of it is looked at.
+
+    Raises JobError with every problem at once.
+    """
+    typed: dict[str, Any] = {}
+    try:
+        typed = dict(map(assignment, sets))
+        tables = _parsed(Path(path))
+        for key, value in typed.items():
+            _put(tables, key, value)
+        tabled = {key: tables.get(key, {}) for key in ("sink", "query")}
+        wrong = [
+            Problem(key, f"must be a table, [{key}]") for key, held in tabled.items() if not isinstance(held, dict)
+        ]
+        if wrong:
+            raise ConfigError(*wrong)
+        problems: list[Problem] = []
+        sink = _tried(problems, "sink", lambda: _table(tables, "sink", Sink))
+        query = _tried(problems, "query", lambda: _query(tables, Path(path).parent))
+        if problems or sink is None or query is None:
+            raise ConfigError(*problems)
+        return str(tables.get("name", Path(path).stem)), query, placed(sink, Path(path).parent)
+    except JobError:
+        raise
+    except ConfigError as error:
+        raise JobError(str(path), *error.problems, typed=typed) from error
 
 
 def assignment(text: str) -> tuple[str, Any]:

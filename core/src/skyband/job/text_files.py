@@ -83,14 +83,16 @@ def _cast(column: Any, field: Any) -> Any:
         return column
     try:
         if pa.types.is_timestamp(field.type) and pa.types.is_string(column.type):
-            return _instants(pc.utf8_trim_whitespace(column)).cast(field.type)
+            return instants(column).cast(field.type)
         return column.cast(field.type)
     except pa.ArrowInvalid as error:
         said = str(error).partition(" as a scalar of")[0].replace("Z'", "'")  # the zone that was added above
         raise InputError(field.name, f"cannot be read as {field.type}: {said}") from error
 
 
-def _instants(texts: Any) -> Any:
+def instants(texts: Any) -> Any:
+    """Times and days as text, as timestamps: in UTC where they name no zone. Raises ArrowInvalid where one is none."""
+    texts = pc.utf8_trim_whitespace(texts)
     texts = pc.if_else(
         pc.match_substring_regex(texts, _DAY_ONLY), pc.binary_join_element_wise(texts, "00:00", " "), texts
     )

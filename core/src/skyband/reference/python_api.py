@@ -19,6 +19,7 @@ COLUMNS = (
     spark_states.register,
 )  # fmt: skip
 TABLES = (tables.open_sink, tables.open_table, tables.kafka_sink)
+CHARTS = (skyband.plot,)
 BACKENDS = (skyband.backends, skyband.create, skyband.restore)
 
 
@@ -32,6 +33,7 @@ def python_page() -> str:
         section("In this process", _group("skyband.engines.local", HERE[:1]), _group("skyband.queries", HERE[1:])),
         section("States", _group("skyband.states", STATES), _group("skyband.spark_states", COLUMNS)),
         section("Tables", _group("skyband.tables", TABLES)),
+        section("Charts", _group("skyband", CHARTS)),
         section("Backends by themselves", _group("skyband", BACKENDS)),
     )
 

@@ -1,0 +1,101 @@
+"""Where the answers to draw are: the sink of a job, or a table by its path. Only their files are read."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+from attrs import frozen
+
+from skyband.errors import ConfigError, Problem
+from skyband.job.model import Source, local_path
+from skyband.job.reading import JobError, read_sink
+from skyband.job.source_files import READABLE, data_files, open_files
+from skyband.tables import FORMATS as TABLES
+from skyband.tables import table_problem
+
+_LOG = "_delta_log"
+_SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
+
+
+@frozen
+class Answered:
+    """A table of answers on this machine.
+
+    name: what it is called. kind: of the query, where it is a job's. by: the grouping columns, where they are known.
+    """
+
+    name: str
+    kind: str | None
+    by: tuple[str, ...]
+    source: Source
+
+    @property
+    def path(self) -> Path:
+        """Where its files are."""
+        return Path(str(self.source.path))
+
+    def read(self) -> pa.Table:
+        """Its rows as they are now. Raises ConfigError where there are none, InputError where a file is damaged."""
+        try:
+            files = open_files(self.source)
+        except ConfigError as error:
+            place = "table" if self.kind is None else "sink"
+            raise ConfigError(*(problem.within(place) for problem in error.problems)) from error
+        assert files is not None, self.source
+        return pa.Table.from_batches(files.batches(files.schema.names), files.schema)
+
+    def version(self) -> tuple[tuple[str, int, int], ...]:
+        """What changes when answers come: the files with their sizes and times."""
+        folder = self.path / _LOG if self.source.format in TABLES else self.path
+        found = []
+        for path in data_files(folder):
+            stat = path.stat()
+            found.append((path.name, stat.st_size, stat.st_mtime_ns))
+        return tuple(found)
+
+
+def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
+    """The sink of the job in a TOML file, changed by `sets`, or the table at a path.
+
+    Raises JobError or ConfigError where there is none that is read here.
+    """
+    if Path(place).suffix != ".toml":
+        if tuple(sets):
+            raise ConfigError(Problem("--set", f"changes a job, and {place!r} is a table"))
+        return Answered(Path(place).resolve().name, None, (), _source(_format_at(Path(place)), place, "table"))
+    name, query, sink = read_sink(place, sets)
+    try:
+        if query.gives_states:
+            said = "gives states, and answers are drawn: `skyband ask` answers windows of states"
+            raise ConfigError(Problem("query.emit", said))
+        source = _source(sink.format, sink.path, "sink", {} if sink.format != "csv" else dict(sink.with_defaults))
+    except ConfigError as error:
+        raise JobError(place, *error.problems) from error
+    return Answered(name, query.kind, query.by, source)
+
+
+def _source(format: str, path: str | None, field: str, options: dict[str, object] | None = None) -> Source:
+    if format not in (*READABLE, *TABLES):
+        said = f"the answers are read from files of {', '.join((*READABLE, *TABLES))} (got {format!r})"
+        raise ConfigError(Problem(f"{field}.format", f"{said}: write them there, or pass their table"))
+    lacking = table_problem(format) if format in TABLES else None
+    if lacking is not None:
+        raise ConfigError(Problem(field, f"{format} {lacking}"))
+    local = None if path is None else local_path(path)
+    if local is None:
+        raise ConfigError(Problem(f"{field}.path", f"only files of this machine are read (got {path!r})"))
+    return Source(format=format, path=str(local.absolute()), options=options or {"header": True})
+
+
+def _format_at(path: Path) -> str:
+    """What the files at a path are, by their names."""
+    if not path.exists():
+        raise ConfigError(Problem("table", f"{str(path)!r} does not exist"))
+    if (path / _LOG).is_dir():
+        return "delta"
+    for file in data_files(path):
+        known = [_SUFFIXES[suffix] for suffix in file.suffixes if suffix in _SUFFIXES]
+        if known:
+            return known[-1]
+    said = f"{str(path)!r} holds no file that ends in {', '.join(_SUFFIXES)}"
+    raise ConfigError(Problem("table", f"{said}: is it a job? Its name then ends in .toml"))

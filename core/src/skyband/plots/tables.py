@@ -1,0 +1,106 @@
+"""Pairs and matches: how many or how alike over time, and the newest of them as a table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from skyband.plots import axes
+from skyband.plots.answers import Answers
+from skyband.plots.short_series import Series, shortened
+
+MOST_ROWS, MOST_BARS, MOST_POINTS = 25, 60, 300
+_ROW, _LETTER, _CELL = 20, 6.8, 36
+_ALIKE = ("similarity", "probability")
+
+
+def draw_pairs(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
+    """Ranked pairs: how alike those of each moment are, from the least to the most, and those of the newest moment."""
+    newest = answers.where(answers.at == answers.at[-1])
+    names = [*answers.by, *answers.after]
+    first = newest.where(np.arange(len(newest)) < MOST_ROWS)
+    table = _table(alt, first, names)
+    cut = "" if len(first) == len(newest) else f"the first {len(first):,} of "
+    notes = [f"below: {cut}the {len(newest):,} pairs of the newest moment, {axes.written(answers, newest.at[:1])[0]}"]
+    alike = next((name for name in _ALIKE if name in answers.after), None)
+    if alike is None or len(np.unique(answers.at)) < 2:
+        return table, [notes[0].removeprefix("below: ")]
+    notes.insert(0, f"above: the {alike} of each moment’s pairs, the line the largest, the band down to the least")
+    chart = _range(alt, answers, alike, notes)
+    return alt.vconcat(chart, table, spacing=10), notes
+
+
+def draw_matches(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
+    """Answers that are not ranked: how many there are over time, and the newest ones."""
+    table = _table(alt, answers.newest(MOST_ROWS), [*answers.by, answers.moment, *answers.after])
+    cut = len(answers) > MOST_ROWS
+    which = f"the newest {MOST_ROWS} of {len(answers):,}" if cut else f"all {len(answers):,}, the newest first"
+    notes = ["above: how many answers there are over time", f"below: {which}"]
+    return alt.vconcat(_counts(alt, answers), table, spacing=10), notes
+
+
+def _range(alt: Any, answers: Answers, alike: str, notes: list[str]) -> Any:
+    at, place = np.unique(answers.at, return_inverse=True)
+    values = answers.numbers(alike)
+    most, least = np.full(len(at), -np.inf), np.full(len(at), np.inf)
+    np.maximum.at(most, place, np.nan_to_num(values, nan=-np.inf))
+    np.minimum.at(least, place, np.nan_to_num(values, nan=np.inf))
+    series, each = shortened(Series(at, most, least, most), MOST_POINTS)
+    if each > 1:
+        notes.append(f"a point stands for up to {np.ceil(each):,.0f} moments: the line is the mean of their largest")
+    told = axes.written(answers, series.at)
+    columns = [np.where(np.isfinite(column), column, np.nan) for column in (series.value, series.low)]
+    rows = [
+        {"at": place, "when": when, "most": None if most != most else most, "least": None if least != least else least}
+        for place, when, most, least in zip(axes.places(answers, series.at), told, *map(np.ndarray.tolist, columns),
+                                            strict=True)
+    ]  # fmt: skip
+    tips = [alt.Tooltip("when:N", title="moment"), alt.Tooltip("most:Q", title="largest"),
+            alt.Tooltip("least:Q", title="least")]  # fmt: skip
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=axes.moments(alt, answers, False))
+    area = base.mark_area(opacity=0.22).encode(y=alt.Y("least:Q", title=alike), y2="most:Q")
+    line = base.mark_line(point=len(rows) <= MOST_BARS).encode(y=alt.Y("most:Q", title=alike), tooltip=tips)
+    return alt.layer(area, line).properties(width=axes.WIDE, height=150)
+
+
+def _counts(alt: Any, answers: Answers) -> Any:
+    """Bars of equal lengths of time from the first answer to the last."""
+    first, last = int(answers.at[0]), int(answers.at[-1])
+    length = max(-(-(last - first + 1) // MOST_BARS), 1)
+    bars = np.bincount((answers.at - first) // length)
+    starts = first + length * np.arange(len(bars), dtype=np.int64)
+    begun, ended = axes.places(answers, starts), axes.places(answers, starts + length)
+    rows = [{"at": begin, "until": end, "count": count, "when": when}
+            for begin, end, count, when in zip(begun, ended, bars.tolist(), axes.written(answers, starts), strict=True)
+            if count]  # fmt: skip
+    tips = [alt.Tooltip("when:N", title="from"), alt.Tooltip("count:Q", format=",")]
+    marks = alt.Chart(alt.InlineData(values=rows)).mark_bar().encode(
+        x=axes.moments(alt, answers, False), x2="until", y2=alt.datum(0), tooltip=tips,
+        y=alt.Y("count:Q", title="answers", axis=axes.numbers(alt, tickMinStep=1)))  # fmt: skip
+    return marks.properties(width=axes.WIDE, height=110)
+
+
+def _table(alt: Any, first: Answers, names: Sequence[str]) -> Any:
+    """Answers as a drawn table."""
+    columns = {name: axes.written(first, first.at) if name == first.moment else first.cells(name) for name in names}
+    flush = {name for name in names if name != first.moment and first.is_number(name)}
+    rules, cells, left = [], [], 0.0
+    for name, texts in columns.items():
+        texts = [text if len(text) <= _CELL else f"{text[: _CELL - 1]}…" for text in texts]
+        wide = _LETTER * max(map(len, [name, *texts])) + 6
+        x, align = (left + wide, "right") if name in flush else (left, "left")
+        cells += [{"x": x, "y": _ROW * (number + 1), "text": text, "align": align, "head": number == 0}
+                  for number, text in enumerate([name, *texts])]  # fmt: skip
+        left += wide + 22
+    rules = [{"x": 0, "x2": max(left - 22, 0), "y": _ROW * number + _ROW // 2} for number in range(1, len(first) + 2)]
+    across, down = alt.X("x:Q", scale=None, axis=None), alt.Y("y:Q", scale=None, axis=None)
+    lines = alt.Chart(alt.InlineData(values=rules)).mark_rule(style="line-of-table")
+    layers = [lines.encode(x=across, x2="x2:Q", y=down)]
+    layers += [
+        alt.Chart(alt.InlineData(values=[cell for cell in cells if cell["head"] == head and cell["align"] == align]))
+        .mark_text(align=align, baseline="middle", fontSize=12, style="soft" if head else "ink")
+        .encode(x=across, y=down, text="text:N")
+        for head in (True, False)
+        for align in ("left", "right")
+    ]
+    return alt.layer(*layers).properties(width=max(left, 1), height=_ROW * (len(first) + 2))

@@ -1,0 +1,56 @@
+"""How charts look, on light paper and on dark, as Vega-Lite's configuration; Altair, imported when it is needed."""
+
+from typing import Any
+
+from skyband.tables.extras import imported
+
+EXTRA = "plot"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+COLOURS = 8
+"""As many series have a colour of their own."""
+_LIGHT = {
+    "paper": "#ffffff", "ink": "#1b1a18", "soft": "#5c5a55", "faint": "#8a8780", "rule": "#e6e3dc",
+    "series": ("#2a78d6", "#eb6834", "#159a6b", "#6a4bc4", "#d6467f", "#b88100", "#0b8a99", "#7b5236"),
+}  # fmt: skip
+_DARK = {
+    "paper": "#1f1f1d", "ink": "#f2f0eb", "soft": "#b5b2aa", "faint": "#8b8880", "rule": "#343330",
+    "series": ("#5598e7", "#f08254", "#2fb884", "#9f8cf0", "#ea6f9f", "#d8a020", "#35b3c2", "#b98a66"),
+}  # fmt: skip
+
+
+def altair() -> Any:
+    """Altair. Raises EngineError, saying what to install, where it or vl-convert, which draws without a browser, is not
+    there."""
+    imported("vl_convert", EXTRA)
+    return imported("altair", EXTRA)
+
+
+def config(dark: bool = False) -> dict[str, Any]:
+    """Vega-Lite's `config`. Charts name no colour of their own but these styles and the series'."""
+    tone: dict[str, Any] = _DARK if dark else _LIGHT
+    soft, ink = tone["soft"], tone["ink"]
+    lines = {"domainColor": tone["faint"], "tickColor": tone["faint"], "gridColor": tone["rule"]}
+    words = {"labelColor": soft, "titleColor": soft, "titleFontWeight": "normal", "labelFontSize": 11,
+             "titleFontSize": 12}  # fmt: skip
+    return {
+        "background": tone["paper"],
+        "font": FONT,
+        "padding": 16,
+        "view": {"stroke": None},
+        "axis": {**lines, **words, "labelLimit": 200, "titlePadding": 8},
+        "legend": {**words, "labelLimit": 220, "symbolStrokeWidth": 2, "symbolOpacity": 1},
+        "header": {"labelColor": ink, "labelFontSize": 12, "labelLimit": 240, "labelFontWeight": "bold"},
+        "title": {"color": ink, "subtitleColor": soft, "fontSize": 17, "subtitleFontSize": 12, "anchor": "start",
+                  "frame": "group", "offset": 14, "subtitlePadding": 5, "subtitleLineHeight": 16},
+        "range": {"category": list(tone["series"])},
+        "mark": {"color": tone["series"][0], "aria": False},  # a reader gets what is said above, not each point
+        "rule": {"color": tone["series"][0]},
+        "line": {"strokeWidth": 2, "strokeCap": "round", "strokeJoin": "round"},
+        "point": {"filled": True, "size": 36},
+        "style": {
+            "ink": {"color": ink},
+            "soft": {"color": soft},
+            "faint": {"color": tone["faint"]},
+            "line-of-table": {"color": tone["rule"]},
+        },
+    }  # fmt: skip

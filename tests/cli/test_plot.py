@@ -1,0 +1,149 @@
+"""skyband plot: the answers of a job or table in every format, while they grow, and what is said where it cannot be."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import click
+import pyarrow.parquet as pq
+import pytest
+from skyband.cli.plot import watch_answers
+from skyband.plots.sinks import answers_at
+
+pytest.importorskip("vl_convert")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+
+def plot(folder, place, *arguments):
+    return folder.call("plot", place, *arguments)
+
+
+def spec_of(page):
+    return json.loads(re.search(r'<script type="application/json" id="spec">(.*?)</script>', page.read_text())[1])[
+        "chart"
+    ]
+
+
+def rows_of(page):
+    (rows,) = spec_of(page)["datasets"].values()
+    return {(row["when"].split()[1][:5], row["line"], row["value"]) for row in rows}
+
+
+def test_a_job_is_drawn_from_its_sink_alone_into_a_page_of_its_name(folder, monkeypatch):
+    monkeypatch.chdir(folder.home)
+    assert folder.run().exit_code == 0
+    shutil.rmtree(folder.home / "requests")
+    for _ in range(2):  # a page of its own may be written again
+        called = plot(folder, folder.job)
+        assert (called.exit_code, called.stderr, called.stdout) == (0, "plot: job.html\n", "")
+    page = folder.home / "job.html"
+    assert rows_of(page) == set(folder.answers())
+    assert spec_of(page)["title"]["text"] == "distinct-count of job"
+    page.write_text("mine")
+    refused = plot(folder, folder.job)
+    assert refused.exit_code == 1 and "no page of `skyband plot`: name a file with --output" in refused.stderr
+    assert page.read_text() == "mine"
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json", "delta"])
+def test_every_format_of_a_sink_gives_the_same_picture(folder, format):
+    if format == "delta":
+        pytest.importorskip("deltalake")
+    where = (f"sink.format={format}", "sink.path=there")
+    assert folder.run(*where).exit_code == 0
+    page, table = folder.home / "x.html", folder.home / "y.html"
+    sets = [part for change in where for part in ("--set", change)]
+    assert plot(folder, folder.job, *sets, "--output", page).exit_code == 0
+    assert plot(folder, folder.home / "there", "--output", table).exit_code == 0
+    assert rows_of(page) == rows_of(table)
+    assert len(rows_of(page)) == 24
+
+
+def test_pictures_and_what_they_are_of(folder):
+    assert folder.run().exit_code == 0
+    for name, begins in (("x.png", b"\x89PNG"), ("x.svg", b"<svg")):
+        called = plot(
+            folder, folder.job, "--output", folder.home / name, "--last", "20 minutes", "--only", "window=1 hour"
+        )
+        assert called.exit_code == 0, called.stderr
+        assert (folder.home / name).read_bytes().startswith(begins)
+    drawn = (folder.home / "x.svg").read_text()
+    assert "only window = 1 hour" in drawn and "the last 20 minutes" in drawn
+    assert "00:45" in drawn and "00:30" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("JOB", "--output", "x.pdf"), 1, "must end in .html, .png, .svg"),
+        (("JOB", "--output", "none/x.png"), 1, "'none' is not a folder"),
+        (("JOB", "--only", "window"), 2, "must be COLUMN=VALUE"),
+        (("JOB", "--only", "window=2 hours"), 1, "no answer has window = '2 hours'"),
+        (("JOB", "--set", "sink.format=console"), 1, "sink.format: the answers are read from files of parquet, csv"),
+        (("JOB", "--set", "sink.path=s3a://bucket/x"), 1, "sink.path: only files of this machine are read"),
+        (("JOB", "--set", "sink.path=nowhere"), 1, "nowhere' does not exist"),
+        (("JOB", "--set", "query.kind=top-l"), 1, "did you mean"),
+        (("JOB", "--set", "query.emit=state"), 1, "query.emit: gives states, and answers are drawn"),
+        (("requests", "--set", "sink.path=x"), 1, "changes a job"),
+        (("requests",), 1, "has no column 'at' or 'time'"),
+        ((".",), 1, "holds no file that ends in .parquet"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(folder, monkeypatch, arguments, status, said):
+    monkeypatch.chdir(folder.home)
+    assert folder.run().exit_code == 0
+    called = plot(folder, folder.job if arguments[0] == "JOB" else arguments[0], *arguments[1:])
+    assert called.exit_code == status
+    assert said in " ".join(called.stderr.split())
+    assert list(folder.home.glob("*.html")) == []
+
+
+def test_a_watched_sink_is_drawn_again_when_answers_have_come(folder, capsys):
+    """What stands for waiting lets the stream go on: nothing yet, a first file, no change, another file, Ctrl-C."""
+    assert folder.run("sink.path=all").exit_code == 0
+    (done,) = (folder.home / "all").glob("*.parquet")
+    answers, page = pq.read_table(done), folder.home / "x.html"
+    seen = []
+
+    def wait(_):
+        seen.append((page.stat().st_mtime_ns, len(rows_of(page))) if page.exists() else None)
+        sink = folder.home / "counts"
+        if len(seen) == 1:
+            sink.mkdir()
+            pq.write_table(answers.slice(0, 10), sink / "a.parquet")
+        elif len(seen) == 2:
+            assert '<meta http-equiv="refresh"' in page.read_text()
+        elif len(seen) == 3:
+            (sink / "b.parquet").write_bytes(b"half")
+        elif len(seen) == 4:
+            pq.write_table(answers.slice(10), sink / "b.parquet")
+        elif len(seen) == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(click.exceptions.Exit) as ended:
+        watch_answers(answers_at(str(folder.job)), page, {"last": None, "by": (), "only": {}}, wait)
+    assert ended.value.exit_code == 130
+    assert seen[0] is None and [found[1] for found in seen[1:]] == [10, 10, 10, 24]
+    assert seen[1] == seen[2] == seen[3], "nothing is drawn again without new answers"
+    assert '<meta http-equiv="refresh"' not in page.read_text() and len(rows_of(page)) == 24
+    said = capsys.readouterr().err
+    assert said.count("waiting: ") == 1 and "b.parquet" in said
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on PATH: apt-get install chromium")
+def test_a_browser_draws_the_page_and_loads_nothing(folder):
+    assert folder.run().exit_code == 0
+    page = folder.home / "x.html"
+    assert plot(folder, folder.job, "--output", page).exit_code == 0
+    assert 800_000 < len(page.read_bytes()) < 1_000_000
+    ran = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+         "--virtual-time-budget=5000", "--disable-background-networking", f"--user-data-dir={folder.home / 'profile'}",
+         "--dump-dom", page.as_uri()],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert [line for line in ran.stderr.splitlines() if "CONSOLE" in line] == []
+    drawn = re.search(r'<div id="chart".*?<svg.*?</svg>', ran.stdout, re.DOTALL)[0]
+    assert "distinct-count of job" in drawn and "10 minutes" in drawn and "2026-01-01 00:05:00 UTC" in drawn
