@@ -15,7 +15,9 @@ SHARDED = {
     "uncertain-join": 2,
 }
 
-FURTHER = {kind: {"order": "smallest", "carry": ["number"]} for kind in ("top-k", "top-k-workload")} | {
+FURTHER = {
+    "top-k": {"order": "smallest", "carry": ["number"]},
+    "top-k-workload": {"order": "smallest", "carry": ["number"], "repeats": "best"},
     "top-k-pairs": {"id": ["name", "number"], "carry": ["words", "value"]},
     "heavy-hitters": {"object": ["name", "origin"], "carry": ["number", "words"]},
     "uncertain-join": {"id": ["name", "number"], "carry": ["samples"], "side": None},

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
 import pyarrow as pa
 
+from skyband.config.parameters import parameters_of
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.queries.attribution import attributed
 from skyband.queries.query import Query
-from skyband.registry import Binding, choose
+from skyband.registry import Binding, choose, load_class
 
 
 def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | None = None) -> dict[str, Binding]:
@@ -34,6 +36,10 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
         )
         taken = [name for name in binding.parameters if name in given]
         problems.extend(Problem(f"backends.{role}.{name}", f"is set by the query ({given[name]!r})") for name in taken)
+        unknown = _unknown_parameters(binding, given)
+        if unknown:
+            problems.extend(Problem(f"backends.{role}", _UNABLE.format(binding.info.name, *entry)) for entry in unknown)
+            continue
         try:
             with attributed(query, {role: binding}):
                 problems.extend(problem.within("query") for problem in query.unsupported_by(binding.create(**given)))
@@ -44,6 +50,21 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
     if problems:
         raise ConfigError(*problems)
     return bindings
+
+
+_UNABLE = "{0} has no parameter {1!r}, and the query's {1} = {2!r} needs one: choose a backend that has it"
+
+
+def _unknown_parameters(binding: Binding, given: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What a query gives that its backend does not know: only some backends can answer such a query."""
+    try:
+        cls = load_class(binding.info)
+    except PluginError:
+        return []  # told when it is made
+    if not attrs.has(cls):
+        return []
+    known = {*(parameter.name for parameter in parameters_of(cls)), *getattr(cls, "renamed", {})}
+    return [(name, value) for name, value in given.items() if name not in known]
 
 
 def _checked(query: Query, schema: pa.Schema) -> list[Problem]:

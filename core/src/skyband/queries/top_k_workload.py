@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 from attrs import astuple, define
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
-from skyband.columns.carried_rows import RankedRows
+from skyband.columns.carried_rows import RankedRows, Which
 from skyband.columns.ids import ValuesById
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.rows import Rows
-from skyband.errors import ConfigError, SnapshotError
+from skyband.config.parameters import choice
+from skyband.errors import ConfigError, Problem, SnapshotError
 from skyband.queries import merging, state_arrays
 from skyband.queries.carried_columns import (
     TIE,
@@ -44,15 +45,20 @@ from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.workload_queries import NamedQuery, named_queries
 from skyband.registry import Binding
-from skyband.roles import Answer, Answers, TopKQuery, WorkloadRanker
+from skyband.roles import Answer, Answers, Backend, TopKQuery, WorkloadRanker
 from skyband.state_reader import StateReader
+
+EACH, BEST = "each", "best"
+"""Whether each row is ranked by itself, or an object once, by its best row."""
 
 
 @define(eq=True)
 class TopKWorkload(Query):
     """Ranks the rows of a stream by a score, for many queries with windows, slides and k of their own.
 
-    Each row is an object of its own: one that comes twice can be ranked twice. Result columns: at, query, rank (from
+    Each row is ranked by itself: an object that comes twice can be ranked twice. With `repeats = "best"` it is in an
+    answer once, by its row of the window that ranks first, the latest of equal ones; of the backends paneband can.
+    Result columns: at, query, rank (from
     1), object, score. Of equal scores the smaller object ranks first where objects are integers, otherwise (decimals
     too) the one of smaller hash, so that all engines agree: the low 64 bits, as a signed number, of MurmurHash3_x64_128
     of the value (of text, its bytes in UTF-8). Rows whose object or score is null, or whose score is not a number, are
@@ -83,6 +89,10 @@ class TopKWorkload(Query):
     )
     order: str = order_parameter("scores")
     carry: tuple[str, ...] = carry_parameter(help="further columns of the ranked row to give with it")
+    repeats: str = choice(
+        EACH, BEST, default=EACH,
+        help="where an object comes again: whether each of its rows is ranked, or the best one of the window only",
+    )  # fmt: skip
 
     def __attrs_post_init__(self) -> None:
         taken = ("at", "query", "rank", "score", *self.by)
@@ -137,7 +147,14 @@ class TopKWorkload(Query):
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         lengths = tuple(query.lengths for query in self.queries)
-        return {"queries": lengths, "by": "rows" if self.rows else "time"}
+        once = {} if self.repeats == EACH else {"repeats": self.repeats}
+        return {"queries": lengths, "by": "rows" if self.rows else "time", **once}
+
+    def unsupported_by(self, backend: Backend) -> list[Problem]:
+        theirs = getattr(backend, "repeats", EACH)
+        if theirs == self.repeats:
+            return []
+        return [Problem("repeats", f"says what a backend does: set it to {theirs!r} here, and drop it there")]
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return _WorkloadProcessor(self, bindings["workload-ranker"], answers)
@@ -145,7 +162,8 @@ class TopKWorkload(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
         most = most_entries(bindings["workload-ranker"], self.backend_parameters("workload-ranker"))
-        if self.rows or not most or self.order == SMALLEST or self.carry or several(self.object):
+        plain = self.order != SMALLEST and self.repeats == EACH and not self.carry and not several(self.object)
+        if self.rows or not most or not plain:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -181,6 +199,9 @@ class _WorkloadProcessor(ScheduledProcessor):
         """In which there are about as many moments."""
         self._mirrored = query.order == SMALLEST
         """Rankers know the largest first: of the smallest first they are given the negatives."""
+        self._which: Which = "each"
+        if query.repeats == BEST:
+            self._which = "smallest" if self._mirrored else "largest"
         self._several = len(several(query.object))
         self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         self._since: Int64 | None = None
@@ -194,7 +215,7 @@ class _WorkloadProcessor(ScheduledProcessor):
     def clear(self) -> None:
         self._ranker = cast(WorkloadRanker, self._binding.create(**self._backend_parameters))
         self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
-        self._ranked_rows = RankedRows(self._carry, "each")
+        self._ranked_rows = RankedRows(self._carry, self._which)
 
     def begin(self, last: int, rows: Rows) -> "_WorkloadProcessor":
         """Go on from the rows of a small group that can still be answered, the moments up to `last` being answered."""

@@ -1,5 +1,8 @@
 """What this plugin brings, without importing it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from skyband import BackendInfo, hookimpl
 
 _LACKS = {
@@ -33,6 +36,15 @@ def skyband_backends() -> list[BackendInfo]:
             "Yang, Shastri, Rundensteiner, Ward, An Optimal Strategy for Monitoring Top-k Queries (EDBT, 2011)",
         ),
     ]
+
+
+@hookimpl
+def skyband_cases(role: str, name: str) -> list[Mapping[str, Any]]:
+    """Each object once."""
+    if (role, name) != ("workload-ranker", "paneband"):
+        return []
+    queries = [(5, 2, 1), (3, 4, 2, 1), (7, 3, 3, 2), (11, 4, 2, 9), (30, 20, 100)]
+    return [{"queries": queries, "by": by, "repeats": "best"} for by in ("time", "rows")]
 
 
 def _backend(name: str, factory: str, summary: str, reference: str) -> BackendInfo:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Int64
+from skyband.config.parameters import choice
 from skyband.kernels import kskyband_kernels
 from skyband.state_reader import StateReader
 
@@ -13,6 +14,7 @@ from skyband_workload import delay_line
 from skyband_workload import pane_kernel as kernel
 from skyband_workload.analyser import MetaQuery
 from skyband_workload.extractor import Found
+from skyband_workload.object_band import ObjectBand
 from skyband_workload.ranker import MetaRanker
 from skyband_workload.scheduler import Moments
 from skyband_workload.table import Rows
@@ -28,19 +30,25 @@ class PaneBand(MetaRanker):
     K-skyband in (score, pane). Rows wait unranked for at most a third of the shortest window, in which time most of
     them are beaten.
 
+    With `repeats = "best"` an object is in an answer once, by its best row. Then a row is dropped that rows of K other
+    objects beat, or a row of its own, and the answer is the first row of each of k objects.
+
     Parameters
     ----------
     by : str, default "time"
         whether windows are times or row counts (one of time, rows)
     queries : list of (window, slide, k[, phase])
         the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
+    repeats : str, default "each"
+        whether each row is ranked by itself, or an object once, by its best row of the window (one of each, best)
 
     Complexity
     ----------
     A row costs O(n / b) amortised for n objects kept and b rows waiting, whatever the number of queries and views. An
     answer of r objects costs O(r + objects of other views passed over), of which 64 neighbours that are all older than
     the view count as one. Retained are about K (1 + ln(W / K)) objects for W rows in the longest window, somewhat more
-    than the least possible where k differs between queries, and at most three waiting rows for each object.
+    than the least possible where k differs between queries, and at most three waiting rows for each object. With
+    `repeats = "best"` an answer after new rows costs O(n log n + n K).
 
     References
     ----------
@@ -64,8 +72,15 @@ class PaneBand(MetaRanker):
 
     name: ClassVar[str] = "paneband"
 
-    _band: Any = field(init=False)
-    _line: Any = field(init=False)
+    repeats: str = choice(
+        "each", "best", default="each", kw_only=True,
+        help="whether each row is ranked by itself, or an object once, by its best row of the window",
+    )  # fmt: skip
+
+    _band: Any = field(default=None, init=False)
+    _line: Any = field(default=None, init=False)
+    _objects: ObjectBand | None = field(default=None, init=False)
+    """What is kept instead where an object counts once."""
 
     def _begin(self, meta: MetaQuery) -> None:
         super()._begin(meta)
@@ -74,6 +89,9 @@ class PaneBand(MetaRanker):
     def _fill(self, items: Array) -> None:
         """Keep what of these items is in the skyband."""
         meta = self._scheduler.meta
+        if self.repeats == "best":
+            self._objects = ObjectBand(meta.largest_k, items)
+            return
         self._band = kskyband_kernels.new(meta.largest_k, delay_line.FLUSH_AT)
         self._line = delay_line.new(self._scheduler.latest_start(self._last), meta.longest_window, meta.shortest_window)
         if len(items):
@@ -82,6 +100,9 @@ class PaneBand(MetaRanker):
 
     def _execute(self, rows: Rows, moments: Moments) -> Found:
         scheduler, panes = self._scheduler, _NO_PANES
+        if self._objects is not None:
+            last = self._last if self._seen or not len(rows.time) else int(rows.time[0])
+            return self._objects.execute(scheduler, last, rows, moments)
         if len(rows.time):
             if self._seen == 0:
                 self._last = int(rows.time[0])
@@ -96,14 +117,22 @@ class PaneBand(MetaRanker):
 
     def _settle(self) -> None:
         """Empty the line and let go of what no view needs, so that what is kept does not tell when that was done."""
-        if self._seen:
+        if self._objects is not None:
+            self._objects.settle(self._scheduler.oldest_start(self._passed) if self._seen else TIME_MIN)
+        elif self._seen:
             kskyband_kernels.advance(self._band, self._scheduler.oldest_start(self._passed))
             self._band, self._line = delay_line.flushed(self._band, self._line, self._passed)
 
     def _held(self) -> dict[str, Array]:
-        self._settle()
-        items = self._band.items[: self._band.counts[kskyband_kernels.SIZE]]
+        items = self._kept()
         return {mine: items[theirs].copy() for mine, theirs in _COLUMNS}
+
+    def _kept(self) -> Array:
+        self._settle()
+        if self._objects is not None:
+            return self._objects.items
+        kept: Array = self._band.items[: self._band.counts[kskyband_kernels.SIZE]]
+        return kept
 
     def _read_held(self, state: StateReader) -> dict[str, Array]:
         latest = self._last if self._seen else TIME_MIN - 1  # queries that are gone may have had later starts
@@ -123,11 +152,12 @@ class PaneBand(MetaRanker):
         return held
 
     def __len__(self) -> int:
-        self._settle()
-        return int(self._band.counts[kskyband_kernels.SIZE])
+        return len(self._kept())
 
     @property
     def nbytes(self) -> int:
+        if self._objects is not None:
+            return self._objects.nbytes
         return sum(column.nbytes for column in (*self._band, *self._line))
 
 

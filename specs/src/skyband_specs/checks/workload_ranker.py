@@ -11,7 +11,7 @@ from skyband_specs.batching import fed, random_cuts, seeded
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.drivers.workload_ranker import horizon, plain, reached, rows_of
+from skyband_specs.drivers.workload_ranker import horizon, plain, reached, rows_of, workload_of
 from skyband_specs.oracles.workload_ranker import SmallGroupAnswers, Workload, answers, moments, retained
 from skyband_specs.streams.workload_ranker import WorkloadStream
 
@@ -41,7 +41,7 @@ def check_answers_on_the_way_equal_the_oracle(make: Make, case: Case) -> None:
             backend, passed = make(), int(stream.times[0]) if len(stream) else 0
             for start, stop in cuts_of(stream, seed):
                 got, now = update(backend, stream, start, stop), reached(case, stream, stop)
-                wanted = answers(Workload(backend.queries), rows_of(stream, stop), passed, now)
+                wanted = answers(workload_of(backend), rows_of(stream, stop), passed, now)
                 expect_equal(got, wanted, f"answers of rows {start} to {stop}")
                 passed = now
 
@@ -59,7 +59,7 @@ def check_advancing_equals_the_oracle(make: Make, case: Case) -> None:
             backend, whole = (fed(make, case, stream.take(np.arange(stop))) for _ in range(2))
             now = backend.now
             end = now + horizon(backend.queries) + 3
-            wanted = answers(Workload(backend.queries), rows_of(stream, stop), now, end)
+            wanted = answers(workload_of(backend), rows_of(stream, stop), now, end)
             got = [plain(answer) for moment in range(now, end + 1) for answer in backend.advance(moment)]
             expect_equal(got, wanted, f"answers from {now} to {end}, moment by moment")
             expect_equal([plain(answer) for answer in whole.advance(end)], wanted, f"answers from {now} to {end}")
@@ -101,7 +101,7 @@ def check_silence_is_answered(make: Make, case: Case) -> None:
         broken = WorkloadStream(times, stream.objects, stream.scores)
         backend = make()
         got = update(backend, broken, 0, half) + update(backend, broken, half, len(broken))
-        wanted = answers(Workload(backend.queries), rows_of(broken, len(broken)), int(times[0]), int(times[-1]))
+        wanted = answers(workload_of(backend), rows_of(broken, len(broken)), int(times[0]), int(times[-1]))
         expect_equal(got, wanted, f"answers around a silence of {SILENCE}")
 
     holds_for(case, seeded(case, (1,)), law)
@@ -117,7 +117,7 @@ def check_ends_of_time(make: Make, case: Case) -> None:
         stream = WorkloadStream(times, np.arange(6), np.array([3.0, 1.0, 2.0, 5.0, 4.0, 6.0]))
         backend, end = make(), min(start + 60, FAR - 1)
         got = update(backend, stream, 0, 6) + [plain(answer) for answer in backend.advance(end)]
-        wanted = answers(Workload(backend.queries), rows_of(stream, 6), start, end)
+        wanted = answers(workload_of(backend), rows_of(stream, 6), start, end)
         expect_equal(got, wanted, f"answers from {start} on")
 
 
@@ -132,7 +132,7 @@ def check_retains_what_it_must(make: Make, case: Case) -> None:
         backend = make()
         for start, stop in cuts_of(stream, 1):
             update(backend, stream, start, stop)
-            least = len(retained(Workload(backend.queries), rows_of(stream, stop), backend.now))
+            least = len(retained(workload_of(backend), rows_of(stream, stop), backend.now))
             held = len(backend)
             expect(held >= least, f"retains {held} objects after {stop} rows; {least} are needed")
             minimal = getattr(backend, "minimal", False)
@@ -170,7 +170,7 @@ def check_changed_queries_equal_the_oracle(make: Make, case: Case) -> None:
 
     def law(stream: Any) -> None:
         backend, passed = make(), int(stream.times[0]) if len(stream) else 0
-        workload = Workload(backend.queries)
+        workload = workload_of(backend)
         for turn, (start, stop) in enumerate(cuts_of(stream, 2)):
             got, now = update(backend, stream, start, stop), reached(case, stream, stop)
             expect_equal(
@@ -198,7 +198,7 @@ def check_changed_queries_are_restored(make: Make, case: Case) -> None:
         half = len(stream) // 2
         backend = make()
         case.driver.feed(backend, stream, 0, half)
-        changed = _changed(Workload(backend.queries), 0, 0).queries
+        changed = _changed(workload_of(backend), 0, 0).queries
         if not half or not _reconfigured(backend, changed):
             return
         restored = case.restore(backend.snapshot())
@@ -239,7 +239,7 @@ def _changed(workload: Workload, turn: int, joined: int) -> Workload:
     known = {query for query, _ in stay}
     fresh = [TopKQuery(6 + turn, 2, 2, turn % 2), TopKQuery(3, 2 + turn, 70)]
     both = stay + [(query, joined) for query in fresh if query not in known]
-    return Workload([query for query, _ in both], [since for _, since in both])
+    return Workload([query for query, _ in both], [since for _, since in both], workload.repeats)
 
 
 def _reconfigured(backend: Any, queries: Any) -> bool:

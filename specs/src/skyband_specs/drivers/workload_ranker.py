@@ -89,7 +89,8 @@ class WorkloadRankerDriver(Driver):
         """The same by definition."""
         if stop == 0:
             return [None]
-        workload = Workload([TopKQuery(*query) for query in case.parameters["queries"]])
+        queries = [TopKQuery(*query) for query in case.parameters["queries"]]
+        workload = Workload(queries, repeats=case.parameters.get("repeats", "each"))
         now = reached(case, stream, stop)
         return [now, *answers(workload, rows_of(stream, stop), now, now + horizon(workload.queries))]
 
@@ -120,6 +121,11 @@ class WorkloadRankerDriver(Driver):
         if by_rows:
             calls.append(("a row number left out", update([now, now + 2, now + 3], ids, scores)))
         return calls
+
+
+def workload_of(backend: Any) -> Workload:
+    """What a backend was asked, from the start."""
+    return Workload(backend.queries, repeats=getattr(backend, "repeats", "each"))
 
 
 def plain(answer: Answer) -> SmallGroupAnswers:

@@ -17,10 +17,14 @@ ALWAYS = -(2**64)
 
 @frozen
 class Workload:
-    """Queries, and since when each runs: it answers only over windows that begin at `since` or later."""
+    """Queries, and since when each runs: it answers only over windows that begin at `since` or later.
+
+    With `repeats = "best"` an object is in an answer once, by its best row, of equal ones the latest.
+    """
 
     queries: Sequence[TopKQuery]
     since: Sequence[int] = field()
+    repeats: str = "each"
 
     @since.default
     def _from_the_start(self) -> Sequence[int]:
@@ -33,7 +37,7 @@ def answers(workload: Workload, rows: Sequence[Row], after: int, until: int) -> 
     for number, (query, since) in enumerate(zip(workload.queries, workload.since, strict=True)):
         for at in moments(query, after, until):
             if at - query.window >= since:
-                best = top(rows, at - query.window, at, query.k)
+                best = top(rows, at - query.window, at, query.k, workload.repeats)
                 objects = tuple(rows[arrival][1] for arrival in best)
                 found.append((at, number, objects, tuple(rows[arrival][2] for arrival in best)))
     return sorted(found, key=lambda answer: answer[:2])
@@ -45,9 +49,15 @@ def moments(query: TopKQuery, after: int, until: int) -> range:
     return range(first, until + 1, query.slide)
 
 
-def top(rows: Sequence[Row], start: int, end: int, k: int) -> list[int]:
-    """The arrivals of the best k rows with start <= time < end: score descending, object ascending, then arrival."""
+def top(rows: Sequence[Row], start: int, end: int, k: int, repeats: str = "each") -> list[int]:
+    """The arrivals of the best k rows with start <= time < end: score descending, object ascending, then arrival.
+
+    With `repeats = "best"` of the best row of each object, the latest of equal ones.
+    """
     inside = [arrival for arrival, (time, _, _) in enumerate(rows) if start <= time < end]
+    if repeats == "best":
+        latest = sorted(inside, key=lambda arrival: (rows[arrival][2], arrival))
+        inside = list({rows[arrival][1]: arrival for arrival in latest}.values())
     return sorted(inside, key=lambda arrival: (-rows[arrival][2], rows[arrival][1], arrival))[:k]
 
 
@@ -64,4 +74,4 @@ def retained(workload: Workload, rows: Sequence[Row], now: int) -> set[int]:
             if at - query.window >= since:
                 largest[at - query.window] = max(largest.get(at - query.window, 0), query.k)
     everything = max((time for time, _, _ in rows), default=0) + 1
-    return {arrival for start, k in largest.items() for arrival in top(rows, start, everything, k)}
+    return {arrival for start, k in largest.items() for arrival in top(rows, start, everything, k, workload.repeats)}
