@@ -7,6 +7,7 @@ import venv
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 from packaging.requirements import Requirement
@@ -222,6 +223,13 @@ def test_a_plugins_role_without_a_template_begins_with_the_methods_of_its_interf
     (made,) = [cls for cls in scope.values() if getattr(cls, "name", None) == "k-best-7"]
     assert issubclass(made, interface_of(role))
     assert not made.__abstractmethods__
+    for method in interface_of(role).__abstractmethods__:
+        written = vars(made)[method]
+        assert get_type_hints(written.fget if isinstance(written, property) else written), "its types are imported"
+    project = tomllib.loads(files["pyproject.toml"])["project"]
+    home = next(entry.distribution for entry in installed().role_listing() if entry.info.name == role)
+    assert home in [Requirement(one).name for one in project["dependencies"]]
+    assert "once its methods are written" in files["README.md"]
 
 
 def test_a_made_query_installs_is_found_verified_and_answers(maker):
@@ -234,9 +242,9 @@ def test_a_made_query_installs_is_found_verified_and_answers(maker):
     assert told.splitlines()[-1] == "24 passed, 0 not applicable, 0 failed"
     program, said = example(folder / "README.md")
     assert maker.run(sys.executable, "-c", program, site=site).splitlines() == said
-    quick = [folder, "-k", "travels or schema or declared"]
+    quick = [folder, "-k", "travels or schema or declared or its_sum"]
     tested = maker.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *quick, site=site)
-    assert "query/my-sums: 2 passed, 0 not applicable, 0 failed" in tested
+    assert "query/my-sums: 2 passed, 0 not applicable, 0 failed" in tested and "\n3 passed" in tested
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ MOST_LETTERS = 60
 def command(folder: Path, role: str | None, kind: str | None, name: str | None) -> None:
     """Make a plugin with one backend or query: a distribution that installs and passes its conformance checks.
 
-    It starts with a simple, correct algorithm for you to replace. Nothing in DIR is overwritten.
+    It starts with a simple, correct algorithm for you to replace; for a role whose plugin brings none, with the methods
+    to write. The distribution is called skyband-NAME. Nothing in DIR is overwritten.
     """
     if (role is None) == (kind is None):
         raise click.UsageError("give --role ROLE for a plugin with a backend, or --query KIND for one with a query")

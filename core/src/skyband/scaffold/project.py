@@ -22,7 +22,11 @@ _ARRIVALS = {"out-of-order": "positions count tuples in their order of arrival"}
 class Template:
     """What a backend of a role begins as, with what its plugin says of it and an example.
 
-    source: the module of a class Mine…, the backend `mine`; None for core's, which is `scaffold/<role>.py`.
+    summary, reference, lacks: as `BackendInfo` has them. example: a program that creates the backend `mine` and prints
+    what it answers, with what that is in comments.
+
+    source: the dotted name of a module with a class Mine…, the backend `mine`, which is copied under the new name.
+    Without it the abstract methods of the interface are what is left to write; core's stand in `scaffold/<role>.py`.
     """
 
     summary: str
@@ -106,7 +110,7 @@ readme = "README.md"
 requires-python = ">=3.11"
 license = "{licence}"
 license-files = ["LICENSE"]
-dependencies = ["attrs>=24.2", "numpy>=2.0", "skyband{versions}"]
+dependencies = ["attrs>=24.2", "numpy>=2.0", "skyband{versions}"{brought_by}]
 
 [project.optional-dependencies]
 test = ["skyband-specs[pytest]{versions}"]
@@ -181,9 +185,9 @@ In a job:
 
 | file | holds |
 |---|---|
-| `src/{package}/{module}.py` | the algorithm: a simple one that is right, to replace by yours |
+| `src/{package}/{module}.py` | the algorithm: {begins} |
 | `src/{package}/hooks.py` | what it promises: guarantee, paper, and what it lacks, each with the reason |
-| `tests/test_conformance.py` | the checks of its role, which it passes as it stands |
+| `tests/test_conformance.py` | the checks of its role, which it passes {passes} |
 | `.github/workflows/tests.yml` | what runs them on every push; the badge above says which they are |
 | `LICENSE` | Apache-2.0, as Skyband: put your own there and into `pyproject.toml` if you want another |
 
@@ -192,6 +196,10 @@ A parameter is a field made with `skyband.config.parameters`, such as
 it there. The checks try the role's parameter sets, and those that the hook `skyband_cases` adds. A backend that is off
 by at most epsilon, but for a share delta of its answers, has `guarantee="bounded"` and is held to that.
 """
+
+
+SIMPLE = {"begins": "a simple one that is right, to replace by yours", "passes": "as it stands"}
+EMPTY = {"begins": "methods to be written, as the role brings no example", "passes": "once its methods are written"}
 
 
 def render(role: str, name: str) -> dict[str, str]:
@@ -203,6 +211,7 @@ def render(role: str, name: str) -> dict[str, str]:
         "role": role, "name": name, "package": package, "module": module, "cls": cls, "versions": versions(),
         "api": API, "summary": template.summary, "reference": template.reference,
         "licence": repository.LICENCE, "badge": repository.badge(),
+        "brought_by": _brought_by(role), **(SIMPLE if role in TEMPLATES or template.source else EMPTY),
         "lacks": _lacks(template.lacks), "example": template.example.replace('"mine"', f'"{name}"'),
     }  # fmt: skip
     home = f"src/{package}"
@@ -216,6 +225,14 @@ def render(role: str, name: str) -> dict[str, str]:
         "tests/test_conformance.py": TESTS.format(**facts),
         **repository.files(f"{role}/{name}"),
     }
+
+
+def _brought_by(role: str) -> str:
+    """The distribution that brings a role, as a further dependency; nothing for core's."""
+    if role in TEMPLATES:
+        return ""
+    entry = next(entry for entry in installed().role_listing() if entry.info.name == role)
+    return f', "{entry.distribution}>={entry.version}"'
 
 
 def _template_of(role: str) -> Template:

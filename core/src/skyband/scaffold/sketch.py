@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Int64, UInt64, moment
 from skyband.roles import Sketch
 from skyband.state_reader import StateReader
 
@@ -45,9 +45,11 @@ class MineSketch(Sketch):
             self._latest[key] = max(time, self._latest.get(key, time))
 
     def estimate(self, since: int) -> float:
+        since = moment("since", since)  # raises InputError for what is no moment
         return float(sum(time >= since for time in self._latest.values()))
 
     def forget(self, before: int) -> None:
+        before = moment("before", before)
         self._latest = {key: time for key, time in self._latest.items() if time >= before}
 
     def _merge(self, other: Self) -> None:
