@@ -27,7 +27,7 @@ def navigation(docs: Path, pages: Iterable[str]) -> str:
         roles.append(_group(role, [_entry("The role", f"roles/{role}.md"), *listed]))
     reference = [
         _entry("Overview", "reference.md"), _entry("What works where", "matrix.md"), _entry("The job file", "job.md"),
-        _entry("Python", "python.md"),
+        _entry("Python", "python.md"), _entry("For authors", "authors.md"),
         _group("Queries", queries), _group("Roles and backends", roles), _entry("Commands", "commands.md"),
         _entry("Errors", "errors.md"),
     ]  # fmt: skip

@@ -124,7 +124,7 @@ def _integers(name: str, column: pa.Array) -> Int64:
 
 
 def is_null(column: pa.Array) -> Array:
-    """bool[n]."""
+    """bool[n]: where the column is null."""
     return column.is_null().to_numpy(zero_copy_only=False)
 
 

@@ -87,9 +87,14 @@ class Query(ABC):
     """What a user asks, in terms of columns; says nothing of how. Immutable."""
 
     kind: ClassVar[str]
+    """What it is called; the same as `QueryInfo.kind`."""
+
     roles: ClassVar[tuple[str, ...]]
+    """The roles whose backends it asks; there may be none."""
+
     shard_by: ClassVar[str | None] = None
-    """Frame column whose hash spreads a query without `by` over shards; None where `spread` does it in another way."""
+    """Frame column whose hash spreads a query without `by` over shards; None where it runs on one shard, or `partition`
+    and `one_shard` say otherwise."""
 
     evolvable: ClassVar[tuple[str, ...]] = ()
     """Keys that may differ from those a checkpoint was made with: `subqueries` says what they hold."""

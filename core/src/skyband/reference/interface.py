@@ -2,10 +2,14 @@
 
 import ast
 import inspect
+import sys
 import textwrap
 from collections.abc import Callable
-from typing import Any
+from itertools import pairwise, zip_longest
+from types import ModuleType, NoneType
+from typing import Any, TypeGuard
 
+import attrs
 from attrs import frozen
 
 from skyband.reference.markdown import code, prose
@@ -28,14 +32,16 @@ class Member:
         return not self.name.startswith("_") or self.name == "__len__"
 
 
-def members_of(cls: type) -> list[Member]:
-    """The methods and properties of an interface that say what they do or must be written, its own first."""
+def members_of(cls: type, root: type = Backend) -> list[Member]:
+    """The methods and properties of an interface that say what they do or must be written, its own first.
+
+    root: those of classes that extend it, and its own.
+    """
     found: dict[str, Member] = {}
     for owner in cls.__mro__:
-        if not issubclass(owner, Backend):
+        if not issubclass(owner, root) or owner.__module__.partition(".")[0] in sys.stdlib_module_names:
             continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]
-        for node in body.body if isinstance(body, ast.ClassDef) else ():
+        for node in _body_of(owner):
             if isinstance(node, ast.FunctionDef) and node.name not in found:
                 found[node.name] = _member(node, owner)
     return [member for member in found.values() if member.text or member.abstract]
@@ -53,29 +59,102 @@ def signature_of(function: Callable[..., Any]) -> str:
     return _signature(node)
 
 
+def made_with(cls: type) -> str:
+    """How a class is made: its fields, or the arguments of its `__init__`, as its source writes them."""
+    if attrs.has(cls):
+        types = {name: _annotation(node.annotation) for name, node, _ in reversed(_declared(cls))}
+        given = [entry for entry in attrs.fields(cls) if entry.init and not entry.name.startswith("_")]
+        return _spread(cls.__name__, [f"{one.name}: {types[one.name]}{_default_of(one)}" for one in given])
+    made = next((node for owner in cls.__mro__ for node in _body_of(owner) if _is_init(node)), None)
+    return _spread(cls.__name__, [] if made is None else _arguments(made)[1:])
+
+
+def constants_of(cls: type) -> list[Member]:
+    """The class variables that say what they are, its own first."""
+    found = {
+        name: Member(name, f"{name}: {_annotation(node.annotation)}", " ".join(said.split()), node.value is None, cls)
+        for name, node, said in reversed(_declared(cls))
+        if said and "ClassVar" in ast.unparse(node.annotation)
+    }
+    return list(reversed(found.values()))
+
+
+def said_below(module: ModuleType, name: str) -> str:
+    """The text that stands below a constant in its module's source."""
+    body = ast.parse(inspect.getsource(module)).body
+    for node, following in pairwise(body):
+        names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+        assigned = isinstance(node, ast.Assign | ast.AnnAssign) and name in {one.id for one in names}
+        if assigned and isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+            return inspect.cleandoc(str(following.value.value))
+    return ""
+
+
+def _declared(cls: type) -> list[tuple[str, ast.AnnAssign, str]]:
+    """Each annotated name of a class and its bases, its own first, with the text that stands below it."""
+    found = []
+    for owner in cls.__mro__:
+        body = _body_of(owner)
+        for node, following in zip_longest(body, body[1:]):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                below = following.value if isinstance(following, ast.Expr) else None
+                said = below.value if isinstance(below, ast.Constant) else ""
+                found.append((node.target.id, node, str(said)))
+    return found
+
+
+def _default_of(entry: "attrs.Attribute[Any]") -> str:
+    if entry.default is attrs.NOTHING:
+        return ""
+    plain = isinstance(entry.default, str | int | float | tuple | NoneType)
+    return f" = {entry.default!r}" if plain else " = …"
+
+
+def _is_init(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(node, ast.FunctionDef) and node.name == "__init__"
+
+
+def _body_of(owner: type) -> list[ast.stmt]:
+    """The statements of a class; none of a builtin one."""
+    if owner.__module__.partition(".")[0] in sys.stdlib_module_names:
+        return []
+    body = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]
+    return body.body if isinstance(body, ast.ClassDef) else []
+
+
 def _member(node: ast.FunctionDef, owner: type) -> Member:
     marks = {ast.unparse(mark) for mark in node.decorator_list}
     if "property" in marks:
         signature = f"{node.name}: {_returns(node)}"
     else:
-        node.args.args = node.args.args[1:]
+        if "staticmethod" not in marks:
+            node.args.args = node.args.args[1:]
         signature = _signature(node)
     return Member(node.name, signature, ast.get_docstring(node) or "", "abstractmethod" in marks, owner)
 
 
 def _signature(node: ast.FunctionDef) -> str:
     """On one line where it fits, else an argument a line, as a formatter would."""
+    return _spread(node.name, _arguments(node), f" -> {_returns(node)}")
+
+
+def _spread(name: str, arguments: list[str], returns: str = "") -> str:
+    whole = f"{name}({', '.join(arguments)}){returns}"
+    if len(whole) <= 80:
+        return whole
+    return "\n".join([f"{name}(", *(f"    {argument}," for argument in arguments), f"){returns}"])
+
+
+def _arguments(node: ast.FunctionDef) -> list[str]:
     given = node.args
     defaults = [*[None] * (len(given.args) - len(given.defaults)), *given.defaults]
     arguments = [_argument(*both) for both in zip(given.args, defaults, strict=True)]
-    if given.kwonlyargs:
-        arguments += ["*", *(_argument(*both) for both in zip(given.kwonlyargs, given.kw_defaults, strict=True))]
+    if given.kwonlyargs or given.vararg is not None:
+        arguments.append("*" if given.vararg is None else f"*{_argument(given.vararg, None)}")
+        arguments += [_argument(*both) for both in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
     if given.kwarg is not None:
         arguments.append(f"**{_argument(given.kwarg, None)}")
-    whole = f"{node.name}({', '.join(arguments)}) -> {_returns(node)}"
-    if len(whole) <= 80:
-        return whole
-    return "\n".join([f"{node.name}(", *(f"    {argument}," for argument in arguments), f") -> {_returns(node)}"])
+    return arguments
 
 
 def _argument(argument: ast.arg, default: ast.expr | None) -> str:

@@ -21,6 +21,7 @@ class Pages:
 
 def everything() -> Pages:
     """A page for every role, query and backend that can be used; runs their examples, which takes a while."""
+    from skyband.reference.author_api import author_page
     from skyband.reference.backend import backend_page
     from skyband.reference.errors import errors_page
     from skyband.reference.job_file import job_page
@@ -37,7 +38,7 @@ def everything() -> Pages:
         makers[f"backends/{entry.info.key}.md"] = partial(backend_page, entry)
     for info in usable_queries().values():
         makers[f"queries/{info.kind}.md"] = partial(query_page, info)
-    makers |= {"job.md": job_page, "python.md": python_page, "errors.md": errors_page}
+    makers |= {"job.md": job_page, "python.md": python_page, "authors.md": author_page, "errors.md": errors_page}
     makers["matrix.md"] = partial(matrix_page, usable)
     return Pages({path: make() for path, make in makers.items()}, tuple(faults()))
 
@@ -64,8 +65,8 @@ def _overview(usable: Iterable[Listed[BackendInfo]]) -> str:
     return page(
         "Reference",
         "Generated from what is installed: `skyband docs DIR` writes them anew, for a third party's plugins too. "
-        "See also [what works where](matrix.md), [the job file](job.md), [Python](python.md), [commands](commands.md) "
-        "and [errors](errors.md).",
+        "See also [what works where](matrix.md), [the job file](job.md), [Python](python.md), [what authors import]"
+        "(authors.md), [commands](commands.md) and [errors](errors.md).",
         section("Queries", table(["query", "asks", "roles"], queries)),
         section("Roles", table(["role", "says", "backends"], roles)),
         section("Backends", table(["backend", "how", "guarantee"], backends)),

@@ -24,7 +24,10 @@ class Backend(ABC):
     """
 
     role: ClassVar[str]
+    """What it does; the role's interface says it, as `RoleInfo.name` does."""
+
     name: ClassVar[str]
+    """What it is called; the same as `BackendInfo.name`."""
 
     _owner: int = field(default=NOBODY, init=False, repr=False)
     """The thread whose call runs."""

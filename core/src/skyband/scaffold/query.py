@@ -70,7 +70,7 @@ class _Sums(WindowedProcessor):
 
     def __init__(self, query: MineQuery, answers: pa.Schema) -> None:
         super().__init__(query.every.length, query.window.length, query.rows)
-        self._schema = answers
+        self._window, self._schema = query.window.length, answers
         self._answers: list[tuple[int, int]] = []
         self.clear()
 
@@ -83,7 +83,7 @@ class _Sums(WindowedProcessor):
         self._values = np.concatenate([self._values, rows["value"]])
 
     def answer(self, at: int) -> None:
-        valid = self._times >= at - self._horizon
+        valid = self._times >= at - self._window
         self._times, self._values = self._times[valid], self._values[valid]
         self._answers.append((at, int(self._values.sum())))
 

@@ -1,0 +1,97 @@
+"""The guides for authors: the role that one shows works whole; they and new plugins import only what is public."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from skyband.reference.author_api import PUBLIC
+from skyband.scaffold.project import TEMPLATES, render
+from skyband.scaffold.query_project import render_query
+
+from .conftest import ROOT, Document
+
+GUIDES = ("writing.md", "writing-queries.md", "writing-roles.md", "hooks.md", "conformance.md")
+USERS = ("skyband.engines", "skyband.spark")
+"""What a program imports that asks queries, as the examples of plugins do."""
+
+
+def blocks(guide, language="python"):
+    return [block.body for block in Document(ROOT / "core" / "docs" / guide, False).blocks(language)]
+
+
+def imported(source):
+    """The modules that a source imports from Skyband, each name of which is one of its own or of a module."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and re.match(r"skyband(_specs)?(\.|$)", node.module or ""):
+            yield node.module, [alias.name for alias in node.names]
+
+
+@pytest.fixture
+def shown(tmp_path):
+    """The role of the guide as an installed distribution; gives a function that calls the command line."""
+    for body in blocks("writing-roles.md"):
+        path = tmp_path / re.match(r"# (\S+\.py)\n", body)[1]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(body)
+    for folder in ("skyband_averages", "skyband_averages/conformance"):
+        (tmp_path / folder / "__init__.py").touch()
+    info = tmp_path / "skyband_averages-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: skyband-averages\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[skyband]\naverages = skyband_averages.hooks\n")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "SKYBAND_PLUGINS": "skyband-averages"}
+
+    def call(*arguments):
+        command = [sys.executable, "-m", "skyband", *arguments]
+        ran = subprocess.run(command, capture_output=True, text=True, env=env, check=False, cwd=tmp_path)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+    return call
+
+
+def test_the_role_of_the_guide_is_verified_and_begun_anew(shown, tmp_path):
+    assert blocks("writing-roles.md", "console") == ["$ skyband verify averager/plain\n"]
+    told = shown("verify", "averager/plain")
+    assert told.splitlines()[-1] == "30 passed, 0 not applicable, 0 failed", told
+    assert "averager/plain  default  exact" in " ".join(shown("backends", "--role", "averager").split(" "))
+    shown("new", "mine", "--role", "averager")
+    made = (tmp_path / "mine" / "src" / "skyband_mine" / "averager.py").read_text()
+    assert "from skyband_averages.role import Averager" in made
+    assert "skyband-averages>=0.1.0" in (tmp_path / "mine" / "pyproject.toml").read_text()
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_a_guide_imports_what_is_public(guide):
+    for body in blocks(guide):
+        if "skyband.scaffold.sketch" not in body:  # the conformance guide breaks the sketch that a plugin begins with
+            assert_public(body)
+
+
+@pytest.mark.parametrize("files", [*(render(role, "best") for role in TEMPLATES), render_query("best")])
+def test_what_a_new_plugin_imports_is_public(files):
+    for path, text in files.items():
+        if path.endswith(".py"):
+            assert_public(text)
+
+
+def assert_public(source):
+    for module, names in imported(source):
+        assert module in PUBLIC or module.startswith(USERS), f"{module} is on no page"
+        shown_there = {*PUBLIC.get(module, ()), "hookimpl", "*"}
+        classes = [name for name in names if not name.isupper() and module not in ("skyband", "skyband.arrays")]
+        hidden = (
+            [] if module.startswith((*USERS, "skyband.roles")) else [one for one in classes if one not in shown_there]
+        )
+        assert not hidden, f"{module}: {hidden} are not on the page of what authors import"
+
+
+def test_the_guides_name_public_modules():
+    for guide in GUIDES:
+        text = (ROOT / "core" / "docs" / guide).read_text("utf-8")
+        for module in re.findall(r"`(skyband(?:_specs)?\.[a-z_]+(?:\.[a-z_]+)*)(?:\.[A-Z]\w+)?`", text):
+            home, _, name = module.rpartition(".")
+            assert module in PUBLIC or name in (*PUBLIC.get(home, ()), "hookimpl"), f"{guide}: {module}"
