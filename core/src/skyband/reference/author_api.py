@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from skyband.reference.interface import Member, constants_of, made_with, members_of, said_below, signature_of
+from skyband.reference.class_source import constants_of, made_with, said_below
+from skyband.reference.interface import Member, members_of, signature_of
 from skyband.reference.markdown import code, docstring, fenced, page, prose, section
 
 PUBLIC: Mapping[str, tuple[str, ...]] = {
@@ -92,7 +93,7 @@ def _members(cls: type) -> list[str]:
     written = [code(one.name) for one in methods if one.name in left]
     parts = [f"A subclass writes {', '.join(written)}."] if written else []
     shown = [*constants_of(cls), *methods]
-    listed = "\n\n".join(f"{one.signature}{_comment(one)}" for one in shown)
+    listed = "\n\n".join(f"{_comment(one)}{one.signature}" for one in shown)
     return [*parts, fenced("python", listed)] if shown else parts
 
 
@@ -106,7 +107,7 @@ def _comment(member: Member) -> str:
         for paragraph in member.text.split("\n\n")
         for line in textwrap.wrap(" ".join(paragraph.split()), WIDTH, break_on_hyphens=False)
     ]
-    return "".join(f"\n    # {line}" for line in lines)
+    return "".join(f"# {line}\n" for line in lines)
 
 
 def _prose(text: str) -> str:

@@ -5,11 +5,8 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable
-from itertools import pairwise, zip_longest
-from types import ModuleType, NoneType
-from typing import Any, TypeGuard
+from typing import Any
 
-import attrs
 from attrs import frozen
 
 from skyband.reference.markdown import code, prose
@@ -41,7 +38,7 @@ def members_of(cls: type, root: type = Backend) -> list[Member]:
     for owner in cls.__mro__:
         if not issubclass(owner, root) or owner.__module__.partition(".")[0] in sys.stdlib_module_names:
             continue
-        for node in _body_of(owner):
+        for node in body_of(owner):
             if isinstance(node, ast.FunctionDef) and node.name not in found:
                 found[node.name] = _member(node, owner)
     return [member for member in found.values() if member.text or member.abstract]
@@ -59,62 +56,7 @@ def signature_of(function: Callable[..., Any]) -> str:
     return _signature(node)
 
 
-def made_with(cls: type) -> str:
-    """How a class is made: its fields, or the arguments of its `__init__`, as its source writes them."""
-    if attrs.has(cls):
-        types = {name: _annotation(node.annotation) for name, node, _ in reversed(_declared(cls))}
-        given = [entry for entry in attrs.fields(cls) if entry.init and not entry.name.startswith("_")]
-        return _spread(cls.__name__, [f"{one.name}: {types[one.name]}{_default_of(one)}" for one in given])
-    made = next((node for owner in cls.__mro__ for node in _body_of(owner) if _is_init(node)), None)
-    return _spread(cls.__name__, [] if made is None else _arguments(made)[1:])
-
-
-def constants_of(cls: type) -> list[Member]:
-    """The class variables that say what they are, its own first."""
-    found = {
-        name: Member(name, f"{name}: {_annotation(node.annotation)}", " ".join(said.split()), node.value is None, cls)
-        for name, node, said in reversed(_declared(cls))
-        if said and "ClassVar" in ast.unparse(node.annotation)
-    }
-    return list(reversed(found.values()))
-
-
-def said_below(module: ModuleType, name: str) -> str:
-    """The text that stands below a constant in its module's source."""
-    body = ast.parse(inspect.getsource(module)).body
-    for node, following in pairwise(body):
-        names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-        assigned = isinstance(node, ast.Assign | ast.AnnAssign) and name in {one.id for one in names}
-        if assigned and isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
-            return inspect.cleandoc(str(following.value.value))
-    return ""
-
-
-def _declared(cls: type) -> list[tuple[str, ast.AnnAssign, str]]:
-    """Each annotated name of a class and its bases, its own first, with the text that stands below it."""
-    found = []
-    for owner in cls.__mro__:
-        body = _body_of(owner)
-        for node, following in zip_longest(body, body[1:]):
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                below = following.value if isinstance(following, ast.Expr) else None
-                said = below.value if isinstance(below, ast.Constant) else ""
-                found.append((node.target.id, node, str(said)))
-    return found
-
-
-def _default_of(entry: "attrs.Attribute[Any]") -> str:
-    if entry.default is attrs.NOTHING:
-        return ""
-    plain = isinstance(entry.default, str | int | float | tuple | NoneType)
-    return f" = {entry.default!r}" if plain else " = …"
-
-
-def _is_init(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
-    return isinstance(node, ast.FunctionDef) and node.name == "__init__"
-
-
-def _body_of(owner: type) -> list[ast.stmt]:
+def body_of(owner: type) -> list[ast.stmt]:
     """The statements of a class; none of a builtin one."""
     if owner.__module__.partition(".")[0] in sys.stdlib_module_names:
         return []
@@ -135,17 +77,19 @@ def _member(node: ast.FunctionDef, owner: type) -> Member:
 
 def _signature(node: ast.FunctionDef) -> str:
     """On one line where it fits, else an argument a line, as a formatter would."""
-    return _spread(node.name, _arguments(node), f" -> {_returns(node)}")
+    return spread(node.name, arguments_of(node), f" -> {_returns(node)}")
 
 
-def _spread(name: str, arguments: list[str], returns: str = "") -> str:
+def spread(name: str, arguments: list[str], returns: str = "") -> str:
+    """A call or signature on one line where it fits, else an argument a line, as a formatter would."""
     whole = f"{name}({', '.join(arguments)}){returns}"
     if len(whole) <= 80:
         return whole
     return "\n".join([f"{name}(", *(f"    {argument}," for argument in arguments), f"){returns}"])
 
 
-def _arguments(node: ast.FunctionDef) -> list[str]:
+def arguments_of(node: ast.FunctionDef) -> list[str]:
+    """The arguments of a function, each with its type and default."""
     given = node.args
     defaults = [*[None] * (len(given.args) - len(given.defaults)), *given.defaults]
     arguments = [_argument(*both) for both in zip(given.args, defaults, strict=True)]
@@ -158,15 +102,15 @@ def _arguments(node: ast.FunctionDef) -> list[str]:
 
 
 def _argument(argument: ast.arg, default: ast.expr | None) -> str:
-    kind = "" if argument.annotation is None else f": {_annotation(argument.annotation)}"
+    kind = "" if argument.annotation is None else f": {annotation(argument.annotation)}"
     equals = " = " if kind else "="
     return f"{argument.arg}{kind}{'' if default is None else equals + ast.unparse(default)}"
 
 
 def _returns(node: ast.FunctionDef) -> str:
-    return "None" if node.returns is None else _annotation(node.returns)
+    return "None" if node.returns is None else annotation(node.returns)
 
 
-def _annotation(node: ast.expr) -> str:
+def annotation(node: ast.expr) -> str:
     """As it reads without the quotes of a name that is imported for types only."""
     return str(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
