@@ -38,7 +38,7 @@ class StampSketch(Sketch):
     @property
     def nbytes(self) -> int:
         """Bytes of the table and of the list of recent keys. O(1)."""
-        return self._recent.nbytes + self._table.stamps.nbytes
+        return self._recent.nbytes + self._table.nbytes
 
     @property
     def exact_up_to(self) -> int:
@@ -113,4 +113,4 @@ class StampSketch(Sketch):
         self._recent.load(times, keys, overflowed)
         read.require(len(self._recent) == len(keys), "recent_keys", "must be distinct")
         self._table.load(read, self._now or 0)
-        read.require(overflowed or not len(self._table.stamps), "levels", "must be 0 where the recent keys are all")
+        read.require(overflowed or not self._table.levels, "levels", "must be 0 where the recent keys are all")

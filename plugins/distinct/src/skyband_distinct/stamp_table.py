@@ -1,31 +1,78 @@
-"""A table of time stamps, [level][array], that grows with the levels its keys reach and packs into few bytes."""
+"""A table of time stamps, [level][array], that grows with the keys that reach it and packs into few bytes."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import TIME_MIN, Array, Int64
+from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.state_reader import StateReader
 
-from skyband_distinct.likelihood import LEVELS
+from skyband_distinct.few_stamps import FewStamps
+from skyband_distinct.likelihood import LEVELS, filled_since
 from skyband_distinct.stamping import raise_to
 
 
 @define(eq=False)
 class StampTable:
-    """The youngest time of every cell. Merging is the elementwise maximum."""
+    """The youngest time of every cell. Merging is the elementwise maximum.
+
+    With `begin_small` the filled cells alone are held until they are more than arrays / 2 or so. How they are held
+    follows from how many they are, and is no part of the state.
+    """
 
     arrays: int
+    begin_small: bool = False
     stamps: Int64 = field(init=False)
-    """int64[levels, arrays], TIME_MIN in cells that no key has reached."""
+    """int64[levels, arrays], TIME_MIN in cells that no key has reached; of no levels while few are filled."""
+
+    few: FewStamps | None = field(default=None, init=False)
+    """What is held while few are filled."""
 
     _room: Int64 = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._allocate(0)
+        if self.begin_small:
+            self.few = FewStamps(self._most_few)
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(self.stamps != TIME_MIN))
+        return int(np.count_nonzero(self.stamps != TIME_MIN)) if self.few is None else self.few.count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the levels in use, or of the cells where these are few."""
+        return self.stamps.nbytes if self.few is None else self.few.slots.nbytes
+
+    @property
+    def _most_few(self) -> int:
+        """A power of two, so many that all levels of so many keys would take about twice the bytes."""
+        return 1 << ((2 * self.arrays).bit_length() - 1)
+
+    def stamp_few(self, times: Int64, keys: UInt64, salt: Any, highs: Int64) -> int:
+        """As `stamping.stamp_one`, while the filled cells are few. Returns how many rows were taken, whole blocks."""
+        if self.few is None:
+            return 0
+        taken = self.few.stamp(self.arrays, times, keys, salt, highs)
+        if taken < len(keys):
+            self._hold_all()
+        return taken
+
+    def filled_since(self, since: int) -> Int64:
+        """int64[levels]: cells of each level stamped at `since` or later."""
+        if self.few is None:
+            counts: Int64 = filled_since(self.stamps, since)
+            return counts
+        levels = self.few.slots[self.few.slots[:, 1] >= max(since, TIME_MIN + 1), 0] // self.arrays
+        return np.bincount(levels, minlength=self.levels).astype(np.int64)
+
+    @property
+    def levels(self) -> int:
+        """How many levels keys have reached."""
+        if self.few is None:
+            return len(self.stamps)
+        cells = self.few.slots[self.few.slots[:, 1] != TIME_MIN, 0]
+        return int(cells.max(initial=-1)) // self.arrays + 1
 
     def fill(self, kernel: Callable[[Int64, int], int]) -> None:
         """Run kernel(room, levels in use) -> levels in use, one of `stamping`."""
@@ -35,6 +82,11 @@ class StampTable:
 
     def merge(self, other: "StampTable") -> None:
         """Become the table of both streams."""
+        if other.few is not None:
+            self._enter(*other.few.filled())
+            return
+        if self.few is not None:
+            self._hold_all()
         levels = len(other.stamps)
         if levels > len(self.stamps):
             self._grow(levels)
@@ -45,9 +97,14 @@ class StampTable:
 
         Exact, and half the size of the stamps themselves or less: ages fit six bytes for nine years of microseconds.
         """
-        filled = self.stamps != TIME_MIN
-        levels = int(np.flatnonzero(filled.any(axis=1)).max(initial=-1)) + 1
-        ages = _word(now) - self.stamps[filled].view(np.uint64)
+        if self.few is None:
+            filled = self.stamps != TIME_MIN
+            levels, times = int(np.flatnonzero(filled.any(axis=1)).max(initial=-1)) + 1, self.stamps[filled]
+        else:
+            (cells, times), levels = self.few.filled(), self.levels
+            filled = np.zeros((levels, self.arrays), bool)
+            filled.reshape(-1)[cells] = True
+        ages = _word(now) - times.view(np.uint64)
         width = (int(ages.max(initial=0)).bit_length() + 7) // 8
         planes = ages.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
         return {
@@ -67,11 +124,31 @@ class StampTable:
         planes[:, :width] = state.column("ages", np.uint8, width * len(planes)).reshape(width, len(planes)).T
         ages = planes.reshape(-1).view("<u8")
         state.require(int(ages.max(initial=0)) < now - TIME_MIN, "ages", f"must not go back beyond time, from {now}")
-        if levels:
+        times = (_word(now) - ages).view(np.int64)
+        if self.few is not None:
+            self._enter(np.flatnonzero(filled), times)
+        else:
             self._grow(levels)
-        self.stamps[filled] = (_word(now) - ages).view(np.int64)
+            self.stamps[filled] = times
+
+    def _enter(self, cells: Int64, times: Int64) -> None:
+        """Stamp cells, ascending, with their times."""
+        if self.few is not None and not self.few.enter(cells, times):
+            self._hold_all()
+        if self.few is None and len(cells):
+            self._grow(max(len(self.stamps), int(cells[-1]) // self.arrays + 1))
+            flat = self.stamps.reshape(-1)
+            flat[cells] = np.maximum(flat[cells], times)
+
+    def _hold_all(self) -> None:
+        """Hold all cells of the levels in use, and no longer the filled ones alone."""
+        few, self.few = self.few, None
+        if few is not None:
+            self._enter(*few.filled())
 
     def _grow(self, levels: int) -> None:
+        if not levels:
+            return
         if not len(self._room):
             self._allocate(LEVELS)
         used = len(self.stamps)

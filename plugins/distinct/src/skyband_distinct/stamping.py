@@ -18,17 +18,17 @@ from skyband_distinct.recent_keys import BLOCK
 _0, _1, _32 = np.uint64(0), np.uint64(1), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_LAST_LEVEL = np.uint64(1 << (LEVELS - 1))
+LAST_LEVEL = np.uint64(1 << (LEVELS - 1))
 
 
 @njit(inline="always")
-def _below(word: np.uint64) -> Any:
+def zeros_below(word: np.uint64) -> Any:
     """The zeros below the lowest one of a word, as ones."""
     return (word - _1) & ~word
 
 
 @njit(inline="always")
-def _count(bits: np.uint64) -> Any:
+def bits_set(bits: np.uint64) -> Any:
     """How many bits are set; compiles to one instruction or two."""
     bits = bits - ((bits >> _1) & np.uint64(0x5555555555555555))
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -61,13 +61,13 @@ def stamp_one(room: Any, levels: int, times: Any, keys: Any, salt: np.uint64, hi
         # This loop becomes vector code, with the factors known to be below 2^32 in half the time.
         for row in range(block):
             word = mix(keys[first + row] ^ salt)
-            below = _below(word | _LAST_LEVEL)
-            cells[row] = _count(below) * arrays + (((word >> _32) * arrays) >> _32)
-            reached |= below
+            zeros = zeros_below(word | LAST_LEVEL)
+            cells[row] = bits_set(zeros) * arrays + (((word >> _32) * arrays) >> _32)
+            reached |= zeros
             high = max(high, times[first + row])
         highs[first // most] = high
-        if _count(reached) >= levels:
-            levels = _reach(room, levels, np.int64(_count(reached)))
+        if bits_set(reached) >= levels:
+            levels = _reach(room, levels, np.int64(bits_set(reached)))
         for row in range(block):
             flat[cells[row]] = max(flat[cells[row]], times[first + row])
     return levels
@@ -84,12 +84,12 @@ def stamp_strata(room: Any, levels: int, times: Any, keys: Any, salt: np.uint64,
         # Vector code and unsigned cells, as in stamp_one.
         for stratum in range(len(firsts)):
             word = mix(seed + np.uint64(stratum + 1) * GAMMA)
-            below = _below(word | _LAST_LEVEL)
+            zeros = zeros_below(word | LAST_LEVEL)
             array = firsts[stratum] + (((word >> _32) * (widths[stratum] & _LOW)) >> _32)
-            cells[stratum] = _count(below) * arrays + array
-            reached |= below
-        if _count(reached) >= levels:
-            levels = _reach(room, levels, np.int64(_count(reached)))
+            cells[stratum] = bits_set(zeros) * arrays + array
+            reached |= zeros
+        if bits_set(reached) >= levels:
+            levels = _reach(room, levels, np.int64(bits_set(reached)))
         for stratum in range(len(firsts)):
             if flat[cells[stratum]] < time:
                 flat[cells[stratum]] = time
@@ -127,7 +127,7 @@ def stamp_all(room: Any, levels: int, times: Any, keys: Any, salt: np.uint64) ->
                     hit = hits[word]
                     finished[word] |= hit
                     while hit != _0:
-                        array = word * 64 + np.int64(_count(_below(hit)))
+                        array = word * 64 + np.int64(bits_set(zeros_below(hit)))
                         room[level, array] = max(room[level, array], time)
                         hit &= hit - _1
             if left == _0:

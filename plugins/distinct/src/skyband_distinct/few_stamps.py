@@ -1,0 +1,126 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The stamps of a table that few keys have reached: a hash table of its filled cells instead of all of them."""
+
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+from numba import njit
+from skyband.arrays import TIME_MIN, Int64, UInt64
+
+from skyband_distinct.key_hashing import GAMMA, mix
+from skyband_distinct.recent_keys import BLOCK
+from skyband_distinct.stamping import LAST_LEVEL, bits_set, zeros_below
+
+_FEWEST_SLOTS = 256
+_32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+@define(eq=False)
+class FewStamps:
+    """The youngest time of every filled cell, at most `most` of them, a power of two. O(1) a key."""
+
+    most: int
+    slots: Int64 = field(init=False)
+    """int64[slots, 2]: a cell and its time each, TIME_MIN where there is none; at most half are filled."""
+    count: int = field(default=0, init=False)
+    """How many cells are filled."""
+
+    def __attrs_post_init__(self) -> None:
+        self._allocate(0)
+
+    def stamp(self, arrays: int, times: Int64, keys: UInt64, salt: Any, highs: Int64) -> int:
+        """Each key stamps one cell of a table of this many arrays, and `highs` is written, as by `stamping.stamp_one`.
+
+        Returns how many rows found room, blocks of them: those of the block that did not may have stamped already.
+        """
+        row = 0
+        if len(keys):
+            self._begin()
+        while True:
+            row, self.count = stamp_few(self.slots, self.count, np.uint64(arrays), times, keys, salt, highs, row)
+            if row == len(keys) or not self._widen():
+                return row
+
+    def enter(self, cells: Int64, times: Int64) -> bool:
+        """Stamp these cells; returns whether there was room for all."""
+        entry = 0
+        if len(cells):
+            self._begin()
+        while True:
+            entry, self.count = enter_few(self.slots, self.count, cells, times, entry)
+            if entry == len(cells) or not self._widen():
+                return bool(entry == len(cells))
+
+    def filled(self) -> tuple[Int64, Int64]:
+        """The filled cells, ascending, and their times."""
+        held = self.slots[self.slots[:, 1] != TIME_MIN]
+        held = held[np.argsort(held[:, 0])]
+        return held[:, 0].copy(), held[:, 1].copy()
+
+    def _begin(self) -> None:
+        if not len(self.slots):
+            self._allocate(_FEWEST_SLOTS)
+
+    def _widen(self) -> bool:
+        """Make room for twice as many; False where there are as many as there may be."""
+        if len(self.slots) >= 2 * self.most:
+            return False
+        cells, times = self.filled()
+        self._allocate(2 * len(self.slots))
+        _, self.count = enter_few(self.slots, 0, cells, times, 0)
+        return True
+
+    def _allocate(self, slots: int) -> None:
+        self.slots = np.full((slots, 2), TIME_MIN, np.int64)
+
+
+@njit(inline="always")
+def _slot_of(slots: Any, cell: np.uint64) -> Any:
+    """Where a cell is, or is to go. There is a power of two of slots, at most half of them filled."""
+    mask = np.uint64(len(slots) - 1)
+    slot = ((cell * GAMMA) >> _32) & mask
+    while slots[slot, 1] != TIME_MIN and slots[slot, 0] != np.int64(cell):
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@njit(cache=True)
+def stamp_few(
+    slots: Any, count: int, arrays: np.uint64, times: Any, keys: Any, salt: np.uint64, highs: Any, start: int
+) -> tuple[int, int]:
+    """Stamp with the rows from `start`, where a block begins; returns the block without room, and the count."""
+    cells = np.empty(BLOCK, np.uint64)
+    arrays = arrays & _LOW
+    for first in range(start, len(keys), BLOCK):
+        block = min(BLOCK, len(keys) - first)
+        high = times[first]
+        # This loop becomes vector code, as in stamp_one.
+        for row in range(block):
+            word = mix(keys[first + row] ^ salt)
+            cells[row] = bits_set(zeros_below(word | LAST_LEVEL)) * arrays + (((word >> _32) * arrays) >> _32)
+            high = max(high, times[first + row])
+        highs[first // BLOCK] = high
+        for row in range(block):
+            slot = _slot_of(slots, cells[row])
+            if slots[slot, 1] == TIME_MIN:
+                if 2 * (count + 1) > len(slots):
+                    return first, count
+                slots[slot, 0] = np.int64(cells[row])
+                count += 1
+            slots[slot, 1] = max(slots[slot, 1], times[first + row])
+    return len(keys), count
+
+
+@njit(cache=True)
+def enter_few(slots: Any, count: int, cells: Any, times: Any, start: int) -> tuple[int, int]:
+    """Stamp cells from `start` with their times; returns the entry without room, and the count."""
+    for entry in range(start, len(cells)):
+        slot = _slot_of(slots, np.uint64(cells[entry]))
+        if slots[slot, 1] == TIME_MIN:
+            if 2 * (count + 1) > len(slots):
+                return entry, count
+            slots[slot, 0] = cells[entry]
+            count += 1
+        slots[slot, 1] = max(slots[slot, 1], times[entry])
+    return len(cells), count

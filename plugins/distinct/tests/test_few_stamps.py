@@ -1,0 +1,68 @@
+"""sketch/pcsa-ml holds the filled cells alone while they are few: the same answers and states, in less room."""
+
+import numpy as np
+import pytest
+import skyband
+from skyband_distinct.stamp_table import StampTable
+
+COARSE = {"epsilon": 0.2, "delta": 0.1}
+"""Parameters with few cells, so that short streams are many."""
+
+
+def sketch(**parameters):
+    return skyband.create("sketch", "pcsa-ml", **parameters)
+
+
+def wide(**parameters):
+    """One that holds all cells of its levels from the start."""
+    made = sketch(**parameters)
+    made._table = StampTable(made._table.arrays)
+    return made
+
+
+def stream(seed, distinct, rows):
+    rng = np.random.default_rng([16, seed])
+    return np.sort(rng.integers(0, 500, rows)), rng.integers(0, distinct, rows).astype(np.uint64)
+
+
+def fed(made, times, keys, parts):
+    for rows in np.array_split(np.arange(len(times)), parts):
+        made.update(times=times[rows], keys=keys[rows])
+    return made
+
+
+@pytest.mark.parametrize("distinct", [30, 60, 100, 140, 200, 400, 3000])
+@pytest.mark.parametrize("parts", [1, 7, 200])
+def test_states_and_answers_are_those_of_all_cells(distinct, parts):
+    """Whether the cells become many within a block, a batch, or never."""
+    for seed in range(4):
+        times, keys = stream(seed, distinct, 2 * distinct)
+        few, all_cells = fed(sketch(**COARSE), times, keys, parts), fed(wide(**COARSE), times, keys, 1)
+        assert few.snapshot() == all_cells.snapshot()
+        for since in (-1, 100, 400, 499, 500, 900):
+            assert few.estimate_with_bounds(since) == all_cells.estimate_with_bounds(since)
+        assert len(few) == len(all_cells)
+        again = skyband.restore(few.snapshot())
+        assert (again.snapshot(), again.nbytes <= few.nbytes) == (few.snapshot(), True)
+        assert (again._table.few is None) == (few._table.few is None)
+
+
+@pytest.mark.parametrize("mine", [20, 90, 130, 2000])
+@pytest.mark.parametrize("theirs", [20, 90, 130, 2000])
+def test_few_and_many_merge_as_one_stream(mine, theirs):
+    one, other = stream(1, mine, 3 * mine), stream(2, theirs, 3 * theirs)
+    merged = fed(sketch(**COARSE), *one, 2)
+    merged.merge(fed(sketch(**COARSE), *other, 3))
+    order = np.argsort(np.concatenate([one[0], other[0]]), kind="stable")
+    whole = fed(sketch(**COARSE), *(np.concatenate(columns)[order] for columns in zip(one, other, strict=True)), 1)
+    assert merged.snapshot() == whole.snapshot()
+    later = np.arange(500, 900), np.arange(400, dtype=np.uint64)
+    assert fed(merged, *later, 5).snapshot() == fed(whole, *later, 1).snapshot()
+
+
+@pytest.mark.parametrize("distinct", [500, 1000, 3500, 8000, 31_000])
+def test_it_takes_about_as_much_as_exact_counting_or_less(distinct):
+    keys = np.arange(distinct, dtype=np.uint64)
+    exact = skyband.create("sketch", "exact")
+    exact.update(times=np.arange(distinct), keys=keys)
+    assert fed(sketch(), np.arange(distinct), keys, 3).nbytes < exact.nbytes + 110_000
