@@ -189,7 +189,7 @@ def test_without_its_reference_a_backend_is_measured_but_not_judged(folder, acme
 
 @pytest.mark.parametrize("role", SCENARIOS)
 def test_every_role_is_benched_on_streams_of_its_own(folder, role):
-    called = folder.call("bench", role, "--rows", 600, "--windows", "20,60", "--json")
+    called = folder.call("bench", role, "--rows", 300, "--windows", "20,60", "--json")
     assert called.exit_code == 0, called.stderr
     cases = json.loads(called.stdout)["cases"]
     assert [case["window"] for case in cases] == [20, 60]
@@ -197,7 +197,7 @@ def test_every_role_is_benched_on_streams_of_its_own(folder, role):
     for case in cases:
         assert {entry["name"] for entry in case["backends"]} == names
         for entry in case["backends"]:
-            assert entry["rows"] == 600
+            assert entry["rows"] == 300
             if entry["guarantee"] == "exact":
                 assert entry["accuracy"]["rows_equal"] == 1, entry["backend"]
 

@@ -61,7 +61,10 @@ def test_batch_equals_local(session, files, by, shards):
     assert observation.get["rows_null_item"] == table["who"].null_count
 
 
-@pytest.mark.parametrize(("by", "shards", "backend"), [([], 1, "pcsa-ml"), ([], 2, "exact"), (["place"], 3, "k-skb")])
+@pytest.mark.parametrize(
+    ("by", "shards", "backend"),
+    [pytest.param([], 1, "pcsa-ml", marks=pytest.mark.slow), ([], 2, "exact"), (["place"], 3, "k-skb")],
+)
 def test_stream_equals_local_up_to_its_watermark(stream, files, by, shards, backend):
     table = visits(2)
     expected = local.apply(table, query(by=by), {"sketch": backend})

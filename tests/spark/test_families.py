@@ -31,4 +31,4 @@ FURTHER = {
 )
 def test_batch_and_stream_equal_local(agree, kind, by, shards):
     asked = family(kind, by=by, **({} if by else FURTHER.get(kind, {})))
-    assert len(agree(events(1), asked, count=4, shards=shards)) > 10
+    assert len(agree(events(1), asked, count=3, shards=shards)) > 10

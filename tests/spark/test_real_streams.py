@@ -35,6 +35,7 @@ def trades() -> pa.Table:
     return pa.table({"ts": table["ts"], "exchange": table["exchange"], "volume": volume, **columns})
 
 
+@pytest.mark.slow
 def test_busiest_price_levels_each_exchange_a_stream(agree):
     table = trades()
     exchanges = sorted(set(table["exchange"].to_pylist()))
@@ -43,6 +44,7 @@ def test_busiest_price_levels_each_exchange_a_stream(agree):
     assert len(agree(table, query("top-k", **keys, **windows), count=3, shards=2))
 
 
+@pytest.mark.slow
 def test_worst_air_every_hour(agree):
     air = data("beijing_air_12stations.parquet").slice(0, 12 * 24 * 20)
     pollutants = ["pm25", "pm10", "no2", "o3"]
@@ -58,6 +60,7 @@ def test_worst_air_every_hour(agree):
     assert len(agree(table, asked, count=4)) == 3 * 20 * 24
 
 
+@pytest.mark.slow
 def test_clients_by_bytes_with_streams_by_page(agree):
     log = data("worldcup98_day6_sample.parquet").slice(100_000, 8_000)
     page = pc.bit_wise_and(log["object_id"].cast(pa.int64()), 3)
@@ -91,6 +94,7 @@ def test_largest_trades_of_many_windows_equal_spark_sql(session, agree):
 PAIRS = {"id": "id", "tokens": "tokens", "k": 10}
 
 
+@pytest.mark.slow
 def test_similar_questions(agree):
     tags = data("tags_ask_ubuntu.parquet").slice(0, 3_000)
     asked = pc.cast(tags["t_ms"], pa.timestamp("ms", "UTC"))
@@ -98,6 +102,7 @@ def test_similar_questions(agree):
     assert len(agree(table, query("top-k-pairs", **PAIRS, window="1 day", every="6 hours"), 3))
 
 
+@pytest.mark.slow
 def test_similar_records(agree):
     records = data("dblp_mdate.parquet")
     text = pc.binary_join_element_wise(pc.binary_join(records["authors"], " "), records["title"], " ")
@@ -133,10 +138,12 @@ def readings() -> pa.Table:
 SAMPLES = {"values": "values", "probabilities": "probabilities", "size": 24, "alpha": 0.9}
 
 
+@pytest.mark.slow
 def test_stations_that_read_alike(agree, readings):
     joined = query("uncertain-join", **SAMPLES, side="side", id="id", epsilon=2.0, beta=0.3)
     assert len(agree(readings, joined, count=3)) > 10
 
 
+@pytest.mark.slow
 def test_sums_of_the_last_day_at_each_station(agree, readings):
     assert len(agree(readings, query("uncertain-sum", **SAMPLES, by=["side"]), count=3)) == len(readings)

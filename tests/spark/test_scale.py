@@ -95,7 +95,7 @@ def written_in(progress) -> int:
     )
 
 
-@pytest.mark.parametrize("kind", ["distinct-count", "top-k"])
+@pytest.mark.parametrize("kind", [pytest.param("distinct-count", marks=pytest.mark.slow), "top-k"])
 def test_shards_without_rows_hold_no_answer_back(kind, files, stream):
     """From the second file on there is one item, so that three of four shards have nothing."""
     keys = {

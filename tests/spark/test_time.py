@@ -94,7 +94,7 @@ def newest(table: pa.Table) -> int:
     return pc.max(table["ts"].cast(pa.int64())).as_py()
 
 
-@pytest.mark.parametrize("kind", ["top-k", "top-k-workload", "uncertain-join"])
+@pytest.mark.parametrize("kind", ["top-k", pytest.param("top-k-workload", marks=pytest.mark.slow), "uncertain-join"])
 def test_late_rows_and_those_without_a_time_leave_no_trace_but_their_number(stream, files, kind):
     table, asked = events(7), family(kind, by=["place"])
     late = shifted(table.slice(0, 30), -3600)

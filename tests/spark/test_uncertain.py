@@ -47,7 +47,7 @@ def rows_of(rows, columns):
 
 
 @pytest.mark.parametrize("kind", ["uncertain-sum", "uncertain-join"])
-@pytest.mark.parametrize("by", [[], ["place"]])
+@pytest.mark.parametrize("by", [[], pytest.param(["place"], marks=pytest.mark.slow)])
 def test_batch_equals_local(session, files, kind, by):
     table = readings(1)
     expected = local.apply(table, query(kind, by=by))

@@ -38,7 +38,7 @@ def rows_of(rows: list[dict]) -> list[tuple[str, ...]]:
     return sorted(tuple(str(value).removesuffix("+00:00") for value in row.values()) for row in rows)
 
 
-@pytest.mark.parametrize(("by", "shards"), [([], 2), (["place"], 2)])
+@pytest.mark.parametrize(("by", "shards"), [([], 2), pytest.param(["place"], 2, marks=pytest.mark.slow)])
 def test_queries_join_and_leave_between_runs(files, stream, by, shards):
     table = events(3)
     half = len(table) // 2

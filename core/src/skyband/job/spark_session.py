@@ -1,8 +1,10 @@
 """The Spark session a job runs in: its settings, its log, and its errors in one sentence."""
 
 import os
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,7 +75,8 @@ def spark_session(job: Job, progress: Progress, warming: Warming | None = None) 
         try:
             yield session
         finally:
-            session.stop()
+            with _not_interrupted():
+                session.stop()
     except (ConfigError, KeyboardInterrupt):
         Path(log.name).unlink()
         raise
@@ -84,6 +87,22 @@ def spark_session(job: Job, progress: Progress, warming: Warming | None = None) 
         if warming is not None:
             warming.stop()
     Path(log.name).unlink()
+
+
+@contextmanager
+def _not_interrupted() -> Iterator[None]:
+    """Ctrl-C changes nothing while a session ends, which takes a second: Spark's own handler would cancel jobs then.
+
+    Only the main thread may say so; SIGTERM ends the process as ever.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
