@@ -1,7 +1,7 @@
 """The parts of a comparison: rows in steps, backends watched, names read, figures and places on a page."""
 
 import gc
-from itertools import pairwise
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from skyband.comparison import candidates, downsampling, number_format
 from skyband.comparison.instrumentation import Watch, Watched, watched
 from skyband.comparison.measurement import measure
-from skyband.comparison.page.charts import scales
-from skyband.comparison.page.charts.points import _box, _meet, beside
+from skyband.comparison.page import charts
 from skyband.comparison.replay import MOST, steps_of
 from skyband.comparison.results import run_case
 from skyband.comparison.scenarios import SCENARIOS, scenario
@@ -211,29 +210,28 @@ def test_without_an_exact_backend_one_has_to_be_named(monkeypatch):
     assert chosen("sketch", ["hll-panes"], "hll-panes") == "hll-panes"
 
 
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=7))
-def test_labels_are_apart_and_within(places):
-    moved = scales.apart(places, 10, 0, 100)
-    ordered = sorted(moved)
-    assert all(later - earlier >= 10 - 1e-9 for earlier, later in pairwise(ordered))
-    assert ordered[0] >= -1e-9 and ordered[-1] <= 100 + 1e-9
-    order = np.argsort(places, kind="stable")
-    assert (np.diff(np.array(moved)[order]) > 0).all()
-
-
-@given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=8))
-def test_scales_hold_every_value_and_have_ticks(values):
-    for scale in (scales.logarithmic(values, 10, 90), scales.from_zero(values, 10, 90), scales.fitting(values, 10, 90)):
-        assert 2 <= len(scale.ticks) <= 14
-        assert all(10 - 1e-6 <= scale(value) <= 90 + 1e-6 for value in (*values, *scale.ticks))
-
-
-@given(st.integers(0, 2**52), st.integers(1, 2**54))
-def test_times_have_ticks_in_order(start, length):
-    scale, text = scales.of_times(start, start + length, 0, 1)
-    assert list(scale.ticks) == sorted(set(scale.ticks))
-    assert all(0 <= scale(tick) <= 1 for tick in scale.ticks)
-    assert all(text(tick) for tick in scale.ticks)
+@pytest.mark.parametrize("values", [[3.0], [0.0], [0.0, 1e-9], [1.0, 2.0], [1e-6, 1e6], [0.0, 1.0, 900.0], [5.0] * 9])
+def test_charts_of_any_values_draw_every_mark_and_ticks(values):
+    pytest.importorskip("vl_convert")
+    names = [f"<b {number}>" for number in range(len(values))]
+    some = [value or 1e-3 for value in values]
+    bars = [charts.Bar(name, "red", value, 2 * value, "rows", name) for name, value in zip(names, some, strict=True)]
+    spans = [charts.Bar(name, "red", value, 2 * value, "", name) for name, value in zip(names, some, strict=True)]
+    dots = [charts.Point(name, "red", cost, value, name) for name, cost, value in zip(names, some, values, strict=True)]
+    across = {"type": "quantitative", "axis": {"values": [1, 2]}}
+    series = [charts.Line(name, "red", np.array([value, value])) for name, value in zip(names, values, strict=True)]
+    for drawn, marks in (
+        (charts.bars("t", "told", bars), 2),
+        (charts.ranges("t", "told", spans, charts.SECONDS), 3),
+        (charts.points("t", "told", dots, charts.SECONDS, charts.SHARE, "cost"), 1),
+        (charts.lines("t", "told", [1, 2], across, ["one", "two"], series, charts.NUMBER, bound=(0.5, "0.5")), 1),
+    ):
+        root = ElementTree.fromstring(drawn)
+        tips = [title.text for title in root.iter("title")]
+        assert all(tips.count(name) == marks for name in names), tips
+        assert "NaN" not in drawn and "Infinity" not in drawn and "undefined" not in drawn
+        ticks = [text.text for text in root.iter("text") if (text.text or " ")[0].isdigit()]
+        assert len(ticks) >= (0 if "rows" in drawn else 2), ticks
 
 
 @given(st.lists(st.integers(0, 100), min_size=1), st.integers(1, 20))
@@ -245,12 +243,6 @@ def test_long_series_become_short_ones_with_the_same_mean(at, most):
     values = np.sqrt(at + 1.0)
     weights = np.diff(np.searchsorted(at, ends, "right"), prepend=0)
     assert np.average(downsampling.on_grid(at, values, ends), weights=weights) == pytest.approx(values.mean())
-
-
-def test_labels_beside_dots_do_not_cover_each_other():
-    places = [(100.0, 100.0), (104.0, 102.0), (98.0, 101.0)]
-    boxes = [_box(*spot, 60.0) for spot in beside(places, 20.0, [60.0] * 3)]
-    assert not any(_meet(one, two) for n, one in enumerate(boxes) for two in boxes[:n])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skyband import text_tables
 from skyband.comparison import number_format
-from skyband.comparison.page.charts import scales
 from skyband.instants import instant, python_values
 from skyband.queries.encoding import MOST
 
@@ -71,8 +70,3 @@ def test_dates_chunks_dictionaries_and_nested_values():
         pa.struct([("day", pa.date32()), ("n", pa.int8())]))))  # fmt: skip
     assert (text_tables.text(nested["day"]), nested["n"], none) == ("+10183-09-21", 1, None)
     assert python_values(pa.array([2**62], pa.duration("s"))) == [str(2**62)]
-
-
-def test_an_axis_of_ten_thousand_years_has_its_ticks():
-    scale, written = scales.of_times(0.0, float(YEAR_12000), 0, 1)
-    assert [written(tick) for tick in scale.ticks] == ["1970", "6966", "+11963"]

@@ -237,14 +237,27 @@ def test_bench_without_the_streams_says_where_they_are(folder, monkeypatch):
     assert "pip install skyband-specs" in called.stderr
 
 
+def test_without_the_extra_only_the_page_is_refused_before_anything_is_measured(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = folder.home / "page.html"
+    called = compare(folder, "--html", page)
+    assert called.exit_code == 1 and called.stdout == "" and not page.exists()
+    assert "--html needs vl_convert: pip install 'skyband[plot]'; the table and --json need nothing" in called.stderr
+    assert compare(folder).exit_code == 0
+
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on PATH: apt-get install chromium")
 
 LOOK = """<script>addEventListener("load", () => {
   const box = mark => { const at = mark.getBoundingClientRect(); return Math.max(at.width, at.height); };
-  const seen = {};
-  for (const mark of document.querySelectorAll("[data-name]"))
-    if (box(mark) > 1) seen[mark.dataset.name] = (seen[mark.dataset.name] || 0) + 1;
+  const seen = {}, colours = new Set();
+  for (const tip of document.querySelectorAll("svg title")) {
+    const name = tip.textContent.split("\\n")[0], mark = tip.parentElement, style = getComputedStyle(mark);
+    if (box(mark) <= 1 || style.opacity === "0") continue;
+    seen[name] = (seen[name] || 0) + 1;
+    if (style.fill !== "none" && mark.getAttribute("fill") !== "var(--card)") colours.add(style.fill);
+  }
   const style = name => getComputedStyle(document.body)[name];
   const inside = [...document.querySelectorAll("svg")].map(svg => {
     const whole = svg.getBoundingClientRect(), wide = whole.width / 100;
@@ -256,8 +269,7 @@ LOOK = """<script>addEventListener("load", () => {
   const told = {
     seen, inside, wide: [document.documentElement.scrollWidth, innerWidth], ink: style("color"),
     page: style("backgroundColor"), loaded: performance.getEntriesByType("resource").map(entry => entry.name),
-    colours: [...new Set([...document.querySelectorAll(".line,.bar,.dot")].map(
-      mark => getComputedStyle(mark)[mark.matches(".line") ? "stroke" : "fill"]))].length,
+    colours: [...colours].length,
     figures: [...document.querySelectorAll("figure")].map(figure => figure.querySelector("h2").textContent),
     tall: document.body.getBoundingClientRect().height, tips: document.querySelectorAll("svg title").length,
     named: [...document.querySelectorAll("svg")].every(svg => svg.getAttribute("aria-label").length > 20),
@@ -296,10 +308,12 @@ def test_a_browser_draws_every_backend_and_loads_nothing(folder):
     assert told["figures"] == [
         "Throughput", "Latency", "Error against time", "Error over the stream", "Retained", "Memory"
     ]  # fmt: skip
-    assert told["seen"] == {name: 5 if name == "exact" else 6 for name in names}, "exact has no error to draw"
+    assert told["seen"] == {name: 8 if name == "exact" else 9 for name in names}, "exact has no error to draw"
     assert told["colours"] == 4
     assert all(told["inside"]) and told["named"]
-    assert told["tips"] == 4 * 4 + 2 * 12, "each mark tells its values, and each moment those of all lines"
+    assert told["tips"] == sum(told["seen"].values()) + 2 * 12, (
+        "each mark tells its values, and each moment those of all lines"
+    )
     assert told["tall"] > 900
     dark, console = looked_at(page, width=500, dark=True)
     assert console == []

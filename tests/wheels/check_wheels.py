@@ -75,7 +75,7 @@ def check_content(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     names = archive.namelist()
     assert any(name.endswith("/py.typed") for name in names), f"{wheel.name} is not typed"
-    wanted = (".py", "/py.typed", "/comparison/page/page.css")
+    wanted = (".py", "/py.typed", "/comparison/page/page.css", "/plots/page.html")
     strange = [name for name in names if not name.endswith(wanted) and ".dist-info/" not in name]
     assert not strange, f"{wheel.name} holds {strange}"
     licence = next(name for name in names if name.endswith(".dist-info/licenses/LICENSE"))
@@ -102,12 +102,17 @@ def check_page(metadata: Message) -> None:
 
 
 def install(folder: Path, wheels: list[Path]) -> Path:
-    """A fresh environment with the wheels and what they need, without Spark."""
+    """A fresh environment with the wheels and what they need, charts among it, without Spark."""
     run("uv", "venv", "-q", "--clear", "--python", sys.executable, folder)
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    run("uv", "pip", "install", "-q", "--python", python, *wheels)
+    run("uv", "pip", "install", "-q", "--python", python, *_with_charts(wheels))
     run("uv", "pip", "check", "--python", python)
     return python
+
+
+def _with_charts(wheels: list[Path]) -> list[str]:
+    """The wheels, core's with its extra for charts."""
+    return [f"{wheel}[plot]" if wheel.name.startswith("skyband-") else str(wheel) for wheel in wheels]
 
 
 INSTALLED = """
@@ -153,6 +158,9 @@ def check_use(python: Path, folder: Path) -> None:
         page,
     )
     assert "<style>" in page.read_text("utf-8")
+    counts = folder / "demo" / "counts.html"
+    run(python, "-m", "skyband", "plot", folder / "demo" / "job.toml", "--output", counts)
+    assert "vegaEmbed" in counts.read_text("utf-8")
     assert "skyband[spark]" in without.stderr or "Java" in without.stderr, without.stderr
 
 

@@ -15,7 +15,8 @@ SECONDS = click.FloatRange(0.0, min_open=True)
 def output_options(command: Callable[..., Any]) -> Any:
     """`--json` and `--html`."""
     command = click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-                           help="Write a page with pictures, which opens without a network.")(command)  # fmt: skip
+                           help="Write a page with pictures, which opens without a network; "
+                           "needs the extra skyband[plot].")(command)  # fmt: skip
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(command)
 
 
@@ -27,9 +28,17 @@ def seconds_given() -> list[str]:
 
 
 def writable(html: Path | None) -> None:
-    """Raise before anything is measured where the page could not be written."""
-    if html is not None and not html.absolute().parent.is_dir():
+    """Raise before anything is measured where the page could not be drawn or written."""
+    if html is None:
+        return
+    from skyband.cli.commands import Failure
+    from skyband.plots.theme import lacking
+
+    if not html.absolute().parent.is_dir():
         raise click.BadParameter(f"{str(html.parent)!r} is not a folder", param_hint="--html")
+    needed = lacking()
+    if needed is not None:
+        raise Failure(f"--html {needed}; the table and --json need nothing more")
 
 
 def names_of(option: str, make: Callable[..., Any], *args: Any) -> Any:

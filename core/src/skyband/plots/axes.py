@@ -12,11 +12,11 @@ from skyband.plots.theme import config
 WIDE, TALL = 760, 320
 _PANEL = 250, 130
 COLUMNS = 3
-_CLOCK = {
+CLOCK = {
     "year": "%Y", "quarter": "%b %Y", "month": "%b %Y", "week": "%d %b", "day": "%d %b", "date": "%d %b",
     "hours": "%H:%M", "minutes": "%H:%M", "seconds": "%H:%M:%S", "milliseconds": "%S.%Ls",
 }  # fmt: skip
-
+"""Of a time axis: how its ticks are written, by the unit they count."""
 _NUMBER = "format(datum.value, abs(datum.value) >= 1e5 ? '~s' : ',.6~g')"
 
 
@@ -38,7 +38,7 @@ def moments(alt: Any, answers: Answers, narrow: bool) -> Any:
     if answers.in_rows:
         axis = alt.Axis(title="rows", labelExpr=_NUMBER, tickMinStep=1, **marks)
         return alt.X("at:Q", axis=axis, scale=alt.Scale(zero=False, nice=False))
-    axis = alt.Axis(title=answers.zone or "time", format=_CLOCK, **marks)
+    axis = alt.Axis(title=answers.zone or "time", format=CLOCK, **marks)
     return alt.X("at:T", axis=axis, scale=alt.Scale(type="utc", nice=False))
 
 

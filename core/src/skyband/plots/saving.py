@@ -11,8 +11,7 @@ from string import Template
 from typing import Any
 
 from skyband.errors import ConfigError, Problem
-from skyband.plots.theme import EXTRA, config
-from skyband.tables.extras import imported
+from skyband.plots.theme import altair, config, converter
 
 SUFFIXES = (".html", ".png", ".svg")
 _MARK = b"<!-- skyband plot -->"
@@ -63,7 +62,7 @@ def is_page(path: Path) -> bool:
 
 def svg(spec: Mapping[str, Any]) -> str:
     """A chart's specification as SVG."""
-    return str(imported("vl_convert", EXTRA).vegalite_to_svg(spec))
+    return str(converter().vegalite_to_svg(spec))
 
 
 def _content(chart: Any, suffix: str, refresh: int | None) -> bytes:
@@ -72,18 +71,18 @@ def _content(chart: Any, suffix: str, refresh: int | None) -> bytes:
         return _page(spec, refresh).encode()
     if suffix == ".svg":
         return svg(spec).encode()
-    return bytes(imported("vl_convert", EXTRA).vegalite_to_png(spec, scale=_SHARP))
+    return bytes(converter().vegalite_to_png(spec, scale=_SHARP))
 
 
 def specification(chart: Any) -> dict[str, Any]:
     """A chart as Vega-Lite has it, however many rows are in it."""
-    with imported("altair", EXTRA).data_transformers.disable_max_rows():
+    with altair().data_transformers.disable_max_rows():
         return dict(chart.to_dict())
 
 
 def _page(spec: dict[str, Any], refresh: int | None) -> str:
     """HTML that runs the scripts in it and no others, and from which a browser loads nothing."""
-    library = imported("vl_convert", EXTRA).javascript_bundle()
+    library = converter().javascript_bundle()
     held = json.dumps({"chart": spec, "light": config(), "dark": config(dark=True)}, separators=(",", ":"))
     hashes = [b64encode(sha256(script.encode()).digest()).decode() for script in (library, _START)]
     allowed = " ".join(f"'sha256-{each}'" for each in hashes)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from skyband.tables.extras import imported
+from skyband.tables.extras import imported, missing
 
-EXTRA = "plot"
+EXTRA, _DRAWS = "plot", "vl_convert"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 COLOURS = 8
 """As many series have a colour of their own."""
@@ -19,10 +19,19 @@ _DARK = {
 
 
 def altair() -> Any:
-    """Altair. Raises EngineError, saying what to install, where it or vl-convert, which draws without a browser, is not
-    there."""
-    imported("vl_convert", EXTRA)
+    """Altair. Raises EngineError, saying what to install, where it or vl-convert is not there."""
+    imported(_DRAWS, EXTRA)
     return imported("altair", EXTRA)
+
+
+def converter() -> Any:
+    """vl-convert, which draws without a browser. Raises EngineError where it is not there."""
+    return imported(_DRAWS, EXTRA)
+
+
+def lacking() -> str | None:
+    """What to install before anything can be drawn; None where it is there."""
+    return missing(_DRAWS, EXTRA)
 
 
 def config(dark: bool = False) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import frozen
@@ -9,8 +10,8 @@ from attrs import frozen
 from skyband.comparison import number_format
 from skyband.comparison.downsampling import grid, on_grid
 from skyband.comparison.page import charts
-from skyband.comparison.page.charts import scales
 from skyband.comparison.results import Case, Comparison, Entry, latency, most
+from skyband.plots.axes import CLOCK
 
 POINTS = 60
 """Along a line at most."""
@@ -75,7 +76,7 @@ def _latency(case: Case, entries: Sequence[Entry], colours: Colours) -> Picture:
         text = f"{number_format.seconds(middle)} – {number_format.seconds(late)}"
         bars.append(charts.Bar(entry.label, colours[entry.label], middle, max(late, middle), text, tip))
     told = f"median (filled) and 99th percentile (open) of a {case.moment}"
-    return Picture("Latency", told, charts.ranges("Latency", _said(bars), bars, number_format.seconds))
+    return Picture("Latency", told, charts.ranges("Latency", _said(bars), bars, charts.SECONDS))
 
 
 def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Picture]:
@@ -91,17 +92,18 @@ def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Pict
         if entry.accuracy
     ]
     told = f"{measure}, against {case.reference.label}, from the first moment to the last"
-    drawn = _over_time(case, "Error over the stream", told, ends.tolist(), series, number_format.share, _bound(entries))
+    drawn = _over_time(case, "Error over the stream", told, ends.tolist(), series, number_format.share, charts.SHARE,
+                       _bound(entries))  # fmt: skip
     points = []
     for entry in entries:
         if entry.accuracy is None or not entry.measured.rows or not math.isfinite(entry.accuracy.error):
             continue
-        cost = entry.measured.seconds / entry.measured.rows * 1e6
-        tip = f"{entry.label}\n{cost:.3g} µs a row\nerror {number_format.share(entry.accuracy.error)}"
+        cost = entry.measured.seconds / entry.measured.rows
+        tip = f"{entry.label}\n{number_format.seconds(cost)} a row\nerror {number_format.share(entry.accuracy.error)}"
         points.append(charts.Point(entry.label, colours[entry.label], cost, entry.accuracy.error, tip))
     said = "; ".join(point.tip.replace("\n", ", ") for point in points)
     told = "what each row costs, and the error it buys: low and to the left is good"
-    image = charts.points("Error against time", said, points, _micro, number_format.share_tick, "time a row")
+    image = charts.points("Error against time", said, points, charts.SECONDS, charts.SHARE, "time a row")
     return [Picture("Error against time", told, image), drawn]
 
 
@@ -112,7 +114,7 @@ def _retained(case: Case, entries: Sequence[Entry], colours: Colours) -> Picture
         for entry, held in ((entry, entry.measured) for entry in entries)
     ]
     told = "items kept, from the first moment to the last"
-    return _over_time(case, "Retained", told, ends.tolist(), series, number_format.rate)
+    return _over_time(case, "Retained", told, ends.tolist(), series, number_format.rate, charts.NUMBER)
 
 
 def _bytes(entries: Sequence[Entry], colours: Colours) -> Picture:
@@ -128,16 +130,22 @@ def _bytes(entries: Sequence[Entry], colours: Colours) -> Picture:
 def _by_window(comparison: Comparison, colours: Colours) -> list[Picture]:
     cases = comparison.cases
     windows = [float(case.window or 0) for case in cases]
-    kinds: list[tuple[str, str, Figure, scales.Format]] = [
-        ("Throughput", "rows a second through the operator", lambda entry: entry.measured.rate, number_format.rate),
-        ("Throughput alone", "rows a second in the backend", lambda entry: entry.measured.own_rate, number_format.rate),
-        ("Latency", f"99th percentile of a {cases[-1].moment}", _late, number_format.seconds),
-        ("Error", _measure(cases), _error, number_format.share),
-        ("Retained", "items kept at most", lambda entry: most(entry.measured.retained), number_format.rate),
-        ("Memory", "bytes of state at most", lambda entry: most(entry.measured.nbytes), number_format.size),
+    kinds: list[tuple[str, str, Figure, Callable[[float], str], str]] = [
+        ("Throughput", "rows a second through the operator", lambda entry: entry.measured.rate, number_format.rate,
+         charts.NUMBER),
+        ("Throughput alone", "rows a second in the backend", lambda entry: entry.measured.own_rate, number_format.rate,
+         charts.NUMBER),
+        ("Latency", f"99th percentile of a {cases[-1].moment}", _late, number_format.seconds, charts.SECONDS),
+        ("Error", _measure(cases), _error, number_format.share, charts.SHARE),
+        ("Retained", "items kept at most", lambda entry: most(entry.measured.retained), number_format.rate,
+         charts.NUMBER),
+        ("Memory", "bytes of state at most", lambda entry: most(entry.measured.nbytes), number_format.size,
+         charts.BYTES),
     ]  # fmt: skip
     made = []
-    for title, told, figure, text in kinds:
+    x = {"type": "quantitative", "scale": {"type": "log", "nice": False},
+         "axis": {"grid": False, "values": windows, "labelExpr": charts.NUMBER}}  # fmt: skip
+    for title, told, figure, text, written in kinds:
         series = [
             charts.Line(label, colour, np.array([_of(case, label, figure) for case in cases]))
             for label, colour in colours.items()
@@ -146,21 +154,9 @@ def _by_window(comparison: Comparison, colours: Colours) -> list[Picture]:
         if not known or (title == "Error" and not any(np.nanmax(line.values) > 0 for line in known)):
             continue
         told = f"{told}; along, the {comparison.axis}"
-        x = scales.logarithmic(windows, 0, 1)
-        x = scales.Scale(min(windows), max(windows), 0, 1, tuple(windows), x.log)
-        image = charts.lines(
-            f"{title} against window",
-            told,
-            windows,
-            x,
-            number_format.rate,
-            lambda at: f"{comparison.axis}: {at:,.0f}",
-            known,
-            text,
-            _ticks(text),
-            dots=True,
-        )
-        made.append(Picture(f"{title} against window", told, image))
+        name = f"{title} against window"
+        tips = _tips([f"{comparison.axis}: {at:,.0f}" for at in windows], known, text)
+        made.append(Picture(name, told, charts.lines(name, told, windows, x, tips, known, written, dots=True)))
     return made
 
 
@@ -188,19 +184,28 @@ def _over_time(
     told: str,
     xs: Sequence[float],
     series: Sequence[charts.Line],
-    text: scales.Format,
+    text: Callable[[float], str],
+    written: str,
     bound: tuple[float, str] | None = None,
 ) -> Picture:
-    written: scales.Format
-    if case.in_rows:
-        x, written = scales.of_rows(xs[0], xs[-1], 0, 1), number_format.rate
-    else:
-        x, written = scales.of_times(xs[0], xs[-1], charts.WIDE * 0.1, charts.WIDE * 0.8)
+    tips = _tips([number_format.moment(int(at), case.in_rows) for at in xs], series, text)
+    at = xs if case.in_rows else [moment / 1000 for moment in xs]
+    return Picture(title, told, charts.lines(title, told, at, _along(case.in_rows), tips, series, written, bound=bound))
 
-    def tip(at: float) -> str:
-        return number_format.moment(int(at), case.in_rows)
 
-    return Picture(title, told, charts.lines(title, told, xs, x, written, tip, series, text, _ticks(text), bound=bound))
+def _along(in_rows: bool) -> dict[str, Any]:
+    """The x axis of a stream's course."""
+    if in_rows:
+        return {"type": "quantitative", "scale": {"zero": False, "nice": False},
+                "axis": {"grid": False, "labelExpr": charts.NUMBER, "tickCount": 5}}  # fmt: skip
+    return {"type": "temporal", "scale": {"type": "utc"}, "axis": {"grid": False, "format": CLOCK, "tickCount": 5}}
+
+
+def _tips(places: Sequence[str], series: Sequence[charts.Line], text: Callable[[float], str]) -> list[str]:
+    """What lies at each x: its place, and the value of each line there."""
+    told = [[f"{line.name}: {text(value)}" if math.isfinite(value) else "" for value in line.values.tolist()]
+            for line in series]  # fmt: skip
+    return ["\n".join(filter(None, entry)) for entry in zip(places, *told, strict=True)]
 
 
 def _bound(entries: Sequence[Entry]) -> tuple[float, str] | None:
@@ -216,13 +221,5 @@ def _bound(entries: Sequence[Entry]) -> tuple[float, str] | None:
     return (value, f"declared: {number_format.share(value)}") if isinstance(value, float) else None
 
 
-def _ticks(text: scales.Format) -> scales.Format:
-    return number_format.share_tick if text is number_format.share else text
-
-
 def _said(bars: Sequence[charts.Bar]) -> str:
     return "; ".join(f"{bar.name} {bar.text}" for bar in bars)
-
-
-def _micro(value: float) -> str:
-    return number_format.seconds(value / 1e6)
