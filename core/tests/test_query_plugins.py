@@ -1,6 +1,7 @@
 """Kinds of query that plugins bring: what is wrong with one is told with the distribution's name and the cause."""
 
 import sys
+from importlib import import_module
 
 import pyarrow as pa
 import pytest
@@ -198,6 +199,15 @@ def test_a_query_that_fails_in_the_middle_is_named_with_its_distribution(monkeyp
     (example, _) = EXAMPLES
     with pytest.raises(PluginError, match=f"^query 'mine' of acme-query {said}"):
         local.apply(example.rows, build(cls, example.keys))
+
+
+def test_a_query_that_was_not_looked_up_here_is_named_with_its_distribution_too(acme, monkeypatch):
+    code = "from skyband.scaffold.query import MineQuery\nclass AcmeSum(MineQuery):\n    kind = 'acme-sum'"
+    monkeypatch.delitem(sys.modules, "acme_query", raising=False)
+    acme(code + "\n    def encode_columns(self, batch):\n        raise IndexError('no such row')")
+    cls = import_module("acme_query").AcmeSum  # as an executor of Spark has it, unpickled
+    with pytest.raises(PluginError, match=r"^query 'acme-sum' of acme-query failed: IndexError: no such row"):
+        local.apply(EXAMPLES[0].rows, build(cls, EXAMPLES[0].keys))
 
 
 def test_a_query_that_cannot_write_its_state_or_check_its_source_is_named_too(monkeypatch):

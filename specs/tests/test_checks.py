@@ -1,3 +1,6 @@
+import sys
+from types import ModuleType
+
 import pytest
 from skyband import ConfigError, PluginError, RoleInfo
 from skyband.registry import Registry
@@ -34,6 +37,19 @@ def test_a_suite_that_shrank_is_an_error(monkeypatch):
         checks_for("sketch")
     monkeypatch.undo()
     assert checks.checks_for("sketch")
+
+
+def test_a_plugins_checks_that_are_not_counted_are_named_with_it(monkeypatch):
+    role = RoleInfo("juggler", "skyband.roles:Sketch", "three-balls", "acme", "how many balls", "x")
+    registry = Registry([Plugin("acme", "1.0", "acme", "acme.hooks", roles=(role,))])
+    found = ModuleType("acme_checks")
+    monkeypatch.setitem(sys.modules, "acme_checks", found)
+    monkeypatch.setattr(checks, "installed", lambda: registry)
+    monkeypatch.setattr(checks, "conformance_module", lambda *_: found)
+    for count in ({}, {"COUNT": 2}):
+        vars(found).update(count)
+        with pytest.raises(PluginError, match=r"role juggler.*: acme_checks must say in COUNT how many checks it"):
+            checks._of_plugin("juggler")
 
 
 def test_an_unknown_role_is_named_with_the_closest():

@@ -1,6 +1,8 @@
 import json
 import re
+from typing import ClassVar
 
+import numpy as np
 import pytest
 from attrs import define, evolve
 from skyband import ConfigError, PluginError, hookimpl
@@ -9,8 +11,10 @@ from skyband.registry import Registry
 from skyband.registry.discovery import Plugin, read_hooks
 from skyband_specs import runner
 from skyband_specs.checks import checks_for
+from skyband_specs.driver import Case, Driver
+from skyband_specs.drivers.sketch import SketchDriver
 from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
-from skyband_specs.runner import subject, verify, verify_subject
+from skyband_specs.runner import Subject, subject, verify, verify_subject
 
 
 def check_named(name):
@@ -22,6 +26,44 @@ def test_a_correct_backend_passes_all_that_applies(toy_info, toy):
     assert report.ok
     assert report.counts() == {PASSED: 46, NOT_APPLICABLE: 3, FAILED: 0}
     assert report.summary() == "46 passed, 3 not applicable (guarantee), 0 failed"
+
+
+class Unusual(SketchDriver):
+    """Gives only the streams that it must, and asks for an array without numbers too."""
+
+    odd, trials = Driver.odd, Driver.trials
+
+    def answers(self, backend, stream, stop):
+        backend.nothing()
+        return super().answers(backend, stream, stop)
+
+
+def tried(name, info, factory):
+    return Subject(info, factory, (Case(info, factory, Unusual(), {}),)).run(check_named(name))
+
+
+def test_what_the_driver_gives_no_streams_for_is_not_applicable(toy_info, toy):
+    for name, tries in (("odd_streams_row_by_row", "odd"), ("large_streams_cut_and_restored", "trials")):
+        result = tried(name, toy_info, toy)
+        assert (result.outcome, result.reason) == (NOT_APPLICABLE, f"{tries}: the driver of sketch gives none")
+        assert subject(toy_info, toy).run(check_named(name)).outcome == PASSED
+
+
+def test_nan_in_an_answer_is_no_change_of_it(toy_info, toy):
+    class Fresh(toy):
+        def nothing(self):
+            return np.full(2, np.nan)
+
+    class Kept(toy):
+        kept: ClassVar = np.full(2, np.nan)
+
+        def nothing(self):
+            self.kept[0] = len(self)
+            return self.kept
+
+    assert tried("answers_are_the_callers", toy_info, Fresh).outcome == PASSED
+    changed = tried("answers_are_the_callers", toy_info, Kept)
+    assert changed.outcome == FAILED and re.search(r"an answer was \[.*\] and is \[", changed.reason)
 
 
 def test_progress_sees_each_result_as_it_comes(toy_info, toy):

@@ -10,6 +10,9 @@ from skyband_specs.driver import Case
 
 GROUPS = ("oracle", "determinism", "batch-split", "merge", "snapshot", "edges", "bad-input", "memory", "scale")
 
+OPTIONAL = ("odd", "trials")
+"""What a driver need not give."""
+
 Make = Callable[..., Any]
 Body = Callable[[Make, Case], None]
 
@@ -20,6 +23,7 @@ class Check:
 
     needs: the capabilities without which it says nothing. guarantees: those it holds for.
     once: tried with a backend's first parameter set only, because a run is dear.
+    tries: the streams that a role's driver need not give, `odd` or `trials`, without which it says nothing.
     """
 
     body: Body
@@ -27,10 +31,15 @@ class Check:
     needs: tuple[str, ...]
     guarantees: tuple[str, ...]
     once: bool
+    tries: str | None = None
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        for value, known in ((self.group, GROUPS), *((need, CAPABILITIES) for need in self.needs)):
+        for value, known in (
+            (self.group, GROUPS),
+            *((need, CAPABILITIES) for need in self.needs),
+            (self.tries, (None, *OPTIONAL)),
+        ):
             if value not in known:
                 raise ValueError(f"{self.body.__name__}: {value!r} is none of {known}")
         unknown = set(self.guarantees) - set(GUARANTEES)
@@ -44,10 +53,15 @@ class Check:
 
 
 def check(
-    group: str, *, needs: tuple[str, ...] = (), guarantees: tuple[str, ...] = GUARANTEES, once: bool = False
+    group: str,
+    *,
+    needs: tuple[str, ...] = (),
+    guarantees: tuple[str, ...] = GUARANTEES,
+    once: bool = False,
+    tries: str | None = None,
 ) -> Callable[[Body], Check]:
     """Tag a function `check_something(make, case)` as a check of `group`."""
-    return lambda body: Check(body, group, needs, guarantees, once)
+    return lambda body: Check(body, group, needs, guarantees, once, tries)
 
 
 def expect(condition: bool, message: str) -> None:

@@ -39,6 +39,8 @@ class Subject:
         if self.info.guarantee not in check.guarantees:
             said = f"guarantee: for {' and '.join(check.guarantees)} backends, this one is {self.info.guarantee}"
             return self._result(check, NOT_APPLICABLE, said)
+        if check.tries is not None and getattr(type(self.cases[0].driver), check.tries) is getattr(Driver, check.tries):
+            return self._result(check, NOT_APPLICABLE, f"{check.tries}: the driver of {self.info.role} gives none")
         for need in check.needs:
             if need in self.info.lacks:
                 return self._lacking(check, need)

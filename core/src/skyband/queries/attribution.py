@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from skyband.errors import PluginError, SkybandError
+from skyband.registry import installed
 from skyband.registry.discovery import OURS, cause
 from skyband.roles.backend import Backend
 
@@ -21,9 +22,19 @@ BROUGHT_BY: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 
 
 def of(query: "Query | type[Query]") -> str:
-    """The query with its distribution, or its module where nothing was looked up, as on an executor of Spark."""
+    """The query with its distribution."""
     cls = query if isinstance(query, type) else type(query)
-    return f"query {query.kind!r} of {OURS if _is_core(cls) else BROUGHT_BY.get(cls, cls.__module__)}"
+    return f"query {query.kind!r} of {OURS if _is_core(cls) else _brought_by(cls)}"
+
+
+def _brought_by(cls: "type[Query]") -> str:
+    """The distribution of a plugin's query; its module where no installed plugin names it, as may be on an executor.
+
+    On an executor of Spark a query comes as it is, and was not looked up there.
+    """
+    place = f"{cls.__module__}:{cls.__qualname__}"
+    named = [entry.distribution for entry in installed().query_listing() if entry.info.factory == place]
+    return BROUGHT_BY.get(cls) or next(iter(named), cls.__module__)
 
 
 @contextmanager

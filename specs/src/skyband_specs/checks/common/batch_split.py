@@ -33,7 +33,7 @@ def check_random_batches(make: Make, case: Case) -> None:
     holds_for(case, seeded(case), law)
 
 
-@check("batch-split")
+@check("batch-split", tries="odd")
 def check_odd_streams_row_by_row(make: Make, case: Case) -> None:
     """Streams at the ends of what is allowed: row by row, restored half way, as in one batch."""
 

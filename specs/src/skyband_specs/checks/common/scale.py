@@ -11,7 +11,7 @@ SOME = 37
 """Rows of the batches that are small, in the check that cuts a stream."""
 
 
-@check("scale", guarantees=("exact",), once=True)
+@check("scale", guarantees=("exact",), once=True, tries="trials")
 def check_large_streams_equal_a_fast_oracle(make: Make, case: Case) -> None:
     """Large k, windows, sets and numbers of keys, thousands of rows: as the definition says, by a fast oracle."""
     for trial in case.driver.trials(case):
@@ -25,7 +25,7 @@ def check_large_streams_equal_a_fast_oracle(make: Make, case: Case) -> None:
             before = stop
 
 
-@check("scale", once=True)
+@check("scale", once=True, tries="trials")
 def check_large_streams_cut_and_restored(make: Make, case: Case) -> None:
     """A large stream in few batches is the same in other batches, restored on the way; and its copy goes on alike."""
     for trial in case.driver.trials(case):
