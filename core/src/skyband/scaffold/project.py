@@ -194,7 +194,8 @@ In a job:
 A parameter is a field made with `skyband.config.parameters`, such as
 `epsilon: float = number(0.05, above=0, below=1, help="relative error")`; `skyband describe`, jobs and their checks read
 it there. The checks try the role's parameter sets, and those that the hook `skyband_cases` adds. A backend that is off
-by at most epsilon, but for a share delta of its answers, has `guarantee="bounded"` and is held to that.
+by at most epsilon, but for a share delta of its answers, has `guarantee="bounded"` and is held to that. What may be
+imported is in `authors.md`, among the pages that `skyband docs DIR` writes.
 """
 
 

@@ -137,7 +137,8 @@ every = "1 minute"
 | `LICENSE` | Apache-2.0, as Skyband: put your own there and into `pyproject.toml` if you want another |
 
 A key is a field made with `skyband.config.parameters` or `skyband.config.durations`; `skyband describe`, jobs and their
-checks read it there. The guide "Writing a query" says what each method is for.
+checks read it there. The guide "Writing a query" says what each method is for, and `authors.md`, among the pages that
+`skyband docs DIR` writes, what may be imported.
 """
 
 SUMMARY = "the sum of a column of whole numbers over a sliding window"
