@@ -71,6 +71,33 @@ def test_sum_is_of_the_averages_of_the_tuples_kept():
     assert max(result["kept"].to_pylist()) > 2
 
 
+@pytest.mark.parametrize("by", [[], ["place"]])
+def test_sums_come_with_columns_of_their_rows(by):
+    """Rows of one moment, given in any order, keep their own columns."""
+    data = many(8)
+    notes = pa.array([None if row % 3 else [row, None] for row in range(len(data))], pa.list_(pa.int64()))
+    data = data.append_column("note", notes)
+    asked = query("uncertain-sum", by=by, size=10, carry=["id", "note", "values"])
+    result = local.apply(data, asked)
+    assert result.column_names == [*by, "time", "sum", "expected", "kept", "id", "note", "values"]
+    rows = {row["id"]: row for row in data.to_pylist()}
+    for answer in result.to_pylist():
+        row = rows.pop(answer["id"])
+        assert [answer[name] for name in ("time", "note", "values", *by)] == [
+            row[name] for name in ("ts", "note", "values", *by)
+        ]
+    assert not rows
+    assert result.drop_columns(["id", "note", "values"]).equals(
+        local.apply(data, query("uncertain-sum", by=by, size=10))
+    )
+    assert local.apply(data.take(np.random.default_rng(0).permutation(len(data))), asked).equals(result)
+
+
+def test_a_sum_is_not_carried_over_a_column_of_its_name():
+    with pytest.raises(ConfigError, match=r"carry: 'sum' is what another column of the answers is called: rename it"):
+        query("uncertain-sum", carry="sum")
+
+
 def test_certain_numbers_need_no_lists():
     data = pa.table({"ts": pa.array([1, 2, 3, 4]), "values": [1.0, 2.0, 4.0, 8.0], "probabilities": [1, 1, 1, 1]})
     result = local.apply(data, query("uncertain-sum", alpha=1.0))

@@ -20,9 +20,12 @@ FURTHER = {
     "top-k-workload": {"order": "smallest", "carry": ["number"], "repeats": "best"},
     "top-k-pairs": {"id": ["name", "number"], "carry": ["words", "value"]},
     "heavy-hitters": {"object": ["name", "origin"], "carry": ["number", "words"]},
+    "near-duplicates": {"id": ["name", "number"], "carry": ["words"]},
     "uncertain-join": {"id": ["name", "number"], "carry": ["samples"], "side": None},
 }
 """Keys of the queries over all rows."""
+BY = {"uncertain-sum": {"carry": ["number", "words"]}}
+"""Keys of those by place."""
 
 
 @pytest.mark.parametrize(
@@ -30,5 +33,5 @@ FURTHER = {
     [(kind, by, shards) for by, kinds in ((["place"], GROUPED), ([], SHARDED)) for kind, shards in kinds.items()],
 )
 def test_batch_and_stream_equal_local(agree, kind, by, shards):
-    asked = family(kind, by=by, **({} if by else FURTHER.get(kind, {})))
+    asked = family(kind, by=by, **(BY if by else FURTHER).get(kind, {}))
     assert len(agree(events(1), asked, count=3, shards=shards)) > 10

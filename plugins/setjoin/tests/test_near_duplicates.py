@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from in_process_shards import on_shards
 from skyband.columns.ids import to_ids
 from skyband.engines import local
 from skyband.errors import ConfigError
@@ -141,6 +142,49 @@ def test_match_time_is_that_of_the_match():
     times = dict(zip(table["who"].to_pylist(), table["ts"].to_pylist(), strict=True))
     for row in local.apply(table, query(window="20 rows")).to_pylist():
         assert (row["time"], row["match_time"]) == (times[row["id"]], times[row["match"]])
+
+
+@pytest.mark.parametrize("output", ["pairs", "rows", "kept"])
+@pytest.mark.parametrize("keep", ["all", "first"])
+def test_an_id_of_several_columns_is_found_again_by_the_row(output, keep):
+    """Rows of times of their own, found by their numbers, which another query has for ids; on shards too."""
+    table = stream(8)
+    times = np.asarray(table["ts"].cast(pa.int64())) + np.arange(len(table))
+    table = table.set_column(0, "ts", pa.array(times, table.schema.field("ts").type))
+    known = {row["count"]: row for row in table.to_pylist()}
+    asked = query(id=["who", "place", "note"], output=output, keep=keep, carry="count")
+    whole = table.filter(table["note"].is_valid())  # a null is no part of an id
+    assert local.apply(table, asked).equals(local.apply(whole, asked))
+    plain = local.apply(whole, query(id="count", output=output, keep=keep)).to_pylist()
+    expected = []
+    for row in plain:
+        one = {"time": row["time"], **{name: known[row["id"]][name] for name in asked.id}}
+        if output != "kept":
+            match = known.get(row["match"], dict.fromkeys(asked.id))
+            one |= {f"match_{name}": match[name] for name in asked.id}
+            one |= {name: row[name] for name in ("match_time", "similarity")}
+        expected.append(one | {"count": row["id"]})
+    assert local.apply(table, asked).to_pylist() == expected
+    if keep == "all":
+        assert rows_as_text(on_shards(table, asked, 4, 3)[0].to_pylist()) == rows_as_text(expected)
+    assert len(expected) > 50
+
+
+def rows_as_text(rows):
+    return sorted(map(str, rows))
+
+
+def test_rows_alike_in_all_but_what_they_carry_come_in_one_order():
+    table = pa.table(
+        {
+            "ts": pa.array([1] * 6, pa.timestamp("s")),
+            "who": ["a"] * 6,
+            "words": [["x"]] * 6,
+            "count": [4, 1, 3, 0, 5, 2],
+        }
+    )
+    for asked in (query(carry="count"), query(carry="count", keep="first", output="rows")):
+        assert local.apply(table.take(pa.array([5, 4, 3, 2, 1, 0])), asked).equals(local.apply(table, asked))
 
 
 @pytest.mark.parametrize("window", ["10 seconds", "30 rows"])

@@ -22,6 +22,12 @@ def carried(number: int) -> str:
     return f"carry.{number}"
 
 
+def carried_values(rows: Rows, number: int, kind: pa.DataType) -> pa.Array:
+    """The column to carry of this number, in the type that answers have it in."""
+    column = rows[carried(number)]
+    return (pa.array(column) if isinstance(column, np.ndarray) else column).cast(kind)
+
+
 class RankedRows:
     """The rows of a group that an answer may still come from, in order of arrival, with their columns to carry.
 
@@ -46,9 +52,7 @@ class RankedRows:
             return
         columns = [pa.array(times), pa.array(rows["object"]), pa.array(values + 0.0)]
         for number in range(len(self._schema) - len(_OWN)):
-            column = rows[carried(number)]
-            column = pa.array(column) if isinstance(column, np.ndarray) else column
-            columns.append(column.cast(self._schema.types[len(columns)]))
+            columns.append(carried_values(rows, number, self._schema.types[len(columns)]))
         self._new.append(pa.RecordBatch.from_arrays(columns, schema=self._schema))
         self._rows += len(times)
 

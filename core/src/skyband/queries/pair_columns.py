@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64
 from skyband.columns.arrived_rows import ArrivedRows
-from skyband.columns.carried_rows import carried
+from skyband.columns.carried_rows import carried, carried_values
 from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_columns
 from skyband.columns.ids import id_values, to_ids
@@ -72,19 +72,14 @@ class RowsOfPairs:
         """How many columns are an id."""
         self._kinds = [answers.field(name).type for name in [*ids, *_of_both(carry)[: len(carry)]]]
         names = ["name"] if self._plain else []
-        numbers = range(len(self._kinds) - len(names))
-        names += [carried(number) for number in numbers]
+        names += [carried(number) for number in range(len(self._kinds) - len(names))]
         self._rows = ArrivedRows([pa.field(*pair) for pair in zip(names, self._kinds, strict=True)])
-        self._carried = [carried(number) for number in numbers]
 
     def columns(self, rows: Rows) -> list[pa.Array]:
         """The columns of rows, as they are kept."""
         kinds = self._kinds[self._plain :]
         found = [id_values(rows, self._kinds[0])] if self._plain else []
-        for name, kind in zip(self._carried, kinds, strict=True):
-            column = rows[name]
-            found.append((pa.array(column) if isinstance(column, np.ndarray) else column).cast(kind))
-        return found
+        return found + [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
 
     def update(self, times: Int64, columns: Sequence[pa.Array]) -> None:
         """Take in the columns of the next rows, which came at these times (ascending)."""

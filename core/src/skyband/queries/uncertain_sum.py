@@ -8,10 +8,20 @@ import pyarrow as pa
 from attrs import define
 
 from skyband.arrays import Array, Float64
+from skyband.columns.carried_rows import carried_values
 from skyband.columns.rows import Rows
 from skyband.columns.uncertain_tuples import WHAT, encode_samples, is_samples, samples_of
 from skyband.config.parameters import integer, number
+from skyband.errors import ConfigError
 from skyband.queries import state_arrays
+from skyband.queries.carried_columns import (
+    TIE,
+    carry_columns,
+    carry_fields,
+    carry_inputs,
+    carry_parameter,
+    name_problems,
+)
 from skyband.queries.encoding import moments
 from skyband.queries.per_row_processor import PerRowProcessor, time_field
 from skyband.queries.processor import GroupProcessor
@@ -33,7 +43,9 @@ class UncertainSum(Query):
 
     Result columns, a row for each row: time; sum, that of the averages of all tuples kept (the paper's rule, which
     counts some that are not there); expected, the expectation of the sum of the last `size` tuples that exist, over
-    all possible worlds; kept, how many tuples the window keeps. Rows with a null sample are left out and reported.
+    all possible worlds; kept, how many tuples the window keeps; then the columns of the row to `carry`, such as its id.
+    Rows with a null sample are left out and reported. Rows of one time come in the order of a hash of their samples,
+    then of a hash of what they carry.
 
     Source: Dallachiesa et al., section 7.3; the expectation is ours.
     """
@@ -46,6 +58,12 @@ class UncertainSum(Query):
     probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")
     size: int = integer(at_least=1, help="existing tuples a window must hold")
     alpha: float = number(0.95, above=0, at_most=1, help="probability with which it must hold them")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to give with its sums, such as its id")
+
+    def __attrs_post_init__(self) -> None:
+        problems = name_problems("carry", self.carry, ("time", "sum", "expected", "kept", *self.by))
+        if problems:
+            raise ConfigError(*problems)
 
     @property
     def rows(self) -> bool:
@@ -53,18 +71,18 @@ class UncertainSum(Query):
 
     @property
     def ties(self) -> tuple[str, ...]:
-        return ("tie",)
+        return ("tie", TIE) if self.carry else ("tie",)
 
     def inputs(self) -> tuple[Input, ...]:
-        return sample_inputs(self.values, self.probabilities)
+        return (*sample_inputs(self.values, self.probabilities), *carry_inputs(self.carry))
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         columns, null = encode_samples(batch.column(self.values), batch.column(self.probabilities))
-        return columns, {"null sample": null}
+        return columns | carry_columns(self.carry, batch), {"null sample": null}
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         sums = [pa.field(name, pa.float64()) for name in ("sum", "expected")]
-        return [time_field(self, schema), *sums, pa.field("kept", pa.int64())]
+        return [time_field(self, schema), *sums, pa.field("kept", pa.int64()), *carry_fields(self.carry, schema)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         return {"size": self.size, "alpha": self.alpha}
@@ -97,6 +115,8 @@ class _SumProcessor(PerRowProcessor):
         expected = expected_sums(self._ranks, used, existence, means)
         kept = np.arange(base + first + 1, base + first + len(rows) + 1) - starts
         columns = [moments(rows.times, self._schema.field("time").type), *map(pa.array, (sums, expected, kept))]
+        kinds = self._schema.types[len(columns) :]
+        columns += [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     @property

@@ -7,9 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
-from skyband.columns.frames import TIME, plain_type
+from skyband.columns.frames import TIME
 from skyband.columns.hashing import hash_columns
-from skyband.columns.ids import PLAIN, is_plain, to_ids
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.sides import is_side, sides_of
 from skyband.columns.tokens import WHAT as TOKENS
@@ -17,7 +16,17 @@ from skyband.columns.tokens import encode_tokens, is_tokens
 from skyband.config.durations import Duration, duration
 from skyband.config.parameters import checked, choice, number
 from skyband.errors import ConfigError, Problem
+from skyband.queries.carried_columns import TIE, carry_fields, carry_inputs, carry_parameter, name_problems
+from skyband.queries.composite_ids import (
+    Columns,
+    identity,
+    identity_fields,
+    identity_inputs,
+    identity_names,
+    several,
+)
 from skyband.queries.encoding import closed_length, too_short
+from skyband.queries.pair_columns import encode_pair_columns
 from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.queries.per_row_processor import time_field
 from skyband.queries.processor import GroupProcessor
@@ -32,24 +41,9 @@ from skyband_setjoin.near_duplicates_processor import (
     PLACE,
     ROWS,
     NearDuplicatesProcessor,
-    carried,
+    match_names,
 )
 from skyband_setjoin.set_matcher import ALL, FIRST, keep_parameter, matches_parameter, threshold_fault
-
-_ANSWERS = {PAIRS: ("time", "id", "match", "match_time", "similarity"), KEPT: ("time", "id")}
-"""The names of the answers' columns, by output; that of rows has those of pairs."""
-
-
-def _as_names(value: Any) -> Any:
-    if isinstance(value, str):
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _check_carry(value: Any) -> str | None:
-    if not isinstance(value, tuple) or any(is_name(name) for name in value):
-        return f"must be a column name or a list of them (got {value!r})"
-    return "names a column twice" if len(set(value)) < len(value) else None
 
 
 @define(eq=True)
@@ -62,7 +56,8 @@ class NearDuplicates(Query):
     carried. An answer belongs to the later row: it is given when the watermark passes that, and never changes.
 
     Two rows meet while they are less than the window apart. Rows of one time come in the order of their ids (integers
-    ascending, others by hash), then of a hash of their tokens, so that all engines agree which is earlier.
+    ascending, others by hash), then of a hash of their tokens, then of what they carry, so that all engines agree which
+    is earlier.
 
     With `keep = "first"` a row with a match is dropped, and later rows are compared with kept ones only: no two kept
     rows less than a window apart match, and each dropped one has a kept match less than a window before it. With
@@ -72,6 +67,9 @@ class NearDuplicates(Query):
     empty or null matches nothing. Rows without id or side are left out and counted; they do not count as rows of a
     window. Rows later than `delay` are dropped and counted: they are neither kept nor told as duplicates.
 
+    `id` may name several columns, which name a row together: the answers of `id = ["host", "page"]` have host, page,
+    match_host and match_page in the place of id and match.
+
     On several shards each row goes to some of them, so that every two rows meet in one.
     """
 
@@ -80,7 +78,7 @@ class NearDuplicates(Query):
     compared_by: ClassVar[tuple[str, ...]] = ("id", "match")
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null side")
 
-    id: str = column_name(help="the column that names a row in the answers")
+    id: Columns = identity(help="the column that names a row in the answers, or several that do together")
     tokens: str = column_name(help="the column of sets: lists of words or of whole numbers")
     threshold: float = number(help="how similar two sets have to be")
     window: Duration = duration(help="how far apart two rows may be: less than this")
@@ -91,10 +89,7 @@ class NearDuplicates(Query):
         PAIRS, ROWS, KEPT, default=PAIRS,
         help='"pairs": a row for each match; "rows": all rows, with or without a match; "kept": those without one',
     )  # fmt: skip
-    carry: tuple[str, ...] = checked(
-        (), type="columns", check=_check_carry, converter=_as_names,
-        help="further columns of the row to give with its answer",
-    )  # fmt: skip
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to give with its answer")
     side: str | None = checked(
         None,
         type="column",
@@ -111,12 +106,10 @@ class NearDuplicates(Query):
         if self.keep == FIRST and self.side is not None:
             said = f'"first" is for one stream: drop it, or side = {self.side!r}'
             problems.append(Problem("keep", said))
-        taken = {*_ANSWERS[KEPT if self.output == KEPT else PAIRS], PLACE, MATCH_PLACE, *self.by}
-        problems += [
-            Problem("carry", f"{name!r} is what another column of the answers is called: rename it in the source")
-            for name in self.carry
-            if name in taken
-        ]
+        matched = () if self.output == KEPT else (*match_names(self.id), "match_time", "similarity")
+        taken = ("time", *matched, PLACE, MATCH_PLACE, *self.by)
+        problems += name_problems("id", several(self.id), taken)
+        problems += name_problems("carry", self.carry, (*taken, *identity_names("id", self.id)))
         if problems:
             raise ConfigError(*problems)
 
@@ -126,38 +119,45 @@ class NearDuplicates(Query):
 
     @property
     def ties(self) -> tuple[str, ...]:
+        return (*self._places, TIE) if self.carry else self._places
+
+    @property
+    def _places(self) -> tuple[str, ...]:
+        """What tells the shards of a row, besides its time."""
         return ("code", "tie") if self.side is None else ("code", "side", "tie")
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        matched = () if self.output == KEPT else match_names(self.id)
+        return (*identity_names("id", self.id), *matched)
 
     def inputs(self) -> tuple[Input, ...]:
         joined = () if self.side is None else (Input("side", self.side, A_SIDE, is_side),)
         return (
-            Input("id", self.id, PLAIN, is_plain),
+            *identity_inputs("id", self.id),
             Input("tokens", self.tokens, TOKENS, is_tokens),
             *joined,
-            *(Input("carry", name, "of any type", lambda _: True) for name in self.carry),
+            *carry_inputs(self.carry),
         )
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        ids = batch.column(self.id)
-        codes, names = to_ids(ids)
         columns, _ = encode_tokens(batch.column(self.tokens))
-        columns["code"] = pa.array(codes)
-        masks = {"null id": ids.is_null().to_numpy(zero_copy_only=False)}
-        if names is not None:
-            columns["name"] = names
+        named, unnamed = encode_pair_columns(self.id, self.carry, batch)
+        columns |= named
+        masks = {"null id": unnamed}
         if self.side is not None:
             sides = batch.column(self.side)
             columns["side"] = pa.array(sides_of(sides))
             masks["null side"] = sides.is_null().to_numpy(zero_copy_only=False)
-        return columns | {carried(place): batch.column(name) for place, name in enumerate(self.carry)}, masks
+        return columns, masks
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kind, time = plain_type(schema.field(self.id).type), time_field(self, schema)
-        fields = [time, pa.field("id", kind)]
+        time, ids = time_field(self, schema), identity_fields("id", self.id, schema)
+        fields = [time, *ids]
         if self.output != KEPT:
-            match = [pa.field("match", kind), pa.field("match_time", time.type), pa.field("similarity", pa.float64())]
-            fields += match
-        return fields + [pa.field(name, plain_type(schema.field(name).type)) for name in self.carry]
+            matched = [field.with_name(name) for field, name in zip(ids, match_names(self.id), strict=True)]
+            fields += [*matched, pa.field("match_time", time.type), pa.field("similarity", pa.float64())]
+        return fields + carry_fields(self.carry, schema)
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         return {
@@ -182,7 +182,7 @@ class NearDuplicates(Query):
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Rows with nothing to tell them apart go to the same shards."""
         lines = matrix_rows(shards)
-        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.ties)]), lines, shards // lines)
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self._places)]), lines, shards // lines)
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in (PLACE, MATCH_PLACE))]

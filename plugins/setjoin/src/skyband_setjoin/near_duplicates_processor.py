@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.columns.arrived_rows import ArrivedRows
+from skyband.columns.carried_rows import carried_values
 from skyband.columns.frames import PART
 from skyband.columns.ids import ValuesByArrival, id_values
 from skyband.columns.rows import Rows
 from skyband.columns.tokens import sets_of
 from skyband.queries import state_arrays
+from skyband.queries.composite_ids import Columns, identity_names, several
 from skyband.queries.encoding import moments
 from skyband.queries.partitioning import PLACES, places_of
 from skyband.queries.per_row_processor import PerRowProcessor
@@ -27,9 +30,9 @@ PLACE, MATCH_PLACE = "row place", "match place"
 """Columns of a shard's answers: where a row, and what it matches, stand in the order of all rows, as bytes."""
 
 
-def carried(number: int) -> str:
-    """The frame column that brings the column to carry of this number."""
-    return f"carry.{number}"
+def match_names(named: Columns) -> tuple[str, ...]:
+    """What the answers call the id of a match: match, or match_host and match_page where it is of several columns."""
+    return tuple(f"match_{name}" for name in several(named)) or ("match",)
 
 
 class NearDuplicatesProcessor(PerRowProcessor):
@@ -39,13 +42,15 @@ class NearDuplicatesProcessor(PerRowProcessor):
         self._query = query
         self._binding = matcher
         self._schema = answers
-        self._kind = answers.field("id").type
+        self._own = identity_names("id", query.id)
+        self._plain = not several(query.id)
         self._shared = PLACE in answers.names
         self._begin()
 
     def _begin(self) -> None:
         self._matcher = cast(SetMatcher, self._binding.create(**self._query.backend_parameters("set-matcher")))
-        self._ids = ValuesByArrival(self._kind)
+        self._ids = ArrivedRows([pa.field("name" if self._plain else name, self._schema.field(name).type)
+                                 for name in self._own])  # fmt: skip
         self._times = ValuesByArrival(pa.int64())
         self._places = ValuesByArrival(PLACES)
         self._last: int | None = None
@@ -96,7 +101,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         seen = self._matcher.seen
         when = np.arange(seen, seen + len(rows)) if self._query.rows else rows.times
         sides = rows["side"] if self._matcher.sides == 2 else None
-        self._ids.update(when, id_values(rows, self._kind))
+        self._ids.update(when, self._named(rows))
         self._times.update(when, pa.array(rows.times))
         if self._shared:
             self._places.update(when, places_of(rows.times, rows["code"], rows["tie"]))
@@ -122,11 +127,12 @@ class NearDuplicatesProcessor(PerRowProcessor):
         """The answers: of rows `arrivals`, each with the match at one of `places`, or with none where that is null."""
         if not len(arrivals):
             return None
+        matched = match_names(self._query.id)
         chosen, time = pa.array(arrivals), self._schema.field("time").type
         columns = {
             "time": moments(rows.times[arrivals], time),
-            "id": id_values(rows, self._kind).take(chosen),
-            "match": self._ids.of(earlier).take(places),
+            **{name: ids.take(chosen) for name, ids in zip(self._own, self._named(rows), strict=True)},
+            **{name: ids.take(places) for name, ids in zip(matched, self._ids.of(earlier), strict=True)},
             "match_time": self._times.of(earlier).take(places).cast(time),
             "similarity": pa.array(similarity).take(places),
         }
@@ -134,27 +140,32 @@ class NearDuplicatesProcessor(PerRowProcessor):
             own = places_of(rows.times, rows["code"], rows["tie"])
             columns[PLACE] = own.take(chosen).cast(pa.binary())
             columns[MATCH_PLACE] = self._places.of(earlier).take(places).cast(pa.binary())
-        for number, name in enumerate(self._query.carry):
-            values = rows[carried(number)]
-            values = pa.array(values) if isinstance(values, np.ndarray) else values
-            columns[name] = values.take(chosen).cast(self._schema.field(name).type)
+        for number, name in enumerate(self._query.carry, len(several(self._query.id))):
+            columns[name] = carried_values(rows, number, self._schema.field(name).type).take(chosen)
         return pa.RecordBatch.from_arrays([columns[name] for name in self._schema.names], schema=self._schema)
 
     @property
     def retained(self) -> int:
         return len(self._matcher)
 
-    def _named(self) -> dict[str, ValuesByArrival]:
+    def _named(self, rows: Rows) -> list[pa.Array]:
+        """The columns of the id of each row."""
+        kinds = [self._schema.field(name).type for name in self._own]
+        if self._plain:
+            return [id_values(rows, kinds[0])]
+        return [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
+
+    def _arrivals(self) -> dict[str, ArrivedRows | ValuesByArrival]:
         return {"ids": self._ids, "times": self._times, "places": self._places}
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays = state_arrays.with_prefix("matcher", self._matcher.dump_state())
-        for name, arrivals in self._named().items():
+        for name, arrivals in self._arrivals().items():
             arrays |= state_arrays.frame_to_array(name, arrivals.frame())
         return {"last": self._last}, arrays
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self._last = header["last"]
         self._matcher.load_state(state_arrays.without_prefix("matcher", arrays))
-        for name, arrivals in self._named().items():
+        for name, arrivals in self._arrivals().items():
             arrivals.load_state(state_arrays.frame_from_array(name, arrays, arrivals.frame()), self._matcher.seen)
