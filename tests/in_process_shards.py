@@ -1,10 +1,10 @@
 """A query on shards in this process: what each is sent, its state saved after every micro-batch, its answers merged."""
 
 import pyarrow as pa
-from skyband.columns import frames
-from skyband.engines.spark.plan import ShardedPlan, TaskEnds
-from skyband.operator.binding import bind
-from skyband.queries.encoding import microseconds
+from skyband.columns import keyed_frames
+from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
+from skyband.operator.bind_backends import bind
+from skyband.queries.row_encoding import microseconds
 
 
 def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> tuple[pa.Table, list]:
@@ -23,7 +23,7 @@ def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=No
                 if row["shard"] == shard:
                     ends.add(row["progress"], row["dropped"])
                     if row["frame"] is not None:
-                        operator.add(frames.from_bytes(row["frame"]))
+                        operator.add(keyed_frames.from_bytes(row["frame"]))
             given.append(operator.step(ends.progress))
             operator.count_dropped(ends.dropped)
             metrics[shard].append(operator.take_metrics())

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from skyband.columns.arrow_layouts import usual_batch
+from skyband.columns.arrow_normalization import usual_batch
 from skyband.columns.numbers import as_float64
 from skyband.columns.uncertain_tuples import encode_samples
 from skyband.engines import local

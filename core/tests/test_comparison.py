@@ -13,7 +13,7 @@ from skyband.comparison import candidates, downsampling, number_format
 from skyband.comparison.instrumentation import Watch, Watched, watched
 from skyband.comparison.measurement import measure
 from skyband.comparison.page import charts
-from skyband.comparison.replay import MOST, steps_of
+from skyband.comparison.replay_steps import MOST, steps_of
 from skyband.comparison.results import run_case
 from skyband.comparison.scenarios import SCENARIOS, scenario
 from skyband.engines import local

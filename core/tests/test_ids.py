@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband.columns import frames
+from skyband.columns import keyed_frames
 from skyband.columns.ids import ValuesByArrival, ValuesById, id_values, to_ids
 from skyband.columns.rows import Rows
 
@@ -13,7 +13,7 @@ TEXTS = st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=8), min_size
 
 
 def restored(frame):
-    return frames.from_bytes(frames.to_bytes(frame))
+    return keyed_frames.from_bytes(keyed_frames.to_bytes(frame))
 
 
 @given(TEXTS)
@@ -46,7 +46,7 @@ def test_arrivals_are_known_by_their_number(batches, before):
     for held in (arrivals, copy):
         assert held.of(kept[::-1]).to_pylist() == [texts[number] for number in kept[::-1]]
         assert len(held.frame()) == len(kept)
-    assert frames.to_bytes(copy.frame()) == frames.to_bytes(arrivals.frame())
+    assert keyed_frames.to_bytes(copy.frame()) == keyed_frames.to_bytes(arrivals.frame())
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_values_of_any_type_are_spelled_as_they_were(column):
     frame = pa.RecordBatch.from_pydict({"time": codes, "group": codes, "code": codes})
     frame = frame if names is None else frame.append_column("name", names)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    values = id_values(Rows(*frames.payload(frame)), kind)
+    values = id_values(Rows(*keyed_frames.payload(frame)), kind)
     assert (values.type, values.to_pylist()) == (kind, column.to_pylist())
 
 

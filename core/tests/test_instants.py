@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from skyband import text_tables
 from skyband.comparison import number_format
 from skyband.instants import instant, python_values
-from skyband.queries.encoding import MOST
+from skyband.queries.row_encoding import MOST
 
 EPOCH = datetime.datetime(1970, 1, 1)
 YEAR_12000 = int(np.datetime64("12000-01-02T03:04:05", "us").astype(np.int64))

@@ -18,7 +18,7 @@ def calling():
 RUN = """
 import sys
 import calling
-from skyband.kernels.cache import drop_stale
+from skyband.kernels.cache_invalidation import drop_stale
 dropped = drop_stale(calling) if "guarded" in sys.argv else []
 print(calling.calling(), len(dropped))
 """
@@ -40,7 +40,7 @@ def test_a_changed_callee_is_noticed_once(tmp_path):
 
 
 PLAIN = "import calling\nprint(calling.calling())"
-GUARDED = f"import skyband.kernels.cache\n{PLAIN}"
+GUARDED = f"import skyband.kernels.cache_invalidation\n{PLAIN}"
 GONE = b"cno_such_module\nThing\n."
 
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.operator import processor_cache
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import distinct_count, make_query, small_groups
 

@@ -9,7 +9,7 @@ from families import events, family
 from in_process_shards import on_shards, rows_of
 from skyband.engines import local
 from skyband.errors import ConfigError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 
 SECOND = 1_000_000
 ASKED = [

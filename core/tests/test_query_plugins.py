@@ -9,7 +9,7 @@ from skyband.config.parameters import build
 from skyband.engines import local
 from skyband.errors import PluginError
 from skyband.queries import examples_of, load_query, make_query
-from skyband.queries.attribution import BROUGHT_BY
+from skyband.queries.error_attribution import BROUGHT_BY
 from skyband.registry import installed
 from skyband.scaffold.query import MineQuery, _Sums
 from skyband.scaffold.query_example import EXAMPLES

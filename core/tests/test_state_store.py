@@ -6,14 +6,14 @@ from collections import OrderedDict
 import numpy as np
 import pyarrow as pa
 import pytest
-from skyband.columns import frames
+from skyband.columns import keyed_frames
 from skyband.engines import local
 from skyband.engines.spark import state_store
-from skyband.engines.spark.plan import ShardedPlan
+from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import SnapshotError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.queries import make_query
-from skyband.queries.encoding import encode
+from skyband.queries.row_encoding import encode
 from skyband.watermark import EventTimeProgress
 
 SECOND = 1_000_000
@@ -93,9 +93,9 @@ class Cluster:
         self.monkeypatch.setattr(state_store, "_CACHE", self.caches[worker])
         kept = state_store.StateStore(store)
         operator = kept.load(plan)
-        given = [frames.to_bytes(frame)] if len(frame) else []
+        given = [keyed_frames.to_bytes(frame)] if len(frame) else []
         for data in given:
-            operator.add(frames.from_bytes(data))
+            operator.add(keyed_frames.from_bytes(data))
         answers = operator.step(EventTimeProgress([latest], latest))
         kept.commit(operator, given)
         if not fails:
@@ -180,7 +180,7 @@ def test_a_turn_costs_its_rows_and_not_the_state():
             written.append(store.written)
             read.append(store.read)
             state = max(state, sum(len(chunk[0]) for chunk in store.held["chunks"].values()))
-            given += len(frames.to_bytes(frame)) if turn else 0
+            given += len(keyed_frames.to_bytes(frame)) if turn else 0
     assert state > 300_000
     assert np.median(written) < 6_000
     assert sum(written[1:]) < 2 * given + 2 * state
@@ -192,7 +192,7 @@ def test_a_small_state_is_written_whole_rather_than_its_rows(monkeypatch):
     plan, cluster = ship(query, table.schema), Cluster(monkeypatch, 1)
     for frame, latest in turns_of(query, table, 5, 2):
         _, store = cluster.run(plan, frame, latest, 0)
-        assert store.written < len(frames.to_bytes(frame)) / 5
+        assert store.written < len(keyed_frames.to_bytes(frame)) / 5
         assert store.held["log"] == {}
 
 

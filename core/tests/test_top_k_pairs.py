@@ -10,7 +10,7 @@ import pytest
 from skyband.columns.ids import to_ids
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 

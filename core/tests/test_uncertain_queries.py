@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 

@@ -14,11 +14,11 @@ from skyband.engines.spark.micro_batch import in_pandas
 
 FIRST_TASK = """
 import gc, pyarrow as pa
-from skyband.engines.spark.plan import ShardedPlan
+from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.engines.spark.worker import settle
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 
 schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("name", pa.string())])
 minute = {"windows": ["1 minute"], "every": "1 minute"}

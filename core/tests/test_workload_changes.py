@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 from skyband.columns.hashing import hash_column
 from skyband.engines import local
-from skyband.engines.spark.plan import ShardedPlan
+from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import SnapshotError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.queries.encoding import encode
+from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000
 SHORT = {"name": "short", "window": "10 seconds", "slide": "5 seconds", "k": 2}

@@ -4,9 +4,9 @@ import shutil
 import subprocess
 
 import pytest
-from skyband.job import written_files
+from skyband.job import local_sink_manifest
 from skyband.job.model import Sink, Source
-from skyband.job.overlap import overlaps
+from skyband.job.path_overlap import overlaps
 
 
 def contents(home):
@@ -143,7 +143,7 @@ def test_answers_of_others_are_neither_deleted_nor_mixed_with(folder, change):
     elif change == "in place":
         shutil.copy(folder.home / "requests" / "0.parquet", counts / "part-00000.parquet")
     else:
-        (counts / written_files.NAME).unlink()
+        (counts / local_sink_manifest.NAME).unlink()
     before = contents(folder.home)
     ran = folder.run("sink.mode=overwrite")
     assert ran.exit_code == 1
@@ -162,13 +162,15 @@ def test_a_copied_folder_is_still_replaced(folder):
 def test_the_manifest_is_what_sha256sum_checks(folder):
     for _ in range(2):
         assert folder.run("sink.mode=append").exit_code == 0
-    checked = subprocess.run(["sha256sum", "-c", written_files.NAME], cwd=folder.home / "counts", capture_output=True)
+    checked = subprocess.run(
+        ["sha256sum", "-c", local_sink_manifest.NAME], cwd=folder.home / "counts", capture_output=True
+    )
     assert (checked.returncode, checked.stdout.count(b"OK")) == (0, 2)
 
 
 def test_a_manifest_cannot_name_files_of_other_folders(folder):
     assert folder.run().exit_code == 0
-    listed = folder.home / "counts" / written_files.NAME
+    listed = folder.home / "counts" / local_sink_manifest.NAME
     digest = subprocess.run(["sha256sum", "job.toml"], cwd=folder.home, capture_output=True, text=True).stdout[:64]
     listed.write_text(listed.read_text() + f"{digest}  ../job.toml\n{digest}  {folder.job}\n{digest}  ..\n")
     assert folder.run("sink.mode=overwrite").exit_code == 0
@@ -179,14 +181,14 @@ def test_a_manifest_cannot_name_files_of_other_folders(folder):
 def test_a_crash_while_overwriting_loses_no_answers_and_the_next_run_replaces_them(folder, monkeypatch, step):
     assert folder.run().exit_code == 0
     before = contents(folder.home / "counts")
-    done = getattr(written_files, step)
+    done = getattr(local_sink_manifest, step)
 
     def crash(*arguments):
         done(*arguments) if step == "record" else None
         raise SystemError("as if killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(written_files, step, crash)
+        patch.setattr(local_sink_manifest, step, crash)
         assert folder.run("sink.mode=overwrite", "query.every=10 minutes").exit_code == 1
     left = folder.answers()
     assert len(left) == (24 if step == "record" else 12), "the old ones whole, or the new ones whole"

@@ -10,7 +10,7 @@ from skyband import BackendInfo
 from skyband.arrays import Array, Float64, Int64
 from skyband.config.parameters import number
 from skyband.roles import Matcher
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 from skyband_specs.faults import Mutant, faulty
 
 Tuple = list[tuple[float, float]]

@@ -8,7 +8,7 @@ from attrs import define, field
 from skyband import BackendInfo, SnapshotError
 from skyband.arrays import Array, Float64, Int32, Int64
 from skyband.roles import ObjectRanker
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 from skyband_specs.faults import Mutant, faulty
 from skyband_specs.oracles.object_ranker import ObjectOracle, Report
 

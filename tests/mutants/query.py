@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 from attrs import evolve
-from skyband.columns.frames import PART
+from skyband.columns.keyed_frames import PART
 from skyband.queries.partitioning import Partitioning
 from skyband.queries.query import Input
 from skyband.roles.pair_ranker import MEETS

@@ -10,7 +10,7 @@ from skyband import BackendInfo, InputError, SnapshotError
 from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.config.parameters import integer, number
 from skyband.roles import Sketch
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 PAPER = "Zhang et al., Counting distinct objects over sliding windows"
 

@@ -9,7 +9,7 @@ from attrs import define, field
 from skyband import BackendInfo
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles import Answer, TopKQuery, WorkloadRanker
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 from skyband_specs.faults import Mutant, faulty
 
 PAPER = "Shastri, MTopS: Multi-Query Optimization for Continuous Top-K Query Workloads"

@@ -18,8 +18,8 @@ from skyband.job.model import Sink, Source
 from skyband.job.reading import KEYS
 from skyband.queries import kinds, load_query
 from skyband.registry import hookspecs, installed, load_class
+from skyband.registry.backend_loading import load_interface
 from skyband.registry.info import CAPABILITIES
-from skyband.registry.loading import load_interface
 
 OURS = "skyband"
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from families import FAMILIES, events, family
 from skyband import SkybandError, SnapshotError, snapshot
-from skyband.columns import frames
+from skyband.columns import keyed_frames
 from skyband.engines.local import LocalRun
 from skyband.operator.operator import LoggedBatch
-from skyband.queries.encoding import encode
+from skyband.queries.row_encoding import encode
 from skyband_specs.mutations import mutations
 
 ROWS, HALF = 400, 250
@@ -96,7 +96,7 @@ def test_changed_turns_are_refused_or_work(kind):
     run = start(kind, by=True)
     run.push(table().slice(0, HALF).to_batches()[0])
     frame = encode(run.operator.query, table().slice(HALF).to_batches()[0]).frame
-    held = snapshot.decode(run.operator.logged_batch([frames.to_bytes(frame)]))
+    held = snapshot.decode(run.operator.logged_batch([keyed_frames.to_bytes(frame)]))
     header, columns = snapshot.unpack(held.arrays["000000"].tobytes())
     before = run.operator.snapshot()
     for _, changed in islice(mutations(columns, 1), FEW):
@@ -122,7 +122,7 @@ def test_rows_of_another_query_are_refused():
     run = start("top-k", by=True)
     blob = saved("top-k", True)
     held = snapshot.decode(blob)
-    odd = frames.to_bytes(pa.RecordBatch.from_pydict({"time": ["noon"], "group": [1]}))
+    odd = keyed_frames.to_bytes(pa.RecordBatch.from_pydict({"time": ["noon"], "group": [1]}))
     arrays = {**held.arrays, "waiting": np.frombuffer(odd, np.uint8)}
     with pytest.raises(SnapshotError, match="holds rows with the columns"):
         run.operator.restore(snapshot.encode(held.header, arrays))

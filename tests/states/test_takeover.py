@@ -6,13 +6,13 @@ from functools import cache
 import pyarrow as pa
 import pytest
 from families import FAMILIES, SECOND, WORKLOAD, events, family
-from skyband.columns import frames
+from skyband.columns import keyed_frames
 from skyband.engines.spark.history import rows_before, state_pieces
-from skyband.engines.spark.plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
+from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
 from skyband.errors import ConfigError, SnapshotError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
-from skyband.operator.takeover import take_over
+from skyband.operator.resharding import take_over
 
 
 class Stream:
@@ -35,7 +35,7 @@ class Stream:
         for batch in self.plan.to_shuffle_rows(iter(rows.select(self.plan.query.columns).to_batches())):
             for row in batch.to_pylist():
                 if row["frame"] is not None:
-                    self.operators[row["shard"]].add(frames.from_bytes(row["frame"]))
+                    self.operators[row["shard"]].add(keyed_frames.from_bytes(row["frame"]))
                 ends.add(row["progress"], row["dropped"])
         answers = pa.Table.from_batches([operator.step(ends.progress) for operator in self.operators])
         return self.plan.query.merge(answers) if self.plan.merges else answers

@@ -14,11 +14,11 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from skyband.config.durations import Duration, clock_problem, parse
-from skyband.engines.spark.java import require_java
-from skyband.engines.spark.plan import ShardedPlan
-from skyband.engines.spark.results import observed
+from skyband.engines.spark.java_check import require_java
+from skyband.engines.spark.results_and_metrics import observed
+from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, InputError, Problem
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.queries import make_query
 from skyband.queries.query import Query
 from skyband.watermark import Ticking

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from skyband.engines.local import apply
 from skyband.errors import ConfigError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.queries.encoding import encode
+from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000
 ROWS = 900

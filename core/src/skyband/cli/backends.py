@@ -50,7 +50,7 @@ def _looked_at(entry: Any) -> Any:
     from attrs import evolve
 
     from skyband.registry import installed
-    from skyband.registry.class_lookup import missing
+    from skyband.registry.static_class_check import missing
 
     if entry.problem is not None:
         return entry

@@ -79,7 +79,7 @@ def command(
 
 
 def _steps(chosen: Any, rows: int, window: int) -> Any:
-    from skyband.comparison.replay import steps_of
+    from skyband.comparison.replay_steps import steps_of
     from skyband.queries import make_query
 
     keys, table = chosen.make(rows, window)

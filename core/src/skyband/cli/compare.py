@@ -78,7 +78,7 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
     """The job's rows, and whether there are more than `limit`."""
     import pyarrow as pa
 
-    from skyband.comparison.replay import steps_of
+    from skyband.comparison.replay_steps import steps_of
     from skyband.errors import ConfigError, InputError, Problem
     from skyband.job.source_files import open_files
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from skyband.errors import ConfigError, suggest
-from skyband.registry.own_distributions import comes_with
+from skyband.registry.install_hints import comes_with
 
 ENGINES = ("spark", "local")
 QUERY = "query"

@@ -23,7 +23,7 @@ def command(job: str, sets: tuple[str, ...], largest: int, as_json: bool) -> Non
     import attrs
 
     from skyband import text_tables
-    from skyband.job.checkpoint_state import checkpoint_state
+    from skyband.job.checkpoint_summary import checkpoint_state
     from skyband.job.reading import read_job
 
     held = read_job(job, sets)

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Int64
-from skyband.columns import frames
+from skyband.columns import keyed_frames
 from skyband.columns.arrived_rows import ArrivedRows
-from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_column
+from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.kernels.sorted_arrays import among, distinct
@@ -37,8 +37,8 @@ def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
     every engine.
     """
     if not is_integer_id(plain_type(column.type)):
-        return hash_column(column).view(np.int64), frames.decoded(column)
-    values = frames.decoded(column).fill_null(0)
+        return hash_column(column).view(np.int64), keyed_frames.decoded(column)
+    values = keyed_frames.decoded(column).fill_null(0)
     if values.type == pa.uint64():
         return (values.to_numpy(zero_copy_only=False) ^ _SIGN).view(np.int64), None
     return values.cast(pa.int64()).to_numpy(zero_copy_only=False), None
@@ -112,7 +112,7 @@ class ValuesById:
 
     def _settle(self) -> None:
         """One row for each id, by id, with the last time it was seen."""
-        together = frames.concatenated([self._known, *self._new])
+        together = keyed_frames.concatenated([self._known, *self._new])
         self._new, self._rows = [], 0
         ids, times = together.column("id").to_numpy(), together.column("last").to_numpy()
         _, places = np.unique(ids[::-1], return_index=True)

@@ -13,9 +13,9 @@ from attrs import define, field
 from skyband.arrays import TIME_MAX, Float64, Int64
 from skyband.comparison.candidates import Choice
 from skyband.comparison.instrumentation import Watch, Watched
-from skyband.comparison.replay import Steps
+from skyband.comparison.replay_steps import Steps
 from skyband.errors import ConfigError, SkybandError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.registry import Binding, choose
 from skyband.registry.discovery import cause

@@ -11,7 +11,7 @@ from skyband.comparison.accuracy import Accuracy, accuracy, upto
 from skyband.comparison.candidates import Choice
 from skyband.comparison.downsampling import grid, on_grid
 from skyband.comparison.measurement import Measured, Progress, measure
-from skyband.comparison.replay import Steps
+from skyband.comparison.replay_steps import Steps
 
 
 @frozen(eq=False)

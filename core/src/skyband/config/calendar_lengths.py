@@ -7,7 +7,7 @@ from typing import Any
 from attrs import NOTHING, field, frozen
 
 from skyband.config.durations import Duration, duration, durations, parse
-from skyband.config.time_zones import time_zone
+from skyband.config.time_zone_conversion import time_zone
 
 UTC = "UTC"
 SO_FAR = 'or of a zone "today in Europe/Paris", "this month in UTC", "since 09:30 in Asia/Tokyo"'

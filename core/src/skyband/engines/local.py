@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 from attrs import define, field
 
 from skyband.arrays import TIME_MIN
-from skyband.columns.arrow_layouts import usual_batch, usual_schema
-from skyband.columns.frames import decoded
+from skyband.columns.arrow_normalization import usual_batch, usual_schema
+from skyband.columns.keyed_frames import decoded
 from skyband.errors import InputError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.queries.encoding import encode
 from skyband.queries.query import Query
+from skyband.queries.row_encoding import encode
 from skyband.watermark import EventTimeProgress, Ticking
 
 

@@ -10,7 +10,7 @@ from skyband.config.parameters import build, parameters_of
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, Sink, Source, is_pattern, local_path
-from skyband.job.overlap import overlaps
+from skyband.job.path_overlap import overlaps
 from skyband.job.source_files import open_files
 from skyband.tables import FORMATS as TABLES
 
@@ -121,7 +121,7 @@ def _schema(source: Source) -> "pa.Schema | None":
         files = open_files(source)
     except ConfigError:
         if source.stream and source.schema is not None and not _is_missing(source):
-            from skyband.job.spark_schema import parse_ddl
+            from skyband.job.spark_ddl import parse_ddl
 
             return Shape.of(source.where, source.select).schema(
                 parse_ddl(source.schema)
@@ -151,7 +151,7 @@ def _is_missing(source: Source) -> bool:
 
 
 def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], source: Source | None) -> list[Problem]:
-    from skyband.operator.binding import bind
+    from skyband.operator.bind_backends import bind
 
     try:
         bind(query, schema, backends)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from attrs import frozen
 
-from skyband.columns.frames import plain_type
+from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError
 
 _BATCH = 100_000

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from skyband.columns.frames import decoded, plain_type
+from skyband.columns.keyed_frames import decoded, plain_type
 
 
 @frozen

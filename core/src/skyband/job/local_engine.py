@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.job import written_files
+from skyband.job import local_sink_manifest
 from skyband.job.engine import Engine
 from skyband.job.model import Job, Sink, Source, local_path
 from skyband.job.progress import Progress, Totals
 from skyband.job.source_files import READABLE
-from skyband.job.spark_schema import ZONE_SETTING
+from skyband.job.spark_ddl import ZONE_SETTING
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import table_problem
 
@@ -44,7 +44,8 @@ class LocalEngine(Engine):
         return problems
 
     def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:
-        return written_files.foreign_files(folder, suffix), "the local engine did not write, or that were changed since"
+        foreign = local_sink_manifest.foreign_files(folder, suffix)
+        return foreign, "the local engine did not write, or that were changed since"
 
     def run(
         self,

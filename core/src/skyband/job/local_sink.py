@@ -12,15 +12,15 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from skyband import text_tables
-from skyband.columns.frames import plain_type
+from skyband.columns.keyed_frames import plain_type
 from skyband.errors import ConfigError, Problem
 from skyband.instants import python_values
-from skyband.job import written_files
+from skyband.job import local_sink_manifest
 from skyband.job.engine import Engine
 from skyband.job.local_engine import LocalEngine
 from skyband.job.model import Job, Sink, local_path, option_text
 from skyband.job.progress import Progress
-from skyband.job.sink_log import check_belong
+from skyband.job.spark_sink_log import check_belong
 from skyband.job.table_sink import is_free, sink_of, told_of_sink
 from skyband.queries.query import Query
 from skyband.tables import FORMATS as TABLES
@@ -165,7 +165,7 @@ class _File(Writer):
 
     def _open(self, folder: Path, sink: Sink, schema: pa.Schema) -> None:
         self._folder = folder
-        self._replaces = written_files.own_files(folder) if sink.mode == "overwrite" else []
+        self._replaces = local_sink_manifest.own_files(folder) if sink.mode == "overwrite" else []
         suffix = f".{sink.format}"
         taken = {path.name for path in folder.iterdir()} - {path.name for path in self._replaces}
         number = next(n for n in range(len(taken) + 1) if f"part-{n:05}{suffix}" not in taken)
@@ -186,12 +186,12 @@ class _File(Writer):
         """The new answers are there before any old ones go: a crash in between loses none."""
         with _writing(self._folder, self._sink):
             self._close()
-            written_files.record(self._folder, self._partial, self._name)
+            local_sink_manifest.record(self._folder, self._partial, self._name)
             self._partial.replace(self._folder / self._name)
             for path in self._replaces:
                 if path.name != self._name:
                     path.unlink(missing_ok=True)
-            written_files.forget_replaced(self._folder, self._name)
+            local_sink_manifest.forget_replaced(self._folder, self._name)
 
     def abandon(self) -> None:
         with suppress(OSError, pa.ArrowException):  # what is left open of a full disk is removed all the same

@@ -12,7 +12,7 @@ from attrs.converters import optional
 from skyband.config.durations import Duration, clock_problem, parse, parsed
 from skyband.config.parameters import checked, choice, flag
 from skyband.errors import suggest
-from skyband.job.spark_schema import parse_ddl
+from skyband.job.spark_ddl import parse_ddl
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
 from skyband.job import checking
 from skyband.job.engine import Engine, engine_named
 from skyband.job.model import Job, Sink, Source, absolute, placed
-from skyband.job.spark_schema import ZONE_SETTING
+from skyband.job.spark_ddl import ZONE_SETTING
 
 if TYPE_CHECKING:
     from skyband.queries.query import Query

@@ -18,7 +18,7 @@ from skyband.job.progress import Progress, Totals
 from skyband.job.spark_engine import SparkEngine
 from skyband.job.spark_errors import plain_errors, python_was_late, sql_of
 from skyband.job.spark_session import require_spark, spark_session
-from skyband.job.spark_tables import has_connector, table_frame
+from skyband.job.spark_tables_without_connector import has_connector, table_frame
 from skyband.job.stream_lock import in_use
 from skyband.job.table_sink import check_goes_on, is_free, sink_of, told_of_sink
 from skyband.tables import FORMATS as TABLES
@@ -44,7 +44,7 @@ def run(job: Job, progress: Progress, warming: Warming | None = None, savepoint:
     with plain_errors(job), spark_session(job, progress, warming) as session:
         source = source_frame(session, job)
         if savepoint is not None:
-            from skyband.job.starting_streams import begin_from
+            from skyband.job.start_from_savepoint import begin_from
 
             begin_from(session, job, source, savepoint)
             check_free(job, SparkEngine())

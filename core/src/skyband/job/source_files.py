@@ -11,7 +11,7 @@ from attrs import frozen
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Source, is_pattern, local_path
 from skyband.job.row_location import PlacedBatches
-from skyband.job.spark_schema import parse_ddl
+from skyband.job.spark_ddl import parse_ddl
 from skyband.tables import FORMATS as TABLES
 
 if TYPE_CHECKING:

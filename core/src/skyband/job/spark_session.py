@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from skyband import spark
-from skyband.engines.spark.java import require_java
+from skyband.engines.spark.java_check import require_java
 from skyband.errors import ConfigError, EngineError
 from skyband.job.model import Job
 from skyband.job.precompile import Warming

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Job, local_path, option_text
-from skyband.job.sink_log import latest
+from skyband.job.spark_sink_log import latest
 from skyband.tables import BatchSink, open_sink
 
 
@@ -57,7 +57,7 @@ def check_goes_on(job: Job, sink: BatchSink) -> None:
 def _before_the_first(checkpoint: Path) -> int:
     """The last micro-batch of a checkpoint without answers to write: a savepoint was put in by the first ones."""
     from skyband.engines.spark.first_state import SEEDS
-    from skyband.job.starting_streams import MARK
+    from skyband.job.start_from_savepoint import MARK
 
     return max(SEEDS) if (checkpoint / MARK).is_file() else -1
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from skyband import spark
-from skyband.engines.spark.plan import ShardedPlan
+from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, InputError, Problem, SnapshotError
-from skyband.job import savepoint, sink_log
+from skyband.job import savepoint, spark_sink_log
 from skyband.job.model import Job, local_path
 from skyband.job.progress import Progress
 from skyband.job.savepoint import Position, Savepoint
@@ -80,7 +80,7 @@ def checkpoint_of(job: Job) -> Path:
 
 def _ended(checkpoint: Path) -> int:
     """The last micro-batch, which is committed. Raises EngineError where one was begun since, or none ever."""
-    begun, committed = (sink_log.latest(checkpoint / name) for name in ("offsets", "commits"))
+    begun, committed = (spark_sink_log.latest(checkpoint / name) for name in ("offsets", "commits"))
     if committed < 0:
         raise EngineError(f"the checkpoint {str(checkpoint)!r} holds no state yet: run the job first")
     if begun != committed:
@@ -101,7 +101,7 @@ def _versions(session: Any, plan: ShardedPlan) -> dict[str, str]:
 
 
 def _moment(until: str, plan: ShardedPlan) -> int:
-    from skyband.states.start_moment import moment_of
+    from skyband.states.since_or_last import moment_of
 
     if plan.query.rows and until.lstrip("-").isdigit():
         return int(until)

@@ -13,7 +13,7 @@ import pyarrow.json
 
 from skyband.errors import InputError, Problem
 from skyband.job.model import Source
-from skyband.job.spark_schema import ZONE
+from skyband.job.spark_ddl import ZONE
 from skyband.job.utf8 import check_utf8
 
 OPTIONS = {"csv": ("header", "sep", "delimiter", "inferschema", "nullvalue"), "json": ()}

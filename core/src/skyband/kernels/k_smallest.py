@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-import skyband.kernels.cache  # noqa: F401 - has numba compile what it cannot read of its cache
+import skyband.kernels.cache_invalidation  # noqa: F401 - has numba compile what it cannot read of its cache
 
 NOTHING = -1
 

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-import skyband.kernels.cache  # noqa: F401 - has numba compile what it cannot read of its cache
+import skyband.kernels.cache_invalidation  # noqa: F401 - has numba compile what it cannot read of its cache
 from skyband.arrays import TIME_MIN
 
 ITEM = np.dtype([("score", np.float64), ("expiry", np.int64), ("tie", np.int64), ("key", np.int64)])

@@ -8,7 +8,7 @@ import attrs
 import pyarrow as pa
 
 from skyband import snapshot
-from skyband.columns import frames
+from skyband.columns import keyed_frames
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, SnapshotError
 from skyband.queries.query import Query
@@ -26,7 +26,7 @@ def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema
         f"backends.{role}": json.dumps({"name": binding.info.name, **binding.parameters}, sort_keys=True, default=str)
         for role, binding in bindings.items()
     }
-    types = {f"column {name}": str(frames.plain_type(schema.field(name).type)) for name in query.columns}
+    types = {f"column {name}": str(keyed_frames.plain_type(schema.field(name).type)) for name in query.columns}
     time = schema.field(query.time).type
     if pa.types.is_timestamp(time):  # the zone in which instants are shown may change, and their unit
         types[f"column {query.time}"] = "timestamp" if time.tz else "timestamp_ntz"

@@ -9,15 +9,15 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
-from skyband.columns import frames
-from skyband.columns.frames import plain_type
+from skyband.columns import keyed_frames
+from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.processor_cache import ProcessorCache
 from skyband.queries import state_arrays
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.small_groups import SmallGroupAnswers, SmallGroups
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 _NOBODY = np.empty(0, np.uint64)
 
@@ -91,8 +91,8 @@ class Groups:
         self._until = until
         keys, spans, rows = _NOBODY, np.empty((0, 2), np.int64), Rows(np.empty(0, np.int64), {})
         if ready is not None:
-            keys, spans = frames.group_spans(ready)
-            rows = Rows(*frames.payload(ready))
+            keys, spans = keyed_frames.group_spans(ready)
+            rows = Rows(*keyed_frames.payload(ready))
             self._enroll(keys, ready, spans[:, 0])
         turn = _Turn(until)
         self._feed_processors(turn, keys, spans, rows)
@@ -146,7 +146,9 @@ class Groups:
         if not new.any():
             return
         rows = pa.array(firsts[new])
-        columns = [frames.decoded(ready.column(frames.by_column(number))) for number in range(len(self._by))]
+        columns = [
+            keyed_frames.decoded(ready.column(keyed_frames.by_column(number))) for number in range(len(self._by))
+        ]
         named = zip(columns, self._values.schema.types, strict=True)
         values = pa.RecordBatch.from_arrays([c.take(rows).cast(kind) for c, kind in named], schema=self._values.schema)
         self._key = np.concatenate([self._key, keys[new]])
@@ -162,7 +164,7 @@ class Groups:
         together = pa.concat_batches(answers)
         places = pa.array(np.searchsorted(self._key, np.concatenate(owners)))
         named = zip(self._values.columns, self._by.types, strict=True)
-        values = [frames.typed(column.take(places), kind) for column, kind in named]
+        values = [keyed_frames.typed(column.take(places), kind) for column, kind in named]
         return pa.RecordBatch.from_arrays([*values, *together.columns], schema=pa.schema([*self._by, *together.schema]))
 
     def absorb(self, other: "Groups", chosen: Array) -> None:

@@ -18,18 +18,18 @@ from attrs import define, field, frozen
 import skyband
 from skyband import snapshot
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, UInt64
-from skyband.columns import frames
+from skyband.columns import keyed_frames
 from skyband.errors import ConfigError, PluginError, SnapshotError
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of, fingerprint
 from skyband.operator.groups import Groups, Until
 from skyband.queries import state_arrays
-from skyband.queries.attribution import attributed, check_answers
-from skyband.queries.encoding import encode
+from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Query
+from skyband.queries.row_encoding import encode
 from skyband.registry import Binding
 from skyband.snapshot import Snapshot
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 from skyband.watermark import Clock, EventTimeProgress, Ticking
 
 LAYOUT = 2
@@ -67,7 +67,7 @@ class LoggedBatch:
     def decode(cls, blob: bytes) -> "LoggedBatch":
         """Raises SnapshotError where the bytes are damaged."""
         held = snapshot.decode(blob)
-        given = [frames.from_bytes(held.arrays[name]) for name in sorted(held.arrays)]
+        given = [keyed_frames.from_bytes(held.arrays[name]) for name in sorted(held.arrays)]
         watermark, clock = held.header.get("watermark"), held.header.get("clock")
         if not isinstance(clock, list) or not all(map(_is_time, [*clock, 0 if watermark is None else watermark])):
             raise SnapshotError(f"holds no turn: its watermark is {watermark!r}, its clock {clock!r:.200}")
@@ -123,10 +123,10 @@ class Operator:
 
     def add(self, frame: pa.RecordBatch) -> None:
         """Take in a frame (made by `encode`). Rows before the watermark are late: counted and dropped."""
-        own = frames.own(frame)
+        own = keyed_frames.own(frame)
         self._rows_in += int(np.count_nonzero(own))
         if self.watermark is not None:
-            late = frame.column(frames.TIME).to_numpy() < self.watermark
+            late = frame.column(keyed_frames.TIME).to_numpy() < self.watermark
             if late.any():
                 self._rows_late += int(np.count_nonzero(late & own))
                 frame = frame.filter(pa.array(~late))
@@ -219,14 +219,14 @@ class Operator:
         """The waiting rows before `until`, in canonical order."""
         if not self._waiting:
             return None
-        waiting = frames.concatenated(self._waiting)
+        waiting = keyed_frames.concatenated(self._waiting)
         self._waiting = []
         if until is not None:
-            ready = waiting.column(frames.TIME).to_numpy() < until
+            ready = waiting.column(keyed_frames.TIME).to_numpy() < until
             if not ready.all():
-                waiting, later = frames.parted(waiting, ready)
+                waiting, later = keyed_frames.parted(waiting, ready)
                 self._waiting = [later]
-        return frames.ordered(waiting, self.query.ties) if len(waiting) else None
+        return keyed_frames.ordered(waiting, self.query.ties) if len(waiting) else None
 
     def _processor(self) -> GroupProcessor:
         processor = self.query.processor(self.bindings, self._answers)
@@ -270,7 +270,7 @@ class Operator:
         self._check_beside(other)
         self._groups.absorb(other._groups, chosen(other._groups.keys))
         for frame in other._waiting:
-            rows = frame.filter(pa.array(chosen(frame.column(frames.GROUP).to_numpy())))
+            rows = frame.filter(pa.array(chosen(frame.column(keyed_frames.GROUP).to_numpy())))
             self._waiting += [rows] if len(rows) else []
 
     def merge(self, other: "Operator") -> None:
@@ -289,7 +289,7 @@ class Operator:
         with attributed(self.query, self.bindings):
             arrays = state_arrays.with_prefix("groups", self._groups.dump_state())
         if self._waiting:
-            arrays["waiting"] = np.frombuffer(frames.to_bytes(frames.concatenated(self._waiting)), np.uint8)
+            arrays["waiting"] = np.frombuffer(keyed_frames.to_bytes(keyed_frames.concatenated(self._waiting)), np.uint8)
         arrays["clock"] = np.array(self._clock.to_list(), np.int64)
         header = {
             "layout": LAYOUT,
@@ -340,7 +340,7 @@ class Operator:
         joined = self.watermark if joined is None else joined
         self._joined_at = {part: joined_at.get(part, joined) for part in self.query.subqueries}
         if "waiting" in held.arrays:
-            self._waiting = [_checked(frames.from_bytes(held.arrays["waiting"]), self._frame_types())]
+            self._waiting = [_checked(keyed_frames.from_bytes(held.arrays["waiting"]), self._frame_types())]
         changed = {*joined_at} != {*self.query.subqueries}
         self._groups.start_from(self._joined)
         self._groups.load_state(state_arrays.without_prefix("groups", held.arrays), changed)
@@ -367,16 +367,16 @@ def _is_time(value: object) -> bool:
 
 
 def _plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
-    return {name: frames.plain_type(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
+    return {name: keyed_frames.plain_type(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
 
 
 def _checked(frame: pa.RecordBatch, like: Mapping[str, pa.DataType]) -> pa.RecordBatch:
     """A frame out of a state, or a SnapshotError where it has not the columns that the query's frames have."""
     columns = _plain_types(frame.schema)
-    part = columns.pop(frames.PART, pa.int8())
+    part = columns.pop(keyed_frames.PART, pa.int8())
     if part != pa.int8() or columns != like:
         raise SnapshotError(f"holds rows with the columns {columns}, the query's are {dict(like)}")
-    if any(frame.column(name).null_count for name in (frames.TIME, frames.GROUP)):
+    if any(frame.column(name).null_count for name in (keyed_frames.TIME, keyed_frames.GROUP)):
         raise SnapshotError("holds rows without a time or a group")
     return frame
 

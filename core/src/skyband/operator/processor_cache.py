@@ -10,7 +10,7 @@ from skyband import snapshot
 from skyband.arrays import TIME_MAX, Array, Int64, UInt64
 from skyband.errors import SnapshotError
 from skyband.kernels.sorted_arrays import among, distinct
-from skyband.operator.inactive_groups import PackedStates
+from skyband.operator.inactive_group_states import PackedStates
 from skyband.queries.processor import GroupProcessor
 
 MOST_ACTIVE = 1000

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from skyband.arrays import Array, Float64, Int64
-from skyband.columns.frames import plain_type
+from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, suggest
 from skyband.instants import python_values
 from skyband.job.text_files import instants

@@ -30,7 +30,7 @@ def load_query(kind: str, distribution: str | None = None) -> "type[Query]":
 
 
 def _load_class(info: QueryInfo, distribution: str) -> "type[Query]":
-    from skyband.queries.attribution import BROUGHT_BY
+    from skyband.queries.error_attribution import BROUGHT_BY
     from skyband.queries.query import Query
 
     module, _, name = info.factory.partition(":")
@@ -77,7 +77,7 @@ def make_query(values: "Query | Mapping[str, Any]") -> "Query":
 
     Raises ConfigError with every problem at once.
     """
-    from skyband.queries.attribution import attributed
+    from skyband.queries.error_attribution import attributed
     from skyband.queries.query import Query
 
     if isinstance(values, Query):

@@ -8,7 +8,7 @@ import numpy as np
 from skyband.arrays import Array, Int64
 from skyband.config.calendar_lengths import CalendarLength, Length
 from skyband.config.durations import Duration
-from skyband.config.time_zones import time_zone
+from skyband.config.time_zone_conversion import time_zone
 from skyband.queries.schedule import Moments, Regular, Schedule, united
 
 _DAY = 86_400_000_000

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.arrays import UInt64
-from skyband.columns.carried_rows import carried
-from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_column, hash_columns
 from skyband.columns.ids import PLAIN, is_plain
+from skyband.columns.keyed_frames import plain_type
+from skyband.columns.rows_behind_answers import carried
 from skyband.config.parameters import checked
 from skyband.errors import Problem
 from skyband.queries.query import Input

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_column, hash_columns
 from skyband.columns.ids import PLAIN, is_plain, to_ids
+from skyband.columns.keyed_frames import plain_type
 from skyband.config.parameters import checked
 from skyband.queries.query import Input
 

@@ -16,13 +16,13 @@ from skyband.config.durations import Duration, written
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states, state_arrays
-from skyband.queries.asked_windows import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
-from skyband.queries.encoding import at_field, moments
 from skyband.queries.processor import GroupProcessor, WindowedProcessor
 from skyband.queries.query import Input, Query
+from skyband.queries.row_encoding import at_field, moments
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups
+from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
 from skyband.states.coverage import Coverage

@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64
 from skyband.columns.arrived_rows import ArrivedRows
-from skyband.columns.carried_rows import carried, carried_values
-from skyband.columns.frames import plain_type
 from skyband.columns.hashing import hash_columns
 from skyband.columns.ids import id_values, to_ids
+from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import carried, carried_values
 from skyband.columns.sides import SIDES
 from skyband.errors import Problem
 from skyband.queries.carried_columns import carry_columns, carry_type

@@ -9,16 +9,16 @@ import pyarrow as pa
 from attrs import define, frozen
 from attrs.converters import optional
 
-from skyband.columns.frames import plain_type
 from skyband.columns.ids import PLAIN, is_plain
+from skyband.columns.keyed_frames import plain_type
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.parameters import checked
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.queries.asked_windows import zone_problems
 from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.small_groups import SmallGroups
+from skyband.queries.window_parameters import zone_problems
 from skyband.registry import Binding
 from skyband.roles import Backend
 from skyband.watermark import EventTimeProgress

@@ -8,12 +8,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.queries.encoding import moments
 from skyband.queries.processor import GroupProcessor
+from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_distinct_counts_kernels import count_keys
 from skyband.queries.small_group_table import SmallGroupTable, Step, Walked
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 ProcessorFactory = Callable[[int, Int64, UInt64], GroupProcessor]
 """A processor from the time of the last row and the keys with their last times, ascending by time."""

@@ -22,7 +22,7 @@ from skyband.queries.processor import GroupProcessor
 from skyband.queries.schedule import Moments, Schedule
 from skyband.queries.small_groups import Promoted, SmallGroupAnswers, SmallGroups
 from skyband.queries.stretches import Held, Stretches, stretches_of
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 _NOBODY = np.empty(0, np.uint64)
 _NOTHING = SmallGroupAnswers(None, _NOBODY, _NOBODY, ())

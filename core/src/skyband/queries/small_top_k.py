@@ -10,13 +10,13 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns.ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
-from skyband.queries.encoding import moments
 from skyband.queries.processor import GroupProcessor
+from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_group_table import SmallGroupTable, Step, Walked
 from skyband.queries.small_top_k_kernels import BY_MAX, BY_MIN, BY_SUM, NEVER, SUM, rank_objects
 from skyband.roles.object_ranker import REDUCTIONS
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 
 class SmallTopK(SmallGroupTable):

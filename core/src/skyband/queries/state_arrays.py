@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array
-from skyband.columns import packed_columns
-from skyband.state_reader import StateReader
+from skyband.columns import record_batch_bytes
+from skyband.state_validation import StateReader
 
 MOST_ROWS = 2**48
 
@@ -27,7 +27,7 @@ def frame_to_array(name: str, frame: pa.RecordBatch) -> dict[str, Array]:
     """A frame as flat arrays, nothing where it has no rows."""
     if not len(frame):
         return {}
-    return {f"{name} rows": np.array([len(frame)]), **packed_columns.to_arrays(frame, name)}
+    return {f"{name} rows": np.array([len(frame)]), **record_batch_bytes.to_arrays(frame, name)}
 
 
 def frame_from_array(name: str, arrays: Mapping[str, Array], empty: pa.RecordBatch) -> pa.RecordBatch:
@@ -37,4 +37,4 @@ def frame_from_array(name: str, arrays: Mapping[str, Array], empty: pa.RecordBat
     state = StateReader(arrays)
     rows = state.number(f"{name} rows", at_least=1, at_most=MOST_ROWS)
     others = {key: values for key, values in arrays.items() if key != f"{name} rows"}
-    return packed_columns.from_arrays(empty.schema, rows, name, others)
+    return record_batch_bytes.from_arrays(empty.schema, rows, name, others)

@@ -10,23 +10,15 @@ import pyarrow.compute as pc
 from attrs import define
 
 from skyband.arrays import Array
-from skyband.columns import frames
-from skyband.columns.frames import plain_type
+from skyband.columns import keyed_frames
+from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.rows import Rows
 from skyband.config.calendar_lengths import SO_FAR, Length, length
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
-from skyband.queries import merging
-from skyband.queries.asked_windows import (
-    anew_schedule_of,
-    every_parameter,
-    not_anew,
-    of_calendar,
-    offset_parameter,
-    problems_of,
-)
+from skyband.queries import top_k_merging
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -47,13 +39,21 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.encoding import at_field, closed_length, too_short
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, as_names, check_names, column_name
 from skyband.queries.rank_order import SMALLEST, order_parameter, score_order
+from skyband.queries.row_encoding import at_field, closed_length, too_short
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.top_k_processor import RankingProcessor
+from skyband.queries.window_parameters import (
+    anew_schedule_of,
+    every_parameter,
+    not_anew,
+    of_calendar,
+    offset_parameter,
+    problems_of,
+)
 from skyband.registry import Binding
 from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
 
@@ -263,7 +263,7 @@ class TopK(Query):
 
     def _numbered(self, names: pa.Array, excluded: Array) -> Array:
         """int32[n]: each row's stream by its place in `streams`."""
-        names = frames.decoded(names)
+        names = keyed_frames.decoded(names)
         found = pc.index_in(names, value_set=pa.array(self.streams).cast(names.type))
         unknown = found.is_null().to_numpy(zero_copy_only=False) & ~excluded
         if unknown.any():
@@ -310,8 +310,8 @@ class TopK(Query):
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
-        keyed = answers.append_column(merging.ID, pa.array(answer_ids(answers, "object", self.object)))
-        ranked = merging.merge_top_k(
-            keyed, [*self.by, "at"], [("score", score_order(self.order)), (merging.ID, "ascending")]
+        keyed = answers.append_column(top_k_merging.ID, pa.array(answer_ids(answers, "object", self.object)))
+        ranked = top_k_merging.merge_top_k(
+            keyed, [*self.by, "at"], [("score", score_order(self.order)), (top_k_merging.ID, "ascending")]
         )
-        return merging.truncate(ranked, self.k, answers.column_names)
+        return top_k_merging.truncate(ranked, self.k, answers.column_names)

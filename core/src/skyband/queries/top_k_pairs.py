@@ -8,9 +8,9 @@ import pyarrow as pa
 from attrs import define
 
 from skyband.arrays import Array, Int64
-from skyband.columns.frames import PART, TIME
 from skyband.columns.hashing import hash_columns
 from skyband.columns.ids import ValuesByArrival
+from skyband.columns.keyed_frames import PART, TIME
 from skyband.columns.rows import Rows
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.sides import is_side, sides_of
@@ -20,12 +20,10 @@ from skyband.config.calendar_lengths import SO_FAR, Length, length
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError
-from skyband.queries import merging, state_arrays
-from skyband.queries.asked_windows import anew_schedule_of, every_parameter, not_anew, offset_parameter, problems_of
+from skyband.queries import state_arrays, top_k_merging
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
 from skyband.queries.composite_ids import Columns, identity, identity_inputs
-from skyband.queries.encoding import at_field, closed_length, moments, too_short
 from skyband.queries.pair_columns import (
     RowsOfPairs,
     carried_fields,
@@ -38,6 +36,8 @@ from skyband.queries.partitioning import PLACES as PLACE_BYTES
 from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows, places_of
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name, is_name
+from skyband.queries.row_encoding import at_field, closed_length, moments, too_short
+from skyband.queries.window_parameters import anew_schedule_of, every_parameter, not_anew, offset_parameter, problems_of
 from skyband.registry import Binding
 from skyband.roles import PairRanker
 from skyband.roles.pair_ranker import similarity_parameter
@@ -169,10 +169,10 @@ class TopKPairs(Query):
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no pair, so the best of all are among the best of each."""
-        ranked = merging.merge_top_k(
+        ranked = top_k_merging.merge_top_k(
             answers, ["at"], [("similarity", "descending"), *((name, "ascending") for name in PLACES)]
         )
-        return merging.truncate(ranked, self.k, [name for name in answers.column_names if name not in PLACES])
+        return top_k_merging.truncate(ranked, self.k, [name for name in answers.column_names if name not in PLACES])
 
 
 class _PairProcessor(BatchedProcessor):

@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64
-from skyband.columns.carried_rows import RankedRows, Which
 from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import RankedRows, Which
 from skyband.queries import state_arrays
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
-from skyband.queries.encoding import moments
 from skyband.queries.rank_order import SMALLEST
+from skyband.queries.row_encoding import moments
 from skyband.registry import Binding
 from skyband.roles import ObjectRanker
 

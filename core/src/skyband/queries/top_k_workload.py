@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 from attrs import astuple, define
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
-from skyband.columns.carried_rows import RankedRows, Which
 from skyband.columns.ids import ValuesById
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import RankedRows, Which
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem, SnapshotError
-from skyband.queries import merging, state_arrays
+from skyband.queries import state_arrays, top_k_merging
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -37,16 +37,16 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.encoding import at_field, moments
 from skyband.queries.processor import GroupProcessor, ScheduledProcessor
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.rank_order import SMALLEST, order_parameter, score_order
+from skyband.queries.row_encoding import at_field, moments
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.workload_queries import NamedQuery, named_queries
 from skyband.registry import Binding
 from skyband.roles import Answer, Answers, Backend, TopKQuery, WorkloadRanker
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 EACH, BEST = "each", "best"
 """Whether each row is ranked by itself, or an object once, by its best row."""
@@ -175,13 +175,13 @@ class TopKWorkload(Query):
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
-        keyed = answers.append_column(merging.ID, pa.array(answer_ids(answers, "object", self.object)))
-        ranked = merging.merge_top_k(
-            keyed, [*self.by, "at", "query"], [("score", score_order(self.order)), (merging.ID, "ascending")]
+        keyed = answers.append_column(top_k_merging.ID, pa.array(answer_ids(answers, "object", self.object)))
+        ranked = top_k_merging.merge_top_k(
+            keyed, [*self.by, "at", "query"], [("score", score_order(self.order)), (top_k_merging.ID, "ascending")]
         )
         place = pc.index_in(ranked.column("query"), value_set=pa.array([query.name for query in self.queries]))
         most = np.array([query.k for query in self.queries])[place.to_numpy()]
-        return merging.truncate(ranked, most, answers.column_names)
+        return top_k_merging.truncate(ranked, most, answers.column_names)
 
 
 _MOST_MOMENTS = 1 << 20

@@ -8,8 +8,8 @@ import pyarrow as pa
 from attrs import define
 
 from skyband.arrays import Array, Float64, Int64
-from skyband.columns.frames import PART, TIME
 from skyband.columns.hashing import hash_columns
+from skyband.columns.keyed_frames import PART, TIME
 from skyband.columns.rows import Rows
 from skyband.columns.sides import SIDES, is_side, sides_of
 from skyband.columns.sides import WHAT as A_SIDE
@@ -19,7 +19,6 @@ from skyband.errors import ConfigError
 from skyband.queries import state_arrays
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
 from skyband.queries.composite_ids import Columns, identity, identity_inputs
-from skyband.queries.encoding import moments
 from skyband.queries.pair_columns import (
     RowsOfPairs,
     carried_fields,
@@ -31,11 +30,12 @@ from skyband.queries.pair_columns import (
 from skyband.queries.partitioning import Partitioning, by_cell
 from skyband.queries.per_row_processor import PerRowProcessor, time_field
 from skyband.queries.query import Input, Query, column_name, is_name
+from skyband.queries.row_encoding import moments
 from skyband.queries.uncertain_sum import sample_inputs
 from skyband.registry import Binding
 from skyband.roles import Matcher, Window
 from skyband.roles.pair_ranker import MEETS
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 
 @define(eq=True)

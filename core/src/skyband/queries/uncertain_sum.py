@@ -8,8 +8,8 @@ import pyarrow as pa
 from attrs import define
 
 from skyband.arrays import Array, Float64
-from skyband.columns.carried_rows import carried_values
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import carried_values
 from skyband.columns.uncertain_tuples import WHAT, encode_samples, is_samples, samples_of
 from skyband.config.parameters import integer, number
 from skyband.errors import ConfigError
@@ -22,14 +22,14 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
-from skyband.queries.encoding import moments
 from skyband.queries.per_row_processor import PerRowProcessor, time_field
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
+from skyband.queries.row_encoding import moments
 from skyband.queries.uncertain_sum_kernels import expected_sums, window_sums
 from skyband.registry import Binding
 from skyband.roles import Window
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 
 def sample_inputs(values: str, probabilities: str) -> tuple[Input, Input]:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.errors import PluginError
-from skyband.job.spark_schema import parse_ddl
+from skyband.job.spark_ddl import parse_ddl
 from skyband.queries import examples_of, make_query
 from skyband.queries.query import Query
 from skyband.registry import installed

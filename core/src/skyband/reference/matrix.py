@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from skyband.errors import ConfigError, PluginError
 from skyband.job.engine import Engine, engine_named
 from skyband.job.model import ENGINES
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.queries.query import Query
+from skyband.reference.example_variants import Form, forms
 from skyband.reference.markdown import code, line, page, section, table
-from skyband.reference.query_forms import Form, forms
 from skyband.reference.usable import usable_queries, usable_roles
 from skyband.registry import Listed
 from skyband.registry.info import CAPABILITIES, BackendInfo, capabilities_of

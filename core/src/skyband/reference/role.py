@@ -9,8 +9,8 @@ from skyband.reference import backend_facts
 from skyband.reference.interface import Member, described, members_of
 from skyband.reference.markdown import code, docstring, fenced, line, page, parameters, prose, section, table
 from skyband.registry import Listed, installed, load_class
+from skyband.registry.backend_loading import load_interface
 from skyband.registry.info import BackendInfo
-from skyband.registry.loading import load_interface
 from skyband.roles import Backend
 
 

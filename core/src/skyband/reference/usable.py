@@ -8,8 +8,8 @@ from skyband.queries import examples_of, kinds, load_query
 from skyband.reference.example_jobs import job_example
 from skyband.reference.markdown import code
 from skyband.registry import Listed, installed, load_class
+from skyband.registry.backend_loading import load_interface
 from skyband.registry.info import BackendInfo, QueryInfo
-from skyband.registry.loading import load_interface
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from typing import Any
 from attrs import field, frozen
 
 from skyband.config.parameters import build
+from skyband.registry.backend_loading import load_class, revive
 from skyband.registry.info import BackendInfo
-from skyband.registry.loading import load_class, revive
 from skyband.roles import Backend
 
 

@@ -4,8 +4,8 @@ from typing import Any, Literal, overload
 
 from skyband import snapshot
 from skyband.errors import ConfigError, SnapshotError
+from skyband.registry.backend_loading import key_of, load_class, revive_decoded
 from skyband.registry.info import BackendInfo
-from skyband.registry.loading import key_of, load_class, revive_decoded
 from skyband.registry.registry import installed
 from skyband.roles import Backend, Matcher, ObjectRanker, PairRanker, Sketch, Window, WorkloadRanker
 

@@ -10,8 +10,8 @@ from skyband.registry.binding import Binding
 from skyband.registry.core_roles import CORE_ROLES
 from skyband.registry.discovery import OURS, Plugin, absent, discover
 from skyband.registry.info import BackendInfo, Info, QueryInfo, RoleInfo, api_problem
+from skyband.registry.install_hints import comes_with
 from skyband.registry.name_claims import Listed, listed, pick
-from skyband.registry.own_distributions import comes_with
 
 
 class Registry:

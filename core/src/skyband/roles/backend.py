@@ -53,7 +53,7 @@ class Backend(ABC):
     def _load(self, state: Mapping[str, Array]) -> None:
         """Take over a state from `_state`. Called once, on a fresh backend; the arrays are read-only.
 
-        A checksum tells accidents, not intent: read the arrays through `skyband.state_reader.StateReader`, so that
+        A checksum tells accidents, not intent: read the arrays through `skyband.state_validation.StateReader`, so that
         compiled code is never given an index that leads nowhere.
         """
 

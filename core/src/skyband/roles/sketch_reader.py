@@ -23,7 +23,7 @@ class SketchReader(ABC):
 
     A reader answers as `skyband.restore` and the sketch's own methods would. It loads no compiled code, copies no
     array and builds no table, so that a state is asked in microseconds. It looks at each array before it
-    relies on it (`skyband.state_reader.StateReader`): a state that contradicts itself raises SnapshotError.
+    relies on it (`skyband.state_validation.StateReader`): a state that contradicts itself raises SnapshotError.
     """
 
     union_needs_one_moment: ClassVar[bool] = False

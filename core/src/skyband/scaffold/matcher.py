@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles import Matcher
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 Samples = list[tuple[float, float]]
 """One tuple: its values, each with its probability."""

@@ -11,7 +11,7 @@ from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.roles import PairRanker
 from skyband.roles.pair_ranker import KEPT, MEETS
 from skyband.roles.similarity import NAMED
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 
 @frozen

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from skyband.errors import PluginError
 from skyband.registry import installed, interface_of
 from skyband.registry.info import API
-from skyband.scaffold import repository
+from skyband.scaffold import repository_files
 from skyband.scaffold.names import class_name, renamed, versions
 from skyband.scaffold.method_outline import outline
 
@@ -211,7 +211,7 @@ def render(role: str, name: str) -> dict[str, str]:
     facts = {
         "role": role, "name": name, "package": package, "module": module, "cls": cls, "versions": versions(),
         "api": API, "summary": template.summary, "reference": template.reference,
-        "licence": repository.LICENCE, "badge": repository.badge(),
+        "licence": repository_files.LICENCE, "badge": repository_files.badge(),
         "brought_by": _brought_by(role), **(SIMPLE if role in TEMPLATES or template.source else EMPTY),
         "lacks": _lacks(template.lacks), "example": template.example.replace('"mine"', f'"{name}"'),
     }  # fmt: skip
@@ -224,7 +224,7 @@ def render(role: str, name: str) -> dict[str, str]:
         f"{home}/{module}.py": renamed(_source_of(role, template), name, cls),
         f"{home}/py.typed": "",
         "tests/test_conformance.py": TESTS.format(**facts),
-        **repository.files(f"{role}/{name}"),
+        **repository_files.files(f"{role}/{name}"),
     }
 
 

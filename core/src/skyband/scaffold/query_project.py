@@ -4,7 +4,7 @@ import inspect
 from importlib import import_module
 
 from skyband.registry.info import API
-from skyband.scaffold import repository
+from skyband.scaffold import repository_files
 from skyband.scaffold.names import class_name, renamed, versions
 
 PYPROJECT = """\
@@ -150,7 +150,7 @@ def render_query(name: str) -> dict[str, str]:
     cls = class_name(name, "Query")
     facts = {
         "name": name, "package": package, "cls": cls, "versions": versions(), "api": API, "summary": SUMMARY,
-        "licence": repository.LICENCE, "badge": repository.badge(),
+        "licence": repository_files.LICENCE, "badge": repository_files.badge(),
     }  # fmt: skip
     sources = {
         part: inspect.getsource(import_module(f"skyband.scaffold.{part}")) for part in ("query", "query_example")
@@ -166,5 +166,5 @@ def render_query(name: str) -> dict[str, str]:
         f"{home}/py.typed": "",
         "tests/test_conformance.py": TESTS.format(**facts),
         "tests/test_answers.py": ANSWERS.format(**facts),
-        **repository.files(f"query/{name}"),
+        **repository_files.files(f"query/{name}"),
     }

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Int64, UInt64, moment
 from skyband.roles import Sketch
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 
 @define(eq=False)

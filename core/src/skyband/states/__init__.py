@@ -2,7 +2,7 @@
 
 from skyband.states.counting import Estimate, estimate, estimates
 from skyband.states.description import Description, describe
-from skyband.states.overlapping import Overlap, overlap
+from skyband.states.item_overlap import Overlap, overlap
 from skyband.states.uniting import union
 
 __all__ = ["Description", "Estimate", "Overlap", "describe", "estimate", "estimates", "overlap", "union"]

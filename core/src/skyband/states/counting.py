@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from skyband.errors import InputError
 from skyband.states.compatibility import common_coverage
-from skyband.states.start_moment import Asked
+from skyband.states.since_or_last import Asked
 from skyband.states.state import Readers, State, read_state
 
 ESTIMATE = pa.struct([(name, pa.float64()) for name in ("count", "low", "high")])

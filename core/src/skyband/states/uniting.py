@@ -5,7 +5,7 @@ from typing import Any, cast
 from skyband import snapshot
 from skyband.config.parameters import build
 from skyband.errors import InputError
-from skyband.registry.loading import load_class
+from skyband.registry.backend_loading import load_class
 from skyband.roles import Sketch
 from skyband.states.compatibility import common_coverage
 from skyband.states.counting import read_all

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from skyband.arrays import TIME_MIN, Array, UInt64
 from skyband.roles.sketch_reader import Sample, SketchReader
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_distinct.state_readers import distinct, no_parameters
 

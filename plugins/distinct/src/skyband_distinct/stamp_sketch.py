@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment
 from skyband.roles import Sketch
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_distinct.recent_keys import RecentKeys
 from skyband_distinct.stamp_table import StampTable

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Int64, UInt64
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_distinct.few_stamps import FewStamps
 from skyband_distinct.likelihood import LEVELS, filled_since

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.config.parameters import checked, integer, number
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance

@@ -11,7 +11,7 @@ from skyband.arrays import TIME_MIN, Array, Float64, Int32, Int64
 from skyband.columns.hashing import hash_column
 from skyband.registry import revive
 from skyband.roles import Sketch
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 MOST_STREAMS = 10
 

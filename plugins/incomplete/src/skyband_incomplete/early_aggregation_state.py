@@ -8,7 +8,7 @@ from attrs import define, field
 from skyband.arrays import Array, Int64
 from skyband.roles import ObjectRanker
 from skyband.roles.object_ranker import REDUCTIONS
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_incomplete import kernels
 from skyband_incomplete.instance_arrays import (

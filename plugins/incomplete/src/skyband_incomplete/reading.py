@@ -3,7 +3,7 @@
 import numpy as np
 from skyband.arrays import Array, Int64
 from skyband.roles import ObjectRanker
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_incomplete.instance_arrays import LOWEST, Rows
 

@@ -11,7 +11,7 @@ from skyband.arrays import Array, Float64, Int32, Int64
 from skyband.config.parameters import integer
 from skyband.roles import ObjectRanker
 from skyband.roles.object_ranker import REDUCTIONS
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 from sortedcontainers import SortedList
 
 from skyband_incomplete.aggregates import scorer

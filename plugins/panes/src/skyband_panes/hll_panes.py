@@ -13,7 +13,7 @@ from skyband.config.durations import MOST, Duration, parsed
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
 from skyband.roles import Sketch
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 SIZES = range(7, 22)
 """Logarithms of the registers an HLL may have; DataSketches has none above 2^21."""

@@ -1,7 +1,7 @@
 """Examples of near-duplicates: the job on its page, and the rows its conformance checks run on."""
 
 from skyband.queries.example import QueryExample
-from skyband.reference.conformance_examples import rows
+from skyband.reference.core_query_examples import rows
 from skyband.reference.example_jobs import JobExample
 
 _KEYS = {"time": "ts", "id": "number", "tokens": "words", "threshold": 0.6, "window": "1 minute", "delay": "20 seconds"}

@@ -10,7 +10,7 @@ from attrs import define
 from numba import njit
 from skyband.arrays import TIME_MIN, Int8, Int64
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.cache import drop_stale
+from skyband.kernels.cache_invalidation import drop_stale
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, Band
 from skyband.roles.pair_ranker import KEPT, MEETS
 

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
-from skyband.columns.frames import TIME
 from skyband.columns.hashing import hash_columns
+from skyband.columns.keyed_frames import TIME
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.sides import is_side, sides_of
 from skyband.columns.tokens import WHAT as TOKENS
@@ -25,12 +25,12 @@ from skyband.queries.composite_ids import (
     identity_names,
     several,
 )
-from skyband.queries.encoding import closed_length, too_short
 from skyband.queries.pair_columns import encode_pair_columns
 from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.queries.per_row_processor import time_field
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name, is_name
+from skyband.queries.row_encoding import closed_length, too_short
 from skyband.registry import Binding
 from skyband.roles.pair_ranker import similarity_parameter
 

@@ -7,16 +7,16 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.arrived_rows import ArrivedRows
-from skyband.columns.carried_rows import carried_values
-from skyband.columns.frames import PART
 from skyband.columns.ids import ValuesByArrival, id_values
+from skyband.columns.keyed_frames import PART
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import carried_values
 from skyband.columns.tokens import sets_of
 from skyband.queries import state_arrays
 from skyband.queries.composite_ids import Columns, identity_names, several
-from skyband.queries.encoding import moments
 from skyband.queries.partitioning import PLACES, places_of
 from skyband.queries.per_row_processor import PerRowProcessor
+from skyband.queries.row_encoding import moments
 from skyband.registry import Binding
 from skyband.roles.pair_ranker import MEETS
 

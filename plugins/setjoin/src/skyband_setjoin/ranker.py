@@ -9,7 +9,7 @@ from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64
 from skyband.kernels.kskyband import KSkyband
 from skyband.roles import PairRanker
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_setjoin import reading
 from skyband_setjoin import sets as window

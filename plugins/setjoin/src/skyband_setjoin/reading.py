@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from skyband.arrays import Float64, Int8, Int64
 from skyband.roles import PairRanker
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_setjoin.set_matcher import SetMatcher
 

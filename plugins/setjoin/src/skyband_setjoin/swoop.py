@@ -7,7 +7,7 @@ from attrs import define, field
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.config.parameters import choice
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.cache import drop_stale
+from skyband.kernels.cache_invalidation import drop_stale
 from skyband.roles.pair_ranker import KEPT
 
 from skyband_setjoin import index as lists

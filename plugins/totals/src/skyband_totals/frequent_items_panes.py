@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Int64
 from skyband.config.parameters import number
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_totals.frequent_items import LEAST, SIZES, PaneSketch, Summary, error_of, most_items
 from skyband_totals.role import Amounts, TotalRanker

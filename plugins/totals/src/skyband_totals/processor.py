@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MIN, Array, Int64
-from skyband.columns.carried_rows import RankedRows
 from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import RankedRows
 from skyband.queries import state_arrays
-from skyband.queries.asked_windows import of_calendar
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
-from skyband.queries.encoding import moments
 from skyband.queries.processor import GroupProcessor
+from skyband.queries.row_encoding import moments
+from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
 
 from skyband_totals.role import TotalRanker

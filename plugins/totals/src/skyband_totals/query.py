@@ -15,8 +15,7 @@ from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.parameters import choice, integer, number
 from skyband.errors import ConfigError, Problem
-from skyband.queries import merging
-from skyband.queries.asked_windows import every_parameter, offset_parameter, problems_of, schedule_of
+from skyband.queries import top_k_merging
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -37,10 +36,11 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.encoding import at_field
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
+from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
+from skyband.queries.window_parameters import every_parameter, offset_parameter, problems_of, schedule_of
 from skyband.registry import Binding
 
 from skyband_totals.processor import TotalsProcessor
@@ -229,9 +229,11 @@ class HeavyHitters(Query):
         ids = answer_ids(joined, "object", self.object)
         places = {str(window): place for place, window in enumerate(self.windows)}
         order = pa.array([places[name] for name in joined.column("window").to_pylist()], pa.int64())
-        keyed = joined.append_column(merging.ID, pa.array(ids)).append_column(_PLACE, order)
-        ranked = merging.merge_top_k(keyed, ["at", _PLACE], [("total", "descending"), (merging.ID, "ascending")])
-        return merging.truncate(ranked, np.iinfo(np.int64).max if self.k is None else self.k, columns)
+        keyed = joined.append_column(top_k_merging.ID, pa.array(ids)).append_column(_PLACE, order)
+        ranked = top_k_merging.merge_top_k(
+            keyed, ["at", _PLACE], [("total", "descending"), (top_k_merging.ID, "ascending")]
+        )
+        return top_k_merging.truncate(ranked, np.iinfo(np.int64).max if self.k is None else self.k, columns)
 
 
 def as_units(totals: pa.ChunkedArray, unit: float) -> pa.Array:

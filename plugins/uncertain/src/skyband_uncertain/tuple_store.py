@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles.matcher import Matcher, checked_tuples
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_uncertain.pair_kernels import Found, sort_each
 from skyband_uncertain.window_base import MOST_POSITIONS

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles.window import Window
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_uncertain.certain_window import evict_certain
 from skyband_uncertain.eviction_threshold import Threshold

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Int64
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_workload.analyser import MetaQuery
 from skyband_workload.extractor import Found, interleaved

@@ -8,7 +8,7 @@ from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Int64
 from skyband.config.parameters import choice
 from skyband.kernels import kskyband_kernels
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_workload import delay_line
 from skyband_workload import pane_kernel as kernel

@@ -9,7 +9,7 @@ from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
 from skyband.roles import TopKQuery, WorkloadRanker
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_workload.analyser import FROM_THE_START, MetaQuery, analyse, carried_over
 from skyband_workload.extractor import Found, answers

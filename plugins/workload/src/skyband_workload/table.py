@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN, Array, Int32, Int64
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 RANKED, FREE = 0, 1
 

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from skyband.errors import PluginError
 from skyband.registry import installed
-from skyband.registry.loading import named
+from skyband.registry.backend_loading import named
 
 from skyband_specs.check import Check
 from skyband_specs.drivers import DRIVERS, conformance_module, driver_for

@@ -6,8 +6,8 @@ from types import ModuleType
 
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.registry import installed
+from skyband.registry.backend_loading import named
 from skyband.registry.discovery import cause
-from skyband.registry.loading import named
 
 from skyband_specs.driver import Driver
 

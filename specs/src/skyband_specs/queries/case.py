@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 from skyband.config.parameters import build
 from skyband.engines.local import LocalRun
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries.example import QueryExample
 from skyband.queries.query import Query

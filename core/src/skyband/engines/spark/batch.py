@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from skyband.columns import frames
-from skyband.engines.spark import results
-from skyband.engines.spark.pickling import pickled_with_versions
-from skyband.engines.spark.plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
+from skyband.columns import keyed_frames
+from skyband.engines.spark import results_and_metrics
+from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
+from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import settle, shuffle_mapper, warn_of_broken_promises
 
 
@@ -26,8 +26,10 @@ def run(df: Any, plan: ShardedPlan) -> Any:
     def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _operate(plan, batches)
 
-    unpacked = by_shard.mapInArrow(pickled_with_versions(operate, plan), from_arrow_schema(results.shard_schema(plan)))
-    return results.merge_answers(plan, unpacked)
+    unpacked = by_shard.mapInArrow(
+        pickled_with_versions(operate, plan), from_arrow_schema(results_and_metrics.shard_schema(plan))
+    )
+    return results_and_metrics.merge_answers(plan, unpacked)
 
 
 def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -37,13 +39,13 @@ def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[p
     for batch in batches:
         for row in batch.to_pylist():
             if row["frame"] is not None:
-                yield results.answer_rows(plan, operator.advance(row["first"]))
-                operator.add(frames.from_bytes(row["frame"]))
+                yield results_and_metrics.answer_rows(plan, operator.advance(row["first"]))
+                operator.add(keyed_frames.from_bytes(row["frame"]))
             end.add(row["progress"], row["dropped"])
     latest = end.progress.newest
     if latest is not None:
-        yield results.answer_rows(plan, operator.finish(latest))
+        yield results_and_metrics.answer_rows(plan, operator.finish(latest))
     operator.count_dropped(end.dropped)
     metrics = operator.take_metrics()
     warn_of_broken_promises(plan, metrics.dropped)
-    yield results.metrics_row(plan, results.with_metrics(plan, metrics, 0, latest))
+    yield results_and_metrics.metrics_row(plan, results_and_metrics.with_metrics(plan, metrics, 0, latest))

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from skyband.engines.spark.clock import with_ticks
-from skyband.engines.spark.plan import SHUFFLE_SCHEMA, ShardedPlan
+from skyband.engines.spark.clock_ticks import with_ticks
+from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.state_store import CHUNK, StateStore
 from skyband.engines.spark.stream import keys_of
 from skyband.errors import EngineError

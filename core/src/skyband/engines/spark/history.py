@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from skyband.columns import frames
-from skyband.engines.spark.pickling import pickled_with_versions
-from skyband.engines.spark.plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
+from skyband.columns import keyed_frames
+from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import CHUNK
+from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import settle, warn_of_broken_promises
-from skyband.queries.encoding import microseconds
+from skyband.queries.row_encoding import microseconds
 
 _PIECES = pa.schema([("shard", pa.int64()), ("number", pa.int64()), ("data", pa.binary())])
 
@@ -59,7 +59,7 @@ def state_pieces(plan: ShardedPlan, batches: Iterator[pa.RecordBatch], until: in
             shard = row["shard"]
             if row["frame"] is not None:
                 operator.advance(row["first"])
-                operator.add(frames.from_bytes(row["frame"]))
+                operator.add(keyed_frames.from_bytes(row["frame"]))
             end.add(row["progress"], row["dropped"])
     if shard is None or end.progress.newest is None:
         return

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import pandas as pd
 import pyarrow as pa
 
-from skyband.columns import frames
-from skyband.engines.spark import results
-from skyband.engines.spark.plan import ShardedPlan, TaskEnds
+from skyband.columns import keyed_frames
+from skyband.engines.spark import results_and_metrics
+from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import StateStore
 from skyband.engines.spark.worker import settle, warn_of_broken_promises
 
@@ -25,15 +25,17 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, rows: Iterable[pd.
         for row in packed.itertuples(index=False):
             if row.frame is not None:
                 given.append(row.frame)
-                operator.add(frames.from_bytes(row.frame))
+                operator.add(keyed_frames.from_bytes(row.frame))
             end.add(row.progress, row.dropped)
     answers = operator.step(end.progress, plan.ticking)
     size = store.commit(operator, given)
     operator.count_dropped(end.dropped)
     metrics = operator.take_metrics()
     warn_of_broken_promises(plan, metrics.dropped)
-    row = results.metrics_row(plan, results.with_metrics(plan, metrics, size, operator.watermark))
-    both = [results.answer_rows(plan, answers), row]
+    row = results_and_metrics.metrics_row(
+        plan, results_and_metrics.with_metrics(plan, metrics, size, operator.watermark)
+    )
+    both = [results_and_metrics.answer_rows(plan, answers), row]
     return in_pandas(pa.concat_batches(both))
 
 

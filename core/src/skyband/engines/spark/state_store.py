@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from skyband.errors import SnapshotError
 
 if TYPE_CHECKING:  # imported by the processor, which must stay light
-    from skyband.engines.spark.plan import ShardedPlan
+    from skyband.engines.spark.sharded_plan import ShardedPlan
     from skyband.operator.operator import LoggedBatch, Operator
 
 FORMAT = 2

@@ -6,11 +6,11 @@ from typing import Any
 import mmh3
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from skyband.engines.spark import results
-from skyband.engines.spark.clock import with_ticks
-from skyband.engines.spark.pickling import pickled_with_versions
-from skyband.engines.spark.plan import SHUFFLE_SCHEMA, ShardedPlan
+from skyband.engines.spark import results_and_metrics
+from skyband.engines.spark.clock_ticks import with_ticks
 from skyband.engines.spark.processor import ShardProcessor
+from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
+from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import shuffle_mapper
 
 _SPARKS_SEED = 42
@@ -19,7 +19,7 @@ _SPARKS_SEED = 42
 def run(df: Any, plan: ShardedPlan) -> Any:
     """The unpacked answers of a streaming DataFrame. Every micro-batch answers the moments its rows have passed."""
     packed = df.mapInArrow(shuffle_mapper(plan), from_arrow_schema(SHUFFLE_SCHEMA))
-    schema = from_arrow_schema(results.shard_schema(plan))
+    schema = from_arrow_schema(results_and_metrics.shard_schema(plan))
     answers = (
         with_ticks(packed, plan)
         .withColumn("shard", _key(plan.shards))
@@ -28,7 +28,7 @@ def run(df: Any, plan: ShardedPlan) -> Any:
             pickled_with_versions(ShardProcessor(plan), plan), schema, outputMode="append", timeMode="None"
         )
     )
-    return results.merge_answers(plan, answers)
+    return results_and_metrics.merge_answers(plan, answers)
 
 
 def _key(shards: int) -> Any:

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from skyband.engines.spark.pickling import pickled_with_versions
-from skyband.engines.spark.plan import ShardedPlan
+from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 
 Mapped: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

@@ -8,7 +8,7 @@ from attrs import define, field
 from skyband.arrays import Array, Int8, Int64
 from skyband.config.parameters import integer, number
 from skyband.errors import ConfigError, Problem
-from skyband.kernels.cache import drop_stale
+from skyband.kernels.cache_invalidation import drop_stale
 
 from skyband_setjoin import sets as window
 from skyband_setjoin.matching import bags, bounds

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Int8, Int64
-from skyband.kernels.cache import drop_stale
+from skyband.kernels.cache_invalidation import drop_stale
 
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64
 from skyband.roles.pair_ranker import KEPT
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 from skyband_setjoin import sets as window
 from skyband_setjoin.matching.bounds import Rule, rule_of

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
-from skyband.queries.encoding import encode, microseconds
+from skyband.queries.row_encoding import encode, microseconds
 
 from skyband_specs.check import expect, expect_equal
 from skyband_specs.queries.case import QueryCase, cut, gathered, random_cuts

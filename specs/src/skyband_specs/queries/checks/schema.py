@@ -4,7 +4,7 @@ import pickle
 
 import pyarrow as pa
 from skyband.errors import ConfigError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 
 from skyband_specs.check import expect, expect_equal
 from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pyarrow as pa
-from skyband.columns import frames
-from skyband.engines.spark.plan import ShardedPlan, TaskEnds
-from skyband.queries.encoding import microseconds
+from skyband.columns import keyed_frames
+from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
+from skyband.queries.row_encoding import microseconds
 
 from skyband_specs.check import expect_equal
 from skyband_specs.queries.case import QueryCase, cut, random_cuts
@@ -61,7 +61,7 @@ def _on_shards(case: QueryCase, rows: pa.Table, shards: int) -> Iterator[tuple[p
             for row in packed.to_pylist():
                 ends[row["shard"]].add(row["progress"], row["dropped"])
                 if row["frame"] is not None:
-                    operators[row["shard"]].add(frames.from_bytes(row["frame"]))
+                    operators[row["shard"]].add(keyed_frames.from_bytes(row["frame"]))
         answers = []
         for operator, end in zip(operators, ends, strict=True):
             answers.append(operator.step(end.progress))

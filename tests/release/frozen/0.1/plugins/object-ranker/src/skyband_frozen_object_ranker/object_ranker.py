@@ -9,7 +9,7 @@ from attrs import define, field
 from skyband.arrays import Array, Float64, Int32, Int64
 from skyband.roles import ObjectRanker
 from skyband.roles.object_ranker import REDUCTIONS
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 Report = tuple[int, int, int, float]
 """(time, stream, object, value)"""

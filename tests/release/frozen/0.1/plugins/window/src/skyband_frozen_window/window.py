@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles import Window
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 CLOSE = 1e-9
 """Where floats come so near the threshold, fractions decide: rounding must not move a tie."""

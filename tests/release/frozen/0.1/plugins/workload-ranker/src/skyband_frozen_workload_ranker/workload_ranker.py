@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles import Answer, TopKQuery, WorkloadRanker
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 
 @define(eq=False)

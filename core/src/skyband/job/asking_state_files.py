@@ -12,7 +12,7 @@ from skyband.errors import InputError, SnapshotError, suggest
 from skyband.job.source_files import data_files
 from skyband.states.counting import Estimate, estimate_of
 from skyband.states.coverage import Coverage
-from skyband.states.start_moment import Asked
+from skyband.states.since_or_last import Asked
 from skyband.states.state import State, read_state
 
 AT = "at"

@@ -9,11 +9,11 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.arrays import TIME_MAX
-from skyband.columns import frames
+from skyband.columns import keyed_frames
 from skyband.operator.operator import Operator
-from skyband.queries.encoding import encode
 from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.query import Query
+from skyband.queries.row_encoding import encode
 from skyband.registry import Binding
 from skyband.watermark import EventTimeProgress, Ticking
 
@@ -87,9 +87,9 @@ class ShardedPlan:
 
     def _cut(self, frame: pa.RecordBatch) -> list[dict[str, Any]]:
         """The rows of a frame by shard, each shard's as one packed row."""
-        times = frame.column(frames.TIME).to_numpy()
+        times = frame.column(keyed_frames.TIME).to_numpy()
         if self.shards == 1:
-            return [{"shard": 0, "first": int(times.min()), "frame": frames.to_bytes(frame)}]
+            return [{"shard": 0, "first": int(times.min()), "frame": keyed_frames.to_bytes(frame)}]
         partitioning = self._partition(frame)
         order = np.argsort(partitioning.shards, kind="stable")
         cuts = np.searchsorted(partitioning.shards[order], np.arange(self.shards + 1))
@@ -99,13 +99,13 @@ class ShardedPlan:
             rows = partitioning.rows[chosen]
             piece = frame.take(pa.array(rows))
             if partitioning.parts is not None:
-                piece = piece.append_column(frames.PART, pa.array(partitioning.parts[chosen]))
-            pieces.append({"shard": shard, "first": int(times[rows].min()), "frame": frames.to_bytes(piece)})
+                piece = piece.append_column(keyed_frames.PART, pa.array(partitioning.parts[chosen]))
+            pieces.append({"shard": shard, "first": int(times[rows].min()), "frame": keyed_frames.to_bytes(piece)})
         return pieces
 
     def _partition(self, frame: pa.RecordBatch) -> Partitioning:
         if self.query.by:
-            return by_hash(frame.column(frames.GROUP).to_numpy(), self.shards)
+            return by_hash(frame.column(keyed_frames.GROUP).to_numpy(), self.shards)
         return self.query.partition(frame, self.shards)
 
 

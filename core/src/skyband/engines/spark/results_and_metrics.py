@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import asdict
 
-from skyband.engines.spark.plan import ShardedPlan
+from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, Problem
 from skyband.operator.operator import Metrics
 
@@ -88,7 +88,7 @@ def merge_answers(plan: ShardedPlan, answers: Any) -> Any:
     """A DataFrame of the shards' answers with those at the same moments made one, where they do not stand alone."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from skyband.engines.spark.pickling import pickled_with_versions
+    from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 
     if not plan.merges:
         return answers

@@ -5,9 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from skyband.engines.spark.pickling import pickled_with_versions
-from skyband.engines.spark.plan import SHUFFLE_SCHEMA, ShardedPlan
-from skyband.queries.encoding import microseconds
+from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
+from skyband.engines.spark.version_checked_pickling import pickled_with_versions
+from skyband.queries.row_encoding import microseconds
 from skyband.watermark import EventTimeProgress
 
 

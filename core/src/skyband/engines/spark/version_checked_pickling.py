@@ -7,10 +7,10 @@ from attrs import frozen
 from pyspark import cloudpickle
 
 import skyband
-from skyband.engines.spark import version_check
-from skyband.engines.spark.plan import ShardedPlan
+from skyband.engines.spark import executor_version_check
+from skyband.engines.spark.sharded_plan import ShardedPlan
 
-cloudpickle.register_pickle_by_value(version_check)
+cloudpickle.register_pickle_by_value(executor_version_check)
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class _PickledWithVersions:
         return self.payload(*arguments)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return version_check.unpickle_checked, (self.made_with, cloudpickle.dumps(self.payload))
+        return executor_version_check.unpickle_checked, (self.made_with, cloudpickle.dumps(self.payload))
 
 
 def pickled_with_versions(payload: T, plan: ShardedPlan) -> T:

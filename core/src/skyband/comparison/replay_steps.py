@@ -8,10 +8,10 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.arrays import Int64
-from skyband.columns import frames
+from skyband.columns import keyed_frames
 from skyband.errors import ConfigError, Problem
-from skyband.queries.encoding import encode
 from skyband.queries.query import Query
+from skyband.queries.row_encoding import encode
 
 MOST = 1000
 """Steps; where there are more moments, a step holds several."""
@@ -74,11 +74,11 @@ def steps_of(query: Query, batches: Iterable[pa.RecordBatch], schema: pa.Schema)
         why = ", ".join(f"{count:,} with {reason}" for reason, count in dropped.items() if count)
         said = f"all {rows_in:,} rows are left out ({why})" if rows_in else "it holds no rows"
         raise ConfigError(Problem("source", f"nothing to compare on: {said}"))
-    frame = frames.concatenated(held)
-    times = frame.column(frames.TIME).to_numpy()
+    frame = keyed_frames.concatenated(held)
+    times = frame.column(keyed_frames.TIME).to_numpy()
     if (times[1:] < times[:-1]).any():
         frame = frame.take(pa.array(np.argsort(times, kind="stable")))
-        times = frame.column(frames.TIME).to_numpy()
+        times = frame.column(keyed_frames.TIME).to_numpy()
     cuts, watermarks, each = _cut(query, times)
     return Steps(query, schema, frame, cuts, watermarks, int(times[-1]), each)
 

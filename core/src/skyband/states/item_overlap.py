@@ -10,7 +10,7 @@ import numpy as np
 from skyband.roles.sketch_reader import Sample
 from skyband.states.compatibility import check_alike
 from skyband.states.counting import Estimate
-from skyband.states.start_moment import Asked
+from skyband.states.since_or_last import Asked
 from skyband.states.state import Readers, State, read_state
 
 

@@ -5,14 +5,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.arrays import TIME_MAX, Array, Int64
-from skyband.columns.frames import GROUP, TIME, by_column, decoded
 from skyband.columns.hashing import hash_columns
+from skyband.columns.keyed_frames import GROUP, TIME, by_column, decoded
 from skyband.config.calendar_lengths import UTC, Length, zone_of
 from skyband.config.durations import MOST
-from skyband.config.time_zones import FIRST_YEAR, LAST_YEAR, YEARS
+from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
 from skyband.errors import InputError, Problem, suggest
 from skyband.instants import instant
-from skyband.queries.attribution import attributed
+from skyband.queries.error_attribution import attributed
 from skyband.queries.query import NULL_SOURCE, NULL_TIME, Encoded, Query
 from skyband.watermark import EventTimeProgress
 

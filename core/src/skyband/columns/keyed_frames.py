@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.columns import packed_columns
+from skyband.columns import record_batch_bytes
 from skyband.roles.pair_ranker import BOTH
 
 TIME = "time"
@@ -94,9 +94,9 @@ def own(frame: pa.RecordBatch) -> Array:
 
 def to_bytes(frame: pa.RecordBatch) -> bytes:
     """A frame as bytes."""
-    return packed_columns.to_bytes(frame)
+    return record_batch_bytes.to_bytes(frame)
 
 
 def from_bytes(data: bytes | Array) -> pa.RecordBatch:
     """A frame back from its bytes, without copying them. Raises SnapshotError where they are none."""
-    return packed_columns.from_bytes(data if isinstance(data, bytes) else data.data)
+    return record_batch_bytes.from_bytes(data if isinstance(data, bytes) else data.data)

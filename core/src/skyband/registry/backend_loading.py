@@ -66,7 +66,7 @@ def load_class(info: BackendInfo) -> type[Backend]:
         lost = f"so that its field {undone[0]} would be no parameter"
         raise PluginError(f"{named(info)}: {info.factory} is not made by attrs.define, {lost}")
     if "numba" in sys.modules:
-        import_module("skyband.kernels.cache")  # its own kernels may call none of core's
+        import_module("skyband.kernels.cache_invalidation")  # its own kernels may call none of core's
     _SOUND[cls] = info.role, info.name
     return cls
 

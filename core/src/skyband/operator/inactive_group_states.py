@@ -7,7 +7,7 @@ import numpy as np
 
 from skyband.arrays import TIME_MAX, Array, Int64, UInt64
 from skyband.kernels.sorted_arrays import among
-from skyband.state_reader import StateReader
+from skyband.state_validation import StateReader
 
 _COLUMNS = ("key", "next", "retained", "start", "size")
 

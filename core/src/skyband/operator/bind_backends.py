@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from skyband.config.parameters import parameters_of
 from skyband.errors import ConfigError, PluginError, Problem
-from skyband.queries.attribution import attributed
+from skyband.queries.error_attribution import attributed
 from skyband.queries.query import Query
 from skyband.registry import Binding, choose, load_class
 

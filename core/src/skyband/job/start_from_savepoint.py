@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from skyband import spark
-from skyband.engines.spark.plan import ShardedPlan
+from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, Problem
-from skyband.job import savepoint, sink_log
+from skyband.job import savepoint, spark_sink_log
 from skyband.job.model import Job, local_path
 from skyband.job.savepoint import Savepoint
 from skyband.job.spark_errors import python_was_late
 from skyband.job.stream_lock import in_use
 from skyband.job.taking_savepoints import checkpoint_of
-from skyband.operator.takeover import take_over
+from skyband.operator.resharding import take_over
 
 _STARTS = 3
 """How often it is tried where Spark gives up waiting for its first Python, as a busy machine has it."""
@@ -38,8 +38,8 @@ def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
         return
     _check_source(job, held)
     sink = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
-    if sink is not None and not sink_log.is_seeded(sink, SEEDS):
-        sink_log.check_belong(checkpoint, sink)
+    if sink is not None and not spark_sink_log.is_seeded(sink, SEEDS):
+        spark_sink_log.check_belong(checkpoint, sink)
     ticking = spark.ticking_of(job.source.idle_after, False if job.source.finish else None)
     plan = spark.plan_of(source, job.query, job.backends, job.shards, ticking)
     states = take_over(held.snapshots(), held.query, lambda shared: _operator(plan, shared), plan.shards)
@@ -48,7 +48,7 @@ def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
     with in_use(partial):
         _write(session, plan, [operator.snapshot() for operator in states], held, partial, checkpoint)
         if sink is not None:
-            sink_log.seed(sink, SEEDS)
+            spark_sink_log.seed(sink, SEEDS)
         if checkpoint.exists():
             checkpoint.rmdir()  # it is empty
         (partial / "checkpoint").rename(checkpoint)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Float64, Int64
-from skyband.columns import frames
+from skyband.columns import keyed_frames
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 
@@ -70,7 +70,7 @@ class RankedRows:
 
     def merge(self, other: "RankedRows") -> None:
         """Learn the rows of another, none of whose objects has one here: all by time, then by object."""
-        table = frames.concatenated([self.frame(), other.frame()])
+        table = keyed_frames.concatenated([self.frame(), other.frame()])
         order = np.lexsort([table.column(name).to_numpy() for name in ("id", "time")])
         self._settled = table.take(pa.array(order))
 
@@ -94,7 +94,7 @@ class RankedRows:
         self._settled = frame
 
     def _together(self) -> pa.RecordBatch:
-        return frames.concatenated([self._settled, *self._new])
+        return keyed_frames.concatenated([self._settled, *self._new])
 
     def _settle(self) -> None:
         table = self._together()
