@@ -1,4 +1,4 @@
-"""A k-skyband driven from Python, for what is not one compiled loop; the structure itself is in `sweep`."""
+"""A k-skyband driven from Python, for what is not one compiled loop; the structure itself is in `kskyband_kernels`."""
 
 import numpy as np
 import numpy.typing as npt

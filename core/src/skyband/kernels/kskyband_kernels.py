@@ -22,9 +22,9 @@ Complexity, for n kept items and b buffered ones: `add` O(1), `flush` O(n + b lo
 From compiled loops use the functions over a `Band`, a tuple of flat arrays. `flush` may return a band with new,
 larger arrays; the others write in place:
 
-    if sweep.is_full(band):
-        band = sweep.flush(band)
-    sweep.add(band, score, expiry, tie, key)
+    if kskyband_kernels.is_full(band):
+        band = kskyband_kernels.flush(band)
+    kskyband_kernels.add(band, score, expiry, tie, key)
 
 From Python use `KSkyband` of skyband.kernels.kskyband.
 
