@@ -9,8 +9,10 @@ from html import unescape
 
 import pytest
 from skyband.comparison.scenarios import SCENARIOS
+from skyband.plots.theme import lacking
 from skyband.registry import installed
 
+drawn = pytest.mark.skipif(lacking() is not None, reason=f"the page {lacking()}")
 THREE = "sketch=pcsa-ml,k-skb:epsilon=0.3,exact"
 
 
@@ -153,6 +155,7 @@ def acme(tmp_path, monkeypatch):
     sys.modules.pop("acme_hooks", None)
 
 
+@drawn
 def test_a_backend_that_fails_is_one_row_with_its_cause(folder, acme):
     page = folder.home / "page.html"
     called = compare(folder, "--html", page, backends="sketch=pcsa-ml,breaks,exact,k-skb:epsilon=7")
@@ -297,6 +300,7 @@ def looked_at(page, width=1280, dark=False):
     return json.loads(unescape(found[1])), console
 
 
+@drawn
 @browser
 def test_a_browser_draws_every_backend_and_loads_nothing(folder):
     page = folder.home / "page.html"
@@ -322,6 +326,7 @@ def test_a_browser_draws_every_backend_and_loads_nothing(folder):
     assert (lightness(told["page"]) > lightness(told["ink"])) and (lightness(dark["page"]) < lightness(dark["ink"]))
 
 
+@drawn
 @browser
 def test_a_browser_draws_a_bench_by_window(folder):
     page = folder.home / "page.html"

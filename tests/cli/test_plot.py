@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from skyband.cli.plot import watch_answers
 from skyband.plots.sinks import answers_at
+from skyband.queries import kinds
+from skyband.reference.example_jobs import job_example
 
 pytest.importorskip("vl_convert")
 
@@ -59,6 +61,24 @@ def test_every_format_of_a_sink_gives_the_same_picture(folder, format):
     assert plot(folder, folder.home / "there", "--output", table).exit_code == 0
     assert rows_of(page) == rows_of(table)
     assert len(rows_of(page)) == 24
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_every_query_has_a_picture_of_the_answers_on_its_page(kind, tmp_path, folder):
+    example = job_example(kind)
+    for name, text in example.files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "page.toml").write_text(example.job)
+    sink = ["sink.format=parquet", "sink.path=answers"]
+    sets = [part for change in sink for part in ("--set", change)]
+    assert folder.call("run", tmp_path / "page.toml", "--engine", "local", *sets).exit_code == 0
+    called = plot(folder, tmp_path / "page.toml", *sets, "--output", tmp_path / "x.svg")
+    assert called.exit_code == 0, called.stderr
+    drawn = (tmp_path / "x.svg").read_text()
+    assert f"{kind} of page" in drawn and "NaN" not in drawn
+    answers = pq.read_table(tmp_path / "answers")
+    named = [name for name in ("object", "left", "id") if name in answers.column_names]
+    assert all(str(answers[name][len(answers) - 1]) in drawn for name in named)
 
 
 def test_pictures_and_what_they_are_of(folder):

@@ -222,6 +222,7 @@ def test_no_year_ends_a_stream(folder, monkeypatch, format, at):
 
 
 def test_a_comparison_is_told_in_any_year(folder, tmp_path):
+    pytest.importorskip("vl_convert")
     add_row(folder, "12000-01-01T00:00:00")
     every = "query.every=365 days"
     page = tmp_path / "page.html"

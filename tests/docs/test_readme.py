@@ -82,6 +82,7 @@ def test_the_same_in_pyspark_gives_the_demos_answers(readme, log):
 
 
 def test_compare_shows_what_it_says_but_for_the_figures(readme, log):
+    pytest.importorskip("vl_convert")
     _, _, block = readme.blocks("text")
     assert call("demo", "--engine", "local", "--rows", "20000", "--dir", log / "demo").exit_code == 0
     compared = call(*shlex.split(block.body.splitlines()[0].removeprefix("$ skyband ")))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import field, frozen
 
 from skyband.arrays import Array, Float64, Int64
 from skyband.columns.keyed_frames import plain_type
@@ -36,6 +36,8 @@ class Answers:
     zone: str
     by: tuple[str, ...]
     unplaced: int = 0
+    _codes: dict[str, tuple[Int64, list[str]]] = field(factory=dict, init=False)
+    """By column, once they were asked for."""
 
     def __len__(self) -> int:
         return len(self.at)
@@ -70,6 +72,11 @@ class Answers:
 
     def codes(self, name: str) -> tuple[Int64, list[str]]:
         """int64[n], for each row the place of its value in a list of texts: two values are never one."""
+        if name not in self._codes:
+            self._codes[name] = self._encoded(name)
+        return self._codes[name]
+
+    def _encoded(self, name: str) -> tuple[Int64, list[str]]:
         column = self.table.column(name)
         encoded = column.cast(plain_type(column.type)).combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):  # of no chunk

@@ -6,7 +6,7 @@ from typing import Any
 
 from skyband.arrays import Int64
 from skyband.instants import instant
-from skyband.plots.answers import Answers
+from skyband.plots.answers import MOMENTS, Answers
 from skyband.plots.theme import config
 
 WIDE, TALL = 760, 320
@@ -28,7 +28,8 @@ def places(answers: Answers, at: Int64) -> list[float]:
 def written(answers: Answers, at: Int64) -> list[str]:
     """Moments as people read them."""
     if answers.in_rows:
-        return [f"after row {moment:,}" for moment in at.tolist()]
+        row = "row " if answers.moment == MOMENTS[0] else ""  # the time of a tuple is a number of the source's own
+        return [f"{row}{moment:,}" for moment in at.tolist()]
     return [f"{instant(moment).plain()} {answers.zone}".rstrip() for moment in at.tolist()]
 
 
@@ -36,7 +37,8 @@ def moments(alt: Any, answers: Answers, narrow: bool) -> Any:
     """The x axis; `narrow`: of a small panel."""
     marks = {"tickCount": 4 if narrow else 9, "labelOverlap": "greedy", "grid": False}
     if answers.in_rows:
-        axis = alt.Axis(title="rows", labelExpr=_NUMBER, tickMinStep=1, **marks)
+        title = "rows" if answers.moment == MOMENTS[0] else answers.moment
+        axis = alt.Axis(title=title, labelExpr=_NUMBER, tickMinStep=1, **marks)
         return alt.X("at:Q", axis=axis, scale=alt.Scale(zero=False, nice=False))
     axis = alt.Axis(title=answers.zone or "time", format=CLOCK, **marks)
     return alt.X("at:T", axis=axis, scale=alt.Scale(type="utc", nice=False))

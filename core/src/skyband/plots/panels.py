@@ -1,5 +1,6 @@
 """Which answers are drawn beside each other: a panel for each group, window and query, as many as one can look at."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -49,23 +50,23 @@ def combined(answers: Answers, columns: Sequence[str]) -> tuple[Int64, list[str]
     """int64[n], for each answer the place of its values in a list of names."""
     if not columns or not len(answers):
         return np.zeros(len(answers), np.int64), [""]
-    parts = [answers.codes(name) for name in columns]
-    rows, place = np.unique(np.stack([codes for codes, _ in parts]), axis=1, return_inverse=True)
-    texts = [
-        " · ".join(values[number] for (_, values), number in zip(parts, row, strict=True)) for row in rows.T.tolist()
-    ]
-    return place.reshape(-1).astype(np.int64), unlike(texts)
+    place, names = answers.codes(columns[0])
+    for column in columns[1:]:  # two at a time, so that the codes of very many groups stay within 64 bits
+        codes, values = answers.codes(column)
+        pairs, place = np.unique(place * len(values) + codes, return_inverse=True)
+        names = [f"{names[pair // len(values)]} · {values[pair % len(values)]}" for pair in pairs.tolist()]
+    return place.astype(np.int64), unlike(names)
 
 
 def unlike(names: Sequence[str]) -> list[str]:
     """Names short enough to be written, no two the same."""
-    found: dict[str, None] = {}
+    found, times = dict[str, None](), Counter[str]()
     for name in names:
         short = name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
-        number = 2
+        begun = short[: _LABEL - 10]
         while short in found:
-            short = f"{name[: _LABEL - 6]}… ({number})" if len(name) > _LABEL - 6 else f"{name} ({number})"
-            number += 1
+            times[begun] += 1
+            short = f"{begun}… ({times[begun] + 1})"
         found[short] = None
     return list(found)
 

@@ -75,10 +75,13 @@ def _chart(
     """A panel, and how panels stand beside each other, with room for the names to their right."""
     many, narrow = len(held.names) > 1, len(held.names) > _STACKED
     last = max((row["rank"] for row in rows), default=1)
+    beside = int(24 + _LETTER * max((len(row["label"]) for row in rows), default=0))
+    ended = not many and {row["name"] for row in rows if row["end"]} >= set(coloured)  # all names stand at their ends
+    legend = None if ended else alt.Legend(offset=18 if many else beside)
     scale = alt.Scale(domain=[0.5, last + 0.5], reverse=True, nice=False, zero=False)
     ticks = alt.Axis(values=list(range(1, last + 1)), format="d", grid=False)
     rank = alt.Y("rank:Q", title="rank", scale=scale, axis=ticks)
-    hue = alt.Color("name:N", title=None, scale=alt.Scale(domain=coloured), legend=alt.Legend() if many else None)
+    hue = alt.Color("name:N", title=None, scale=alt.Scale(domain=coloured), legend=legend)
     tips = [alt.Tooltip("when:N", title="moment"), alt.Tooltip("rank:Q"), alt.Tooltip("name:N", title="object"),
             alt.Tooltip("value:N"), *([alt.Tooltip("panel:N", title="of")] if many else [])]  # fmt: skip
     base = alt.Chart().encode(x=axes.moments(alt, answers, narrow), y=rank)
@@ -98,9 +101,8 @@ def _chart(
         .encode(text="label:N"),
     ]  # fmt: skip
     tall = max((_NARROW_ROW if many else _ROW) * last, 60)
-    names = max((len(row["label"]) for row in rows), default=0)
     panel = alt.layer(*layers).properties(width=_NARROW if narrow else axes.WIDE, height=tall)
-    return panel, {"columns": 2 if narrow else 1, "spacing": int(24 + names * _LETTER) if narrow else 24}
+    return panel, {"columns": 2 if narrow else 1, "spacing": beside if narrow else 24}
 
 
 def _rows(answers: Answers, found: Ranked, held: Panels) -> tuple[list[dict[str, Any]], bool, int]:

@@ -74,9 +74,11 @@ def _counts(alt: Any, answers: Answers) -> Any:
             for begin, end, count, when in zip(begun, ended, bars.tolist(), axes.written(answers, starts), strict=True)
             if count]  # fmt: skip
     tips = [alt.Tooltip("when:N", title="from"), alt.Tooltip("count:Q", format=",")]
+    most = int(bars.max())
+    whole = {"values": list(range(most + 1))} if most < 5 else {}
     marks = alt.Chart(alt.InlineData(values=rows)).mark_bar().encode(
         x=axes.moments(alt, answers, False), x2="until", y2=alt.datum(0), tooltip=tips,
-        y=alt.Y("count:Q", title="answers", axis=axes.numbers(alt, tickMinStep=1)))  # fmt: skip
+        y=alt.Y("count:Q", title="answers", axis=axes.numbers(alt, **whole)))  # fmt: skip
     return marks.properties(width=axes.WIDE, height=110)
 
 
