@@ -159,6 +159,17 @@ def test_a_misspelt_key_is_one_problem(job, text):
     assert len(problems(job(JOB.replace(text, misspelt)))) == 1
 
 
+@pytest.mark.parametrize("engine", ["spark", "local"])
+def test_answers_that_csv_cannot_hold_are_told_by_the_check(job, tmp_path, engine):
+    columns = {**COLUMNS, "words": [["a"], ["b", "c"]]}
+    pq.write_table(pa.table(columns), tmp_path / "requests" / "a.parquet")
+    query = 'query={ kind = "top-k-pairs", time = "ts", id = "client", tokens = "words", carry = ["words"], k = 2, '
+    sets = [query + 'window = "1 hour", every = "1 hour" }', "backends={}", "sink.format=csv"]
+    said = "CSV cannot hold the answers' column 'left_words', which is list<item: string>: use parquet or json"
+    assert problems(job(), sets, engine) == [f"--set: sink.format: {said}"]
+    assert read_job(job(), [*sets, "sink.format=json"], engine).sink.format == "json"
+
+
 def test_what_only_streams_have_is_one_problem(job):
     changes = ["sink.checkpoint=c", "sink.trigger=available-now", "source.finish=true"]
     assert problems(job(), changes) == [

@@ -55,7 +55,12 @@ def everything(
         if query.gives_states and sink is not None and sink.format in TEXT_FORMATS:
             said = f"cannot hold states, which are bytes: use parquet (got {sink.format!r})"
             problems.append(Problem("sink.format", said))
-        problems += _bound(query, schema, backends, source)
+        unanswerable = _bound(query, schema, backends, source)
+        problems += unanswerable
+        if sink is not None and sink.format == "csv" and schema is not None and not unanswerable:
+            from skyband.job.text_files import unwritable_in_csv
+
+            problems += [] if query.gives_states else unwritable_in_csv(query.result_schema(schema))
         problems += engine.query_problems(query, tables)
     else:
         problems += _unbound(tables.get("query"), schema, backends)

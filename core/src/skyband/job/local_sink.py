@@ -12,7 +12,6 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from skyband import text_tables
-from skyband.columns.keyed_frames import plain_type
 from skyband.errors import ConfigError, Problem
 from skyband.instants import python_values
 from skyband.job import local_sink_manifest
@@ -22,6 +21,7 @@ from skyband.job.model import Job, Sink, local_path, option_text
 from skyband.job.progress import Progress
 from skyband.job.spark_sink_log import check_belong
 from skyband.job.table_sink import is_free, sink_of, told_of_sink
+from skyband.job.text_files import unwritable_in_csv
 from skyband.queries.query import Query
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import BatchSink
@@ -204,7 +204,9 @@ def _format_writer(path: Path, sink: Sink, schema: pa.Schema) -> Any:
     if sink.format == "json":
         return _json_writer(path)
     if sink.format == "csv":
-        _check_for_csv(schema)
+        unwritable = unwritable_in_csv(schema)
+        if unwritable:
+            raise ConfigError(*unwritable)
         header = next(value for name, value in sink.with_defaults.items() if name.lower() == "header")
         options = pyarrow.csv.WriteOptions(include_header=option_text(header) == "true", quoting_style="needed")
         csv_file = pyarrow.csv.CSVWriter(str(path), schema, write_options=options)
@@ -221,13 +223,3 @@ def _json_writer(path: Path) -> Any:
             lines.write(line + "\n")
 
     return write, lines.close
-
-
-def _check_for_csv(schema: pa.Schema) -> None:
-    """Raise ConfigError where a column has no text that CSV could hold: bytes, lists, structs."""
-    for field in schema:
-        kind = plain_type(field.type)
-        binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
-        if binary or pa.types.is_nested(kind):
-            said = f"CSV cannot hold the answers' column {field.name!r}, which is {kind}: use parquet or json"
-            raise ConfigError(Problem("sink.format", said))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.json
 
+from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, Problem
 from skyband.job.model import Source
 from skyband.job.spark_ddl import ZONE
@@ -45,6 +46,17 @@ def schema_of(path: Path, source: Source) -> pa.Schema:
         return pa.schema(
             [_with_type(field, pa.timestamp("us", ZONE)) if _is_time(field) else field for field in reader.schema]
         )
+
+
+def unwritable_in_csv(answers: pa.Schema) -> list[Problem]:
+    """The first column of answers that has no text which CSV could hold: bytes, lists, structs."""
+    for field in answers:
+        kind = plain_type(field.type)
+        binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+        if binary or pa.types.is_nested(kind):
+            said = f"CSV cannot hold the answers' column {field.name!r}, which is {kind}: use parquet or json"
+            return [Problem("sink.format", said)]
+    return []
 
 
 def read(path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -67,12 +67,14 @@ def carry_columns(carry: tuple[str, ...], batch: pa.RecordBatch) -> dict[str, pa
 
 
 def _hash_lists(lists: pa.Array) -> UInt64:
-    """uint64[n]: of each list, by its values in their order. A null hashes as an empty list does."""
+    """uint64[n]: of each list, by its values in their order."""
     values = pc.list_flatten(lists)
     offsets = np.append(0, np.cumsum(pc.list_value_length(lists).fill_null(0).to_numpy()))
     places = np.arange(len(values)) - np.repeat(offsets[:-1], np.diff(offsets))
     sums = np.append(np.uint64(0), np.cumsum(hash_columns([pa.array(hash_column(values)), pa.array(places)])))
-    return sums[offsets[1:]] - sums[offsets[:-1]]
+    found: UInt64 = sums[offsets[1:]] - sums[offsets[:-1]]
+    found[lists.is_null().to_numpy(zero_copy_only=False)] = 1  # that of an empty list is 0
+    return found
 
 
 def carry_type(kind: pa.DataType) -> pa.DataType:
