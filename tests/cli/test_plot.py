@@ -104,6 +104,7 @@ def test_pictures_and_what_they_are_of(folder):
         (("JOB", "--set", "sink.format=console"), 1, "sink.format: the answers are read from files of parquet, csv"),
         (("JOB", "--set", "sink.path=s3a://bucket/x"), 1, "sink.path: only files of this machine are read"),
         (("JOB", "--set", "sink.path=nowhere"), 1, "nowhere' does not exist"),
+        (("JOB", "--set", "sink.format=csv", "--set", "sink.options.header=false"), 1, "sink.options.header: is false"),
         (("JOB", "--set", "query.kind=top-l"), 1, "did you mean"),
         (("JOB", "--set", "query.emit=state"), 1, "query.emit: gives states, and answers are drawn"),
         (("requests", "--set", "sink.path=x"), 1, "changes a job"),

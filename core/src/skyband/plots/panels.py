@@ -58,12 +58,12 @@ def combined(answers: Answers, columns: Sequence[str]) -> tuple[Int64, list[str]
     return place.astype(np.int64), unlike(names)
 
 
-def unlike(names: Sequence[str]) -> list[str]:
-    """Names short enough to be written, no two the same."""
+def unlike(names: Sequence[str], most: int = _LABEL) -> list[str]:
+    """Names of at most so many letters, no two the same: of long ones, which are often paths, the middle goes."""
     found, times = dict[str, None](), Counter[str]()
     for name in names:
-        short = name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
-        begun = short[: _LABEL - 10]
+        short = name if len(name) <= most else f"{name[: most // 2 - 1]}…{name[-(most // 2) :]}"
+        begun = short[: most - 10]
         while short in found:
             times[begun] += 1
             short = f"{begun}… ({times[begun] + 1})"

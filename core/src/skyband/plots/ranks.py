@@ -21,8 +21,8 @@ _DOTS = 60
 _VALUES = ("score", "total", "similarity", "probability")
 _ROW, _NARROW_ROW = 26, 18
 _STACKED, _NARROW = 4, 340
-_LETTER = 6.4
-_LABEL = 24
+_LETTER = 6.0
+_LABEL = 32
 
 
 @frozen(eq=False)
@@ -58,13 +58,13 @@ def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
     rows, dots, each = _rows(answers, found, held)
     if each > 1:
         notes.append(f"one of {each:,} moments is drawn, the newest among them (`last` draws a shorter time in full)")
-    coloured = [name for name, _ in Counter(row["name"] for row in rows).most_common(COLOURS)]
-    others = len({row["name"] for row in rows}) - len(coloured)
+    coloured = [label for label, _ in Counter(row["label"] for row in rows).most_common(COLOURS)]
+    others = len({row["label"] for row in rows}) - len(coloured)
     if others:
         said = "is grey" if others == 1 else "are grey"
         notes.append(f"the {COLOURS} objects ranked most often have colours, {others:,} {said}")
     for row in rows:
-        row["top"] = row["name"] in coloured
+        row["top"] = row["label"] in coloured
     chart, options = _chart(alt, answers, rows, held, coloured, dots)
     return axes.beside(alt, chart, held.names, rows, **options), notes
 
@@ -76,12 +76,12 @@ def _chart(
     many, narrow = len(held.names) > 1, len(held.names) > _STACKED
     last = max((row["rank"] for row in rows), default=1)
     beside = int(24 + _LETTER * max((len(row["label"]) for row in rows), default=0))
-    ended = not many and {row["name"] for row in rows if row["end"]} >= set(coloured)  # all names stand at their ends
+    ended = not many and {row["label"] for row in rows if row["end"]} >= set(coloured)  # all names stand at their ends
     legend = None if ended else alt.Legend(offset=18 if many else beside)
     scale = alt.Scale(domain=[0.5, last + 0.5], reverse=True, nice=False, zero=False)
     ticks = alt.Axis(values=list(range(1, last + 1)), format="d", grid=False)
     rank = alt.Y("rank:Q", title="rank", scale=scale, axis=ticks)
-    hue = alt.Color("name:N", title=None, scale=alt.Scale(domain=coloured), legend=legend)
+    hue = alt.Color("label:N", title=None, scale=alt.Scale(domain=coloured), legend=legend)
     tips = [alt.Tooltip("when:N", title="moment"), alt.Tooltip("rank:Q"), alt.Tooltip("name:N", title="object"),
             alt.Tooltip("value:N"), *([alt.Tooltip("panel:N", title="of")] if many else [])]  # fmt: skip
     base = alt.Chart().encode(x=axes.moments(alt, answers, narrow), y=rank)
@@ -108,7 +108,7 @@ def _chart(
 def _rows(answers: Answers, found: Ranked, held: Panels) -> tuple[list[dict[str, Any]], bool, int]:
     """A row for each point; whether moments are few; of how many moments one is drawn."""
     made: list[dict[str, Any]] = []
-    labels = unlike([name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…" for name in found.names])
+    labels = unlike(found.names, _LABEL)
     each, dots = 1, True
     inside = (found.rank >= 1) & (found.rank <= MOST_RANKS)
     values = answers.texts(found.value) if found.value is not None else []

@@ -7,7 +7,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.errors import ConfigError, Problem
-from skyband.job.model import Source, local_path
+from skyband.job.model import Source, local_path, option_text
 from skyband.job.reading import JobError, read_sink
 from skyband.job.source_files import READABLE, data_files, open_files
 from skyband.tables import FORMATS as TABLES
@@ -68,7 +68,11 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
         if query.gives_states:
             said = "gives states, and answers are drawn: `skyband ask` answers windows of states"
             raise ConfigError(Problem("query.emit", said))
-        source = _source(sink.format, sink.path, "sink", {} if sink.format != "csv" else dict(sink.with_defaults))
+        options = dict(sink.with_defaults) if sink.format == "csv" else {}
+        if any(name.lower() == "header" and option_text(value) != "true" for name, value in options.items()):
+            said = "is false, so that its files do not name their columns: drop it from a job that is to be drawn"
+            raise ConfigError(Problem("sink.options.header", said))
+        source = _source(sink.format, sink.path, "sink", options)
     except ConfigError as error:
         raise JobError(place, *error.problems) from error
     return Answered(name, query.kind, query.by, source)
