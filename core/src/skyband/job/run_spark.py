@@ -233,13 +233,19 @@ def _in_order(job: Job, answers: pa.Table) -> pa.Table:
 
 @contextmanager
 def _signals(stop: threading.Event) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM ask for a stop; a second one is not held back. Only the main thread may listen."""
+    """Let Ctrl-C and SIGTERM ask for a stop; a second one is not held back. Only the main thread may listen.
+
+    py4j makes an error of its own of an interruption that meets it while it listens to Java.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
+    again = threading.Event()
+
     def ask(*_: Any) -> None:
         if stop.is_set():
+            again.set()
             raise KeyboardInterrupt
         logging.getLogger().addHandler(logging.NullHandler())  # else py4j tells of calls cut short, with tracebacks
         stop.set()
@@ -247,6 +253,10 @@ def _signals(stop: threading.Event) -> Iterator[None]:
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
+    except Exception:
+        if again.is_set():
+            raise KeyboardInterrupt from None
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
