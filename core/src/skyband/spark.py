@@ -210,7 +210,7 @@ def numbered(df: "DataFrame", names: Sequence[str]) -> "DataFrame":
 
 
 def _from_settings(spark: "SparkSession", query: Query) -> dict[str, str]:
-    named = {role: spark.conf.get(f"spark.skyband.backends.{role}", None) for role in query.roles}
+    named = {role: spark.conf.get(f"spark.skyband.backends.{role}", None) for role in query.asked_roles}
     return {role: name for role, name in named.items() if name is not None}
 
 

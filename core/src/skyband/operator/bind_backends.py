@@ -20,11 +20,11 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
     """
     problems = [] if schema is None else _checked(query, schema)
     try:
-        bindings = choose(query.roles, backends)
+        bindings = choose(query.asked_roles, backends)
     except ConfigError as error:
         problems.extend(problem.within("backends") for problem in error.problems)
         wrong = {problem.field.partition(".")[0] for problem in error.problems}
-        sound = [role for role in query.roles if role not in wrong]
+        sound = [role for role in query.asked_roles if role not in wrong]
         bindings = choose(sound, {role: name for role, name in (backends or {}).items() if role in sound})
     for role, binding in bindings.items():
         with attributed(query):

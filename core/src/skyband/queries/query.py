@@ -202,6 +202,11 @@ class Query(ABC):
         return False
 
     @property
+    def asked_roles(self) -> tuple[str, ...]:
+        """Those of `roles` whose backends this one asks, where not every query of its kind asks all."""
+        return self.roles
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """The capabilities that its backends must have."""
         return ()

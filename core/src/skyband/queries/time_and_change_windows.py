@@ -1,20 +1,22 @@
 """Windows of section 8.1, by time and by the change of an attribute, over uncertain tuples.
 
-Both are plain objects, not backends: what they bound is a length, not a number of existing tuples, so they are for
-programs that build their own operator. They number tuples from 0 in order of arrival, as the backends do.
+They number tuples from 0 in order of arrival, as windows of a number of tuples do, and serve programs of their own as
+well as `uncertain-sum` and `uncertain-join`.
 """
 # mypy: disable-error-code="untyped-decorator"
+
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 from numba import njit
-from skyband.arrays import TIME_MIN, Float64, Int64, column, never_back
+
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64, column, never_back
 from skyband.config.parameters import integer, number
 from skyband.errors import InputError
 from skyband.roles.matcher import checked_tuples
-
-from skyband_uncertain.tuple_store import writable
+from skyband.state_validation import StateReader
 
 
 @define(eq=False)
@@ -32,6 +34,7 @@ class TimeWindow:
     start: int = field(default=0, init=False)
     end: int = field(default=0, init=False)
     _times: Int64 = field(factory=lambda: np.empty(0, np.int64), init=False)
+    """Those of the tuples from `start`, and of older ones until the next arrival."""
 
     def append(self, times: npt.ArrayLike) -> Int64:
         """int64[n]: the oldest tuple kept after each arrival at `times` (int64[n], ascending). O(log n) an arrival.
@@ -40,15 +43,37 @@ class TimeWindow:
         """
         given: Int64 = column("times", times, np.int64)
         never_back("times", given, int(self._times[-1]) if len(self._times) else None)
-        together = np.concatenate([self._times, given])
-        # The earliest valid time may lie below int64.
-        oldest = np.where(given < TIME_MIN + self.length, TIME_MIN, given - self.length)
-        starts: Int64 = self.start + np.searchsorted(together, oldest)
-        if len(given):
-            self._times = together[starts[-1] - self.start :].copy()
-            self.start = int(starts[-1])
+        self._times = np.concatenate([self._kept(), given])
         self.end += len(given)
+        starts = self.start_at(given)
+        if len(given):
+            self.start = int(starts[-1])
         return starts
+
+    def start_at(self, times: Int64) -> Int64:
+        """int64[n]: the oldest tuple within `length` of each of `times`, none of which is before the last append."""
+        # The earliest valid time may lie below int64.
+        oldest = np.where(times < TIME_MIN + self.length, TIME_MIN, times - self.length)
+        starts: Int64 = self.end - len(self._times) + np.searchsorted(self._times, oldest)
+        return starts
+
+    def advance(self, now: int) -> None:
+        """Let go of what is too old at `now`."""
+        self.start = max(self.start, int(self.start_at(np.array([now]))[0]))
+
+    def _kept(self) -> Int64:
+        return self._times[len(self._times) - (self.end - self.start) :]
+
+    def dump_state(self) -> dict[str, Array]:
+        """The times of the tuples kept, and how many tuples came before them."""
+        return {"times": self._kept().copy(), "start": np.array([self.start])}
+
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from what `dump_state` gave. Raises SnapshotError on anything else."""
+        state = StateReader(arrays)
+        self._times = state.ascending("times").copy()
+        self.start = state.number("start", at_least=0, at_most=TIME_MAX - len(self._times))
+        self.end = self.start + len(self._times)
 
 
 @define(eq=False)
@@ -92,9 +117,25 @@ class DeltaWindow:
             starts += self.start
             self.start += gone
             begin = together[gone]
-            self._cuts = writable(together[gone:] - begin)
+            self._cuts = together[gone:] - begin
             self._values, self._shares = self._values[begin:].copy(), self._shares[begin:].copy()
         return starts
+
+    def dump_state(self) -> dict[str, Array]:
+        """The samples of the tuples kept, and how many tuples came before them."""
+        samples = {"offsets": self._cuts, "values": self._values, "probabilities": self._shares}
+        return {**{name: array.copy() for name, array in samples.items()}, "start": np.array([self.start])}
+
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from what `dump_state` gave. Raises SnapshotError on anything else."""
+        state = StateReader(arrays)
+        values = state.column("values", np.float64)
+        self._cuts = state.offsets("offsets", None, len(values)).copy()
+        most = np.finfo(np.float64).max
+        self._values = state.column("values", np.float64, at_least=-most, at_most=most).copy()
+        self._shares = state.column("probabilities", np.float64, len(values), at_least=0, at_most=1).copy()
+        self.start = state.number("start", at_least=0, at_most=TIME_MAX - len(self._cuts))
+        self.end = self.start + len(self._cuts) - 1
 
     def broken(self) -> float:
         """P(some younger tuple is further than delta from the oldest, given that that exists)."""

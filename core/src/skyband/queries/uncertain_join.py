@@ -14,8 +14,9 @@ from skyband.columns.rows import Rows
 from skyband.columns.sides import SIDES, is_side, sides_of
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.uncertain_tuples import Samples, encode_samples, samples_of
-from skyband.config.parameters import checked, integer, number
-from skyband.errors import ConfigError
+from skyband.config.durations import Duration
+from skyband.config.parameters import checked, number
+from skyband.errors import ConfigError, Problem
 from skyband.queries import state_arrays
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
 from skyband.queries.composite_ids import Columns, identity, identity_inputs
@@ -31,9 +32,17 @@ from skyband.queries.partitioning import Partitioning, by_cell
 from skyband.queries.per_row_processor import PerRowProcessor, time_field
 from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.row_encoding import moments
+from skyband.queries.tuple_windows import (
+    delta_parameter,
+    problems_of,
+    size_parameter,
+    unlike_time,
+    window_of,
+    window_parameter,
+)
 from skyband.queries.uncertain_sum import sample_inputs
 from skyband.registry import Binding
-from skyband.roles import Matcher, Window
+from skyband.roles import Matcher
 from skyband.roles.pair_ranker import MEETS
 from skyband.state_validation import StateReader
 
@@ -42,10 +51,15 @@ from skyband.state_validation import StateReader
 class UncertainJoin(Query):
     """Matches each tuple with those in the other side's window that are within epsilon with probability beta or more.
 
+    A window holds the last `size` tuples that exist (with probability alpha), or, with `window`, those of the last
+    length of time at each arrival (a half-open one, as in every query), or, with `delta`, those that are about alike:
+    the oldest goes once a later one is further than delta from it with probability alpha (section 8.1; exact by
+    definition, so that no backend of the role `window` is asked).
+
     Result columns, a row for each match: time, that of the tuple that came later; left and right, the two ids;
-    probability, that both exist within epsilon of each other and the earlier is among the last `size` existing tuples
-    of its side (eq. 26 of Dallachiesa et al.). It is computed in float64, and as such compared with beta: a match of
-    exactly beta is told. Rows with a null are left out and reported.
+    probability, that both exist within epsilon of each other and the earlier is in the window of its side, such as
+    among its last `size` existing tuples (eq. 26 of Dallachiesa et al.). It is computed in float64, and as such
+    compared with beta: a match of exactly beta is told. Rows with a null are left out and reported.
 
     Without `side` a stream is joined with itself: each tuple with the window of those before it, so that each pair
     comes once, left the earlier. Rows of one time come in the order of their sides, then of their ids (integers
@@ -66,9 +80,11 @@ class UncertainJoin(Query):
     id: Columns = identity(help="the column that names a tuple in the answers, or several that do together")
     values: str = column_name(help="the column of values: a number, or a list with one for each sample")
     probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")
-    size: int = integer(at_least=1, help="existing tuples a window must hold")
     epsilon: float = number(at_least=0, help="two samples match when they differ by at most this much")
-    alpha: float = number(0.95, above=0, at_most=1, help="probability with which a window must hold its tuples")
+    size: int | None = size_parameter()
+    alpha: float = number(
+        0.95, above=0, at_most=1, help="probability with which it must hold `size`, or at which `delta` lets a tuple go"
+    )
     beta: float = number(0.5, at_least=0, below=1, help="matches below this probability are not wanted")
     side: str | None = checked(
         None,
@@ -77,15 +93,22 @@ class UncertainJoin(Query):
         help='join two streams: the column that says "left" or "right", 0 or 1, false or true; none: one with itself',
     )
     carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to give with a match")
+    window: Duration | None = window_parameter()
+    delta: float | None = delta_parameter()
 
     def __attrs_post_init__(self) -> None:
         problems = name_problems(self.id, self.carry, ("time", "probability", *self.by))
+        problems += problems_of(self.size, self.window, self.delta)
         if problems:
             raise ConfigError(*problems)
 
     @property
     def rows(self) -> bool:
         return True
+
+    @property
+    def asked_roles(self) -> tuple[str, ...]:
+        return ("matcher",) if self.size is None else self.roles
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -95,6 +118,9 @@ class UncertainJoin(Query):
     @property
     def compared_columns(self) -> tuple[str, ...]:
         return pair_names(self.id)
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        return [*super().check(schema), *unlike_time(self.window, self, schema)]
 
     def inputs(self) -> tuple[Input, ...]:
         return (
@@ -143,19 +169,20 @@ class _Side:
     """One side of a join: its window, its matcher, and what is needed of the tuples in them."""
 
     def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
-        self.window = cast(Window, bindings["window"].create(**query.backend_parameters("window")))
+        parameters = query.backend_parameters("window")
+        self.window = window_of(query.size, query.window, query.delta, query.alpha, bindings, parameters)
         self.matcher = cast(Matcher, bindings["matcher"].create(**query.backend_parameters("matcher")))
         self.existence: Float64 = np.empty(0)
         self.ids = RowsOfPairs(query.id, query.carry, answers)
 
-    def append(self, samples: Samples, columns: list[pa.Array]) -> tuple[Int64, Int64]:
+    def append(self, times: Int64, samples: Samples, columns: list[pa.Array]) -> tuple[Int64, Int64]:
         """Take in tuples: where the window starts and ends before each of them and after the last.
 
         What they push out is kept until `evict`, for probes that came before.
         """
         start, end = self.window.start, self.window.end
         existence = samples.existence()
-        starts = self.window.append(existence)
+        starts = self.window.append(times, samples, existence)
         self.matcher.append(samples.offsets, samples.values, samples.probabilities)
         self.existence = np.concatenate([self.existence, existence])
         ends = np.arange(end, self.window.end + 1)
@@ -173,8 +200,9 @@ class _Side:
         wanted = (found >= beta) & (found > 0.0)
         return probes[wanted], positions[wanted], found[wanted]
 
-    def evict(self) -> None:
-        """Let go of what the window has let go of."""
+    def evict(self, now: int) -> None:
+        """Let go of what the window has let go of at `now`."""
+        self.window.advance(now)
         gone = self.window.start - self.matcher.start
         self.matcher.evict(self.window.start)
         self.existence = self.existence[gone:].copy()
@@ -212,16 +240,16 @@ class _JoinProcessor(PerRowProcessor):
         parts = [_part(samples, turn) for turn in turns]
         columns = self._sides[0].ids.columns(rows)
         bounds = [
-            side.append(part, [column.take(pa.array(turn)) for column in columns])
+            side.append(rows.times[turn], part, [column.take(pa.array(turn)) for column in columns])
             for side, part, turn in zip(self._sides, parts, turns, strict=True)
         ]
         found = [
-            self._probe(number, samples, turns, np.flatnonzero(meets[turn]), bounds)
+            self._probe(number, rows.times, samples, turns, np.flatnonzero(meets[turn]), bounds)
             for number, turn in enumerate(turns)
         ]
         answers = self._answers(rows, *(np.concatenate(column) for column in zip(*found, strict=True)))
         for side in self._sides:
-            side.evict()
+            side.evict(int(rows.times[-1]))
         return answers
 
     def _answers(
@@ -243,7 +271,13 @@ class _JoinProcessor(PerRowProcessor):
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _probe(
-        self, number: int, samples: Samples, turns: list[Int64], meeting: Int64, bounds: list[tuple[Int64, Int64]]
+        self,
+        number: int,
+        times: Int64,
+        samples: Samples,
+        turns: list[Int64],
+        meeting: Int64,
+        bounds: list[tuple[Int64, Int64]],
     ) -> tuple[Int64, Int64, Int64, Int64, Float64]:
         """The matches of one side's rows in the other as each saw it: row, position of the match, left, right, chance.
 
@@ -253,6 +287,7 @@ class _JoinProcessor(PerRowProcessor):
         rows = turns[number][meeting]
         seen = np.searchsorted(turns[other], rows)
         starts, ends = (bound[seen] for bound in bounds[other])
+        starts = self._sides[other].window.starts_at(times[rows], starts)
         probes, positions, chances = self._sides[other].matches(_part(samples, rows), starts, ends, self._beta)
         own = bounds[number][1][meeting[probes]]
         left_first = number == 0 and len(self._sides) == 2

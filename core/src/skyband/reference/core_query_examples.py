@@ -13,6 +13,9 @@ _ROWS = 120
 _EPOCH = 1_750_000_005 * _SECOND
 _WINDOWS = {"window": "1 minute", "every": "15 seconds"}
 _SAMPLES = {"values": "samples", "probabilities": "chances", "size": 12, "alpha": 0.9}
+_BY_TIME = {"values": "samples", "probabilities": "chances", "window": "10 seconds"}
+_BY_CHANGE = {"values": "samples", "probabilities": "chances", "delta": 1.5, "alpha": 0.9}
+_JOINED = {"side": "side", "id": "number", "beta": 0.2, "epsilon": 0.1}
 _WORKLOAD = [
     {"name": "quick", "window": "30 seconds", "slide": "10 seconds", "k": 2},
     {"name": "slow", "window": "2 minutes", "slide": "1 minute", "k": 5},
@@ -62,5 +65,13 @@ TOP_K_PAIRS = _examples(
     {**_PAIRS, **_WINDOWS, "side": "side"},
 )
 TOP_K_WORKLOAD = _examples({"object": "name", "score": "value", "queries": _WORKLOAD})
-UNCERTAIN_SUM = _examples(_SAMPLES)
-UNCERTAIN_JOIN = _examples(_SAMPLES | {"side": "side", "id": "number", "beta": 0.2, "epsilon": 0.1})
+UNCERTAIN_SUM = _examples(
+    _SAMPLES | {"statistics": ["count", "average"]},
+    _BY_TIME,
+    _BY_CHANGE | {"statistics": ["average"]},
+)
+UNCERTAIN_JOIN = _examples(
+    _SAMPLES | _JOINED,
+    _BY_TIME | _JOINED,
+    {key: value for key, value in (_BY_CHANGE | _JOINED).items() if key != "side"},
+)
