@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.errors import ConfigError
-from skyband.operator.binding import bind
+from skyband.operator.bind_backends import bind
 from skyband.queries import make_query
 
 SECOND = 1_000_000

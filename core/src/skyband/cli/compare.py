@@ -53,8 +53,8 @@ def command(
     writable(html)
     role, names = names_of("--backends", role_and_names, chosen)
     held = _read(job, lambda: read_job(job, (*sets, NO_SINK), "local"))
-    if role not in held.query.roles:
-        used = " and ".join(held.query.roles) or "none, so that there is nothing to compare"
+    if role not in held.query.asked_roles:
+        used = " and ".join(held.query.asked_roles) or "none, so that there is nothing to compare"
         raise click.BadParameter(f"{held.query.kind} has no role {role}; it has {used}", param_hint="--backends")
     compared = names_of("--backends", choices, role, names, held.backends.get(role))
     if len(compared) < 2:

@@ -31,7 +31,7 @@ class QueryCase:
     def of(cls, factory: type[Query], example: QueryExample) -> "QueryCase":
         """Raises ConfigError with every problem of the example's keys, rows and backends."""
         query = build(factory, dict(example.keys))
-        backends = {role: example.backends.get(role) or exact_backend(role) for role in factory.roles}
+        backends = {role: example.backends.get(role) or exact_backend(role) for role in query.asked_roles}
         return cls(factory, example, bind(query, example.rows.schema, backends))
 
     @property
