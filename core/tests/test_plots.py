@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 import skyband
 from skyband.errors import ConfigError, EngineError, InputError
+from skyband.plots.downsampling import Series, shortened
 from skyband.plots.panels import natural, unlike
 from skyband.plots.saving import save, specification, svg
-from skyband.plots.short_series import Series, shortened
 
 pytest.importorskip("vl_convert")
 

@@ -9,8 +9,8 @@ from attrs import define, field, frozen
 from skyband.arrays import Array, Float64, Int64
 from skyband.plots import axes
 from skyband.plots.answers import Answers
+from skyband.plots.downsampling import Series, shortened
 from skyband.plots.panels import SPLIT, Panels, combined, natural, panels
-from skyband.plots.short_series import Series, shortened
 from skyband.plots.theme import COLOURS
 
 MOST_POINTS, MOST_A_LINE, FEWEST_A_LINE = 6000, 400, 20

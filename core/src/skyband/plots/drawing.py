@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from skyband.errors import InputError
-from skyband.plots import axes, bands, ranks, tables
+from skyband.plots import axes, bands, pairs_and_matches, ranks
 from skyband.plots.answers import Answers, read
 from skyband.plots.filtering import chosen
 from skyband.plots.theme import altair
@@ -78,11 +78,11 @@ def draw(alt: Any, answers: Answers, title: str, notes: Sequence[str] = ()) -> A
 def _chart(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
     names = answers.after
     if ranks.RANK in names and {"left", "right"} <= set(names):
-        return tables.draw_pairs(alt, answers)
+        return pairs_and_matches.draw_pairs(alt, answers)
     if ranks.RANK in names:
         return ranks.draw(alt, answers)
     lines = None if {"left", "right"} <= set(names) or "match" in names or "id" in names else bands.lines_of(answers)
-    return tables.draw_matches(alt, answers) if lines is None else bands.draw(alt, answers, lines)
+    return pairs_and_matches.draw_matches(alt, answers) if lines is None else bands.draw(alt, answers, lines)
 
 
 def _table(answers: Any) -> pa.Table:

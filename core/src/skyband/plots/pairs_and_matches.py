@@ -7,7 +7,7 @@ import numpy as np
 
 from skyband.plots import axes
 from skyband.plots.answers import Answers
-from skyband.plots.short_series import Series, shortened
+from skyband.plots.downsampling import Series, shortened
 
 MOST_ROWS, MOST_BARS, MOST_POINTS = 25, 60, 300
 _ROW, _LETTER, _CELL = 20, 6.8, 36
