@@ -29,7 +29,7 @@ DELAY = timedelta(seconds=20)
 HINT = "if this is meant and the version is not released: python tests/release/freeze.py"
 
 
-@pytest.mark.parametrize(("version", "name"), STATES, ids=" ".join)
+@pytest.mark.parametrize(("version", "name"), STATES)
 def test_a_state_goes_on_with_the_answers_of_then(version, name):
     kind, role, backend = name.split()
     rows = pq.read_table(FROZEN / version / "rows.parquet").combine_chunks()

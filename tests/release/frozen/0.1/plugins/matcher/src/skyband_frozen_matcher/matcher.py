@@ -16,7 +16,32 @@ Samples = list[tuple[float, float]]
 
 @define(eq=False)
 class FrozenMatcher(Matcher):
-    """The exact matches, by definition: a probe costs O(its samples · samples held)."""
+    """Compares every sample of a probe with every sample held.
+
+    Parameters
+    ----------
+    epsilon : float
+        two samples match when they differ by at most this much, in their unit (at least 0)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+
+    Complexity
+    ----------
+    A probe costs O(its samples · samples held).
+
+    References
+    ----------
+    The definition: the sum of Pr(u)·Pr(v) over the samples within epsilon.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> matcher = skyband.create("matcher", "frozen-matcher", epsilon=0.5)
+    >>> matcher.append(offsets=[0, 2, 3], values=[1.0, 2.0, 9.0], probabilities=[0.5, 0.5, 1.0])
+    >>> positions, probabilities = matcher.match(values=[1.2], probabilities=[1.0])
+    >>> positions.tolist(), probabilities.tolist()
+    ([0], [0.5])
+    """
 
     name: ClassVar[str] = "frozen-matcher"
 

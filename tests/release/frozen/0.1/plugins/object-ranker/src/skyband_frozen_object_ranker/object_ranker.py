@@ -17,7 +17,47 @@ Report = tuple[int, int, int, float]
 
 @define(eq=False)
 class FrozenObjectRanker(ObjectRanker):
-    """The exact top k, by definition: an answer costs O(valid reports), and all of them are retained."""
+    """Keeps every valid report, and scores every object anew for each answer.
+
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    k : int
+        objects in an answer (at least 1)
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    streams : int
+        how many streams, numbered from 0, report attributes (at least 1 and at most 65536)
+    aggregate : str | weights | function, default "sum"
+        score of an object from its valid values, one a stream, 0 where it has none (sum, mean, min, max, a weight
+        for each stream, or a monotone function)
+    upper : float, default 1.0
+        no value is above this (above 0)
+    lower : float, default 0.0
+        no value is below this; below 0 where `repeats` is latest, largest, smallest or mean (at most 0)
+    repeats : str | int, default "latest"
+        what counts where an object reports a stream again: the latest, largest, smallest or mean valid report; or a
+        promise that it does so never, at most once a window, or m times a window, summed (latest, largest,
+        smallest, mean, never, per-window, or a number)
+
+    Complexity
+    ----------
+    A row costs O(1) amortised, an answer O(valid reports). Every valid report is retained.
+
+    References
+    ----------
+    The definition: the aggregate of an object's valid values.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("object-ranker", "frozen-object-ranker", k=2, window=10, streams=2)
+    >>> ranker.update(times=[1, 2, 3], streams=[0, 1, 0], objects=[7, 7, 8], values=[0.5, 0.25, 0.625])
+    >>> objects, scores = ranker.top()
+    >>> objects.tolist(), scores.tolist()
+    ([7, 8], [0.75, 0.625])
+    """
 
     name: ClassVar[str] = "frozen-object-ranker"
 

@@ -27,7 +27,39 @@ class Held:
 
 @define(eq=False)
 class FrozenPairRanker(PairRanker):
-    """The exact top k, by definition: a set costs O(sets held), an answer O(pairs · log pairs)."""
+    """Keeps every valid pair, each found when its younger set comes.
+
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    k : int
+        pairs in an answer (at least 1)
+    window : int
+        length of the window, in the unit of the times or in rows (at least 1)
+    similarity : str | function, default "jaccard"
+        how alike two sets are (one of jaccard, cosine, dice, overlap, hamming, containment, or a well-behaved
+        function of (overlap, size, size))
+    sides : int, default 1
+        1: pairs within one stream; 2: pairs across two only (at least 1 and at most 2)
+
+    Complexity
+    ----------
+    A set costs O(sets held), an answer O(pairs · log pairs). Every pair that shares a token is retained.
+
+    References
+    ----------
+    The definition: the similarity of every two sets of the window.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("pair-ranker", "frozen-pair-ranker", k=2, window=10)
+    >>> ranker.update(times=[0, 1, 2], offsets=[0, 2, 4, 7], tokens=[1, 2, 1, 3, 1, 2, 3])
+    >>> left, right, similarity = ranker.top()
+    >>> left.tolist(), right.tolist(), similarity.round(3).tolist()
+    ([0, 1], [2, 2], [0.667, 0.667])
+    """
 
     name: ClassVar[str] = "frozen-pair-ranker"
 

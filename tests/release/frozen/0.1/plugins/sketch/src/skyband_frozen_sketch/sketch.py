@@ -5,14 +5,36 @@ from typing import ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Int64, UInt64, moment
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
 
 @define(eq=False)
 class FrozenSketch(Sketch):
-    """The exact count, from a dictionary: update O(1) a row, estimate O(keys), memory O(keys not forgotten)."""
+    """The exact count: a dictionary with the latest time of every key.
+
+    Parameters
+    ----------
+    None.
+
+    Complexity
+    ----------
+    Update O(1) a row; estimate O(keys). Memory is O(keys not forgotten).
+
+    References
+    ----------
+    The definition: keys whose latest time is at or after the moment.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "frozen-sketch")
+    >>> sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
+    >>> sketch.estimate(since=7)
+    3.0
+    """
 
     name: ClassVar[str] = "frozen-sketch"
 
@@ -23,9 +45,11 @@ class FrozenSketch(Sketch):
             self._latest[key] = max(time, self._latest.get(key, time))
 
     def estimate(self, since: int) -> float:
+        since = moment("since", since)  # raises InputError for what is no moment
         return float(sum(time >= since for time in self._latest.values()))
 
     def forget(self, before: int) -> None:
+        before = moment("before", before)
         self._latest = {key: time for key, time in self._latest.items() if time >= before}
 
     def _merge(self, other: Self) -> None:

@@ -16,7 +16,34 @@ CLOSE = 1e-9
 
 @define(eq=False)
 class FrozenWindow(Window):
-    """The exact window, by definition: an arrival costs O(size · kept) for each tuple that goes, and one more."""
+    """The shortest window that holds `size` existing tuples with probability alpha, by definition.
+
+    Parameters
+    ----------
+    size : int
+        existing tuples the window must hold (at least 1)
+    alpha : float
+        probability with which it must hold them (above 0 and at most 1)
+    beta : float, default None
+        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+
+    Complexity
+    ----------
+    An arrival costs O(size · kept) for each tuple that goes, and one more. Memory is 8 bytes for each tuple kept.
+
+    References
+    ----------
+    The definition: the shortest suffix that holds `size` existing tuples with probability alpha.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> window = skyband.create("window", "frozen-window", size=2, alpha=0.75)
+    >>> window.append([0.5] * 8).tolist()
+    [0, 0, 0, 0, 0, 1, 2, 3]
+    >>> len(window), window.presence().round(3).tolist()
+    (5, [0.312, 0.5, 0.75, 1.0, 1.0])
+    """
 
     name: ClassVar[str] = "frozen-window"
 

@@ -12,7 +12,37 @@ from skyband.state_validation import StateReader
 
 @define(eq=False)
 class FrozenWorkloadRanker(WorkloadRanker):
-    """The exact answers, by definition: each costs O(rows held · log rows held)."""
+    """Keeps the rows of the windows to come, and sorts them whenever an answer is due.
+
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    queries : list of (window, slide, k[, phase])
+        the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
+
+    Complexity
+    ----------
+    An answer costs O(rows held · log rows held). Every row of the longest window is retained.
+
+    References
+    ----------
+    The definition: the top k of [T − window, T) at every moment T of a query.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("workload-ranker", "frozen-workload-ranker", queries=[(4, 2, 1), (8, 4, 2)])
+    >>> answers = ranker.update(times=[0, 1, 3, 5, 8], objects=[10, 11, 12, 13, 14], scores=[5.0, 3.0, 1.0, 6.0, 8.0])
+    >>> for answer in answers:
+    ...     print(answer.at, answer.query, answer.objects.tolist(), answer.scores.tolist())
+    2 0 [10] [5.0]
+    4 0 [10] [5.0]
+    4 1 [10, 11] [5.0, 3.0]
+    6 0 [13] [6.0]
+    8 0 [13] [6.0]
+    8 1 [13, 10] [6.0, 5.0]
+    """
 
     name: ClassVar[str] = "frozen-workload-ranker"
 
