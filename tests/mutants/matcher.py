@@ -93,6 +93,23 @@ EXACT = BackendInfo("matcher", "reference", "mutants.matcher:Reference", "for th
 REFERENCES = [(EXACT, Reference)]
 
 
+class StaysAsAsked(Reference):
+    """What an answer was found in is found anew only after more than one arrival."""
+
+    known: int | None = None
+
+    def _append(self, offsets: Int64, values: Float64, probabilities: Float64) -> None:
+        super()._append(offsets, values, probabilities)
+        if len(offsets) != 2:
+            self.known = None
+
+    def _match(
+        self, offsets: Int64, values: Float64, probabilities: Float64, starts: Int64, ends: Int64
+    ) -> tuple[Int64, Int64, Float64]:
+        self.known = self._end if self.known is None else self.known
+        return super()._match(offsets, values, probabilities, starts, np.minimum(ends, self.known))
+
+
 class OpenBoundary(Reference):
     """Samples exactly epsilon apart do not match."""
 
@@ -223,6 +240,7 @@ MUTANTS: list[Mutant] = [
     (EXACT, DropsTheImprobable, ("odd_streams_equal_the_oracle",)),
     (EXACT, KeepsItsQuestion, ("answers_are_the_callers",)),
     *faulty(EXACT, Reference, globals()),
+    (EXACT, StaysAsAsked, ("asking_changes_nothing",)),
     (EXACT, OpenBoundary, ("decimals_on_the_boundary_match", *ORACLE)),
     (EXACT, WidensWithoutRecheck, ("decimals_on_the_boundary_match",)),
     (EXACT, SearchesTheInterval, ("decimals_on_the_boundary_match",)),

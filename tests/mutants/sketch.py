@@ -52,6 +52,13 @@ class KeepsTheNewestRow(Reference):
         self._last[key] = time
 
 
+class LosesARowBetweenBlocks(Reference):
+    """The row after the first 512 of a batch is in no block."""
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        super()._update(np.delete(times, slice(512, 513)), np.delete(keys, slice(512, 513)))
+
+
 class KeepsTheLastByte(Reference):
     """Keys that end alike are one."""
 
@@ -368,6 +375,7 @@ MUTANTS: list[Mutant] = [
     (EXACT, AfterNotSince, (*ORACLE, "since_is_inclusive")),
     (EXACT, ForgetsOnTies, ("tiny_streams_equal_the_oracle", "repeated_rows_change_nothing")),
     (EXACT, KeepsTheFirstTime, ORACLE),
+    (EXACT, LosesARowBetweenBlocks, ("every_row_of_a_batch_counts",)),
     (EXACT, KeepsTheNewestRow, (*ORACLE, "order_does_not_matter")),
     (EXACT, KeepsTheLastByte, ("seeded_streams_equal_the_oracle", "streams_of_the_paper")),
     (EXACT, WrongWhileSmall, ("tiny_streams_equal_the_oracle", "every_moment_equals_the_oracle")),

@@ -296,6 +296,17 @@ class MergeReplaces(Reference):
         self._oracle.rows[:] = list(other._oracle.rows)
 
 
+class MergeShares(Reference):
+    """An empty one takes the other's rows, and both go on with them."""
+
+    def _merge(self, other: Self, now: int) -> None:
+        if not self._oracle.rows:
+            self._oracle = other._oracle
+        else:
+            super()._merge(other, now)
+        self._now = now
+
+
 class MergeTakes(Reference):
     """What is merged is taken away from the other."""
 
@@ -374,6 +385,7 @@ MUTANTS: list[Mutant] = [
     (_info(), RoundsDown, ("since_any_moment",)),
     (_info(), BornWithAnAnswer, ("an_empty_window_has_no_answer",)),
     (_info(), MergeReplaces, ("merged_is_the_ranker_of_both_streams", "merge_has_no_order")),
+    (_info(), MergeShares, ("merged_goes_on",)),
     (_info(), MergeTakes, ("merged_is_the_ranker_of_both_streams",)),
     (_info(), MergeDependsOnOrder, ("merged_is_the_ranker_of_both_streams",)),
     (_info(), MergesAnything, ("merge_refuses_other_rankers",)),

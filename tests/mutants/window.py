@@ -93,6 +93,13 @@ class StrictAlpha(Reference):
         return below < 1.0 - self.alpha or (super()._enough(below) and below != 1.0 - self.alpha)
 
 
+class StrictWhereBothAgree(Reference):
+    """Where alpha and beta ask for the same, the stricter comparison is made."""
+
+    def _enough(self, below: float) -> bool:
+        return below < (self.beta or 0.0) or (below <= 1.0 - self.alpha and self.beta != 1.0 - self.alpha)
+
+
 class ForgetsBeta(Reference):
     """uncert-evict where uncert-evict-beta was asked for."""
 
@@ -228,6 +235,7 @@ MUTANTS: list[Mutant] = [
     (EXACT, WritesOverPresence, ("answers_are_the_callers",)),
     *faulty(EXACT, Reference, globals()),
     (EXACT, PrintedBeta, ("beta_is_strict", "tiny_streams_equal_the_oracle")),
+    (EXACT, StrictWhereBothAgree, ("beta_is_strict",)),
     (EXACT, StrictAlpha, ("tiny_streams_equal_the_oracle",)),
     (EXACT, ForgetsBeta, ("beta_is_strict", *ORACLE)),
     (EXACT, ByTheMean, ("start_never_moves_back", *ORACLE)),

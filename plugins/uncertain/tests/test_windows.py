@@ -29,11 +29,13 @@ def test_two_stacks_keep_what_the_recurrence_keeps(low, alpha, beta):
     assert np.array_equal(exact.presence(), rf1.presence())
 
 
+@pytest.mark.parametrize(("chances", "more"), [({"alpha": 0.5}, 0), ({"alpha": 1.0, "beta": 0.5}, 1)])
+@pytest.mark.parametrize("size", [40, 130])
 @pytest.mark.parametrize("name", ["exact", "rf1"])
-def test_ties_are_ties_however_long_the_window(name):
-    """Of 2w − 1 fair tuples, at least w exist with probability one half exactly, and that reaches alpha = 0.5."""
-    starts = window(name, size=40, alpha=0.5).append(np.full(200, 0.5))
-    assert starts.tolist() == [max(0, row - 78) for row in range(200)]
+def test_ties_are_ties_however_long_the_window(name, size, chances, more):
+    """Of 2w − 1 fair tuples, at least w exist with probability one half: that reaches alpha and is not below beta."""
+    starts = window(name, size=size, **chances).append(np.full(5 * size, 0.5))
+    assert starts.tolist() == [max(0, row - 2 * size + 2 - more) for row in range(5 * size)]
 
 
 TIES = {

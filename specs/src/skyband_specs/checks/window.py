@@ -71,6 +71,9 @@ def check_beta_is_strict(make: Make, case: Case) -> None:
         backend = make(size=1, alpha=1.0, beta=beta)
         backend.append(probabilities)
         expect_equal(backend.start, wanted, f"start after four tuples at 0.5, with beta = {beta!r}")
+    backend = make(size=1, alpha=0.75, beta=0.25)
+    backend.append(probabilities)
+    expect_equal(backend.start, 2, "start after four tuples at 0.5, with alpha = 0.75 and beta = 0.25")
 
 
 @check("edges", guarantees=("exact",))

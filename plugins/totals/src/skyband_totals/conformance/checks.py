@@ -19,7 +19,7 @@ from skyband_totals.conformance.plain import columns, plain, rows_of
 from skyband_totals.conformance.streams import TotalStream, fallen, overtaken, stream, ties, zipf
 from skyband_totals.top import Top
 
-COUNT = 14
+COUNT = 15
 FLAKE = 1e-8
 TRIALS = 60
 ZIPF_ROWS = 9000
@@ -257,13 +257,46 @@ def check_merged_is_the_ranker_of_both_streams(make: Make, case: Case) -> None:
         oracle = TotalOracle(case.parameters, [row for part in parts for row in rows_of(left, part, len(part))])
         expect_equal(left.now, max((row[0] for row in oracle.rows), default=None), "now, merged")
         for begin in beginnings(left, left.grain):
-            top, truth = left.since(begin), oracle.totals(begin, 2**63)
-            if case.info.guarantee == "exact":
-                _expect_exact(top, oracle.answer(begin, 2**63), f"merged, since {begin}")
-            elif not getattr(left, "delta", 0.0):
-                expect_equal(_misses(top, truth, oracle.worth(1)), "", f"merged, since {begin}")
+            _expect_right(case, left, oracle, begin, "merged")
 
     holds_for(case, seeded(case), law)
+
+
+@check("merge", needs=("merge",))
+def check_merged_goes_on(make: Make, case: Case) -> None:
+    """An empty one merged with one that was merged with older rows has all of them, is restored, and is its own."""
+
+    def law(rows: TotalStream) -> None:
+        mine = make()
+        if mine.by == "rows":
+            return
+        cut = len(rows) * 2 // 3
+        near = np.flatnonzero(rows.times[:cut] >= rows.times[:cut].max(initial=0) - mine.longest // 2)
+        early, late = (rows.take(part) for part in np.array_split(near, 2))
+        rest = rows.take(np.arange(cut, len(rows)))
+        other = fed(make, case, late)
+        other.merge(fed(make, case, early))
+        mine.merge(other)
+        oracle = TotalOracle(case.parameters, [row for part in (early, late) for row in rows_of(mine, part, len(part))])
+        for begin in beginnings(mine, mine.grain):
+            _expect_right(case, mine, oracle, begin, "merged with one that was merged")
+        before = visible(case, mine, rows, 0)
+        if case.has("snapshot"):
+            restored = case.restore(mine.snapshot())
+            expect_equal(visible(case, restored, rows, 0), before, "merged and restored")
+        case.driver.feed(other, rest, 0, len(rest))
+        expect_equal(visible(case, mine, rows, 0), before, "merged, when the other one went on")
+
+    holds_for(case, seeded(case), law)
+
+
+def _expect_right(case: Case, backend: Any, oracle: TotalOracle, begin: int, label: str) -> None:
+    """Exact totals are those of the oracle, certain bounds hold; what may be off is left to other checks."""
+    top = backend.since(begin)
+    if case.info.guarantee == "exact":
+        _expect_exact(top, oracle.answer(begin, 2**63), f"{label}, since {begin}")
+    elif not getattr(backend, "delta", 0.0):
+        expect_equal(_misses(top, oracle.totals(begin, 2**63), oracle.worth(1)), "", f"{label}, since {begin}")
 
 
 def _parts(rows: TotalStream) -> tuple[TotalStream, TotalStream]:

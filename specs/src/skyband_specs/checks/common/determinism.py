@@ -8,6 +8,8 @@ from skyband_specs.fresh_process import digest, digest_in_fresh_process
 from skyband_specs.stream import Stream
 
 COUNT = 3
+BETWEEN = 8
+"""Rows that come one at a time, with a question after each: what was worked out for the last must not stand."""
 
 
 @check("determinism")
@@ -29,16 +31,27 @@ def check_fresh_process_agrees(make: Make, case: Case) -> None:
 
 @check("determinism")
 def check_asking_changes_nothing(make: Make, case: Case) -> None:
-    """Answers, asked for twice, are the same, and what comes later is as if nobody had asked."""
+    """Answers, asked for twice or after every row, are the same, and what comes later is as if nobody had asked."""
 
     def law(stream: Stream) -> None:
         half = len(stream) // 2
-        asked = make()
+        few = min(half + BETWEEN, len(stream))
+        asked, undisturbed = make(), make()
         case.driver.feed(asked, stream, 0, half)
         before = visible(case, asked, stream, half)
         expect_equal(visible(case, asked, stream, half), before, "asked again")
-        case.driver.feed(asked, stream, half, len(stream))
-        undisturbed = visible(case, fed(make, case, stream, [half]), stream, len(stream))
-        expect_equal(visible(case, asked, stream, len(stream)), undisturbed, f"asked after {half} rows, at the end")
+        for row in range(half, few):
+            case.driver.feed(asked, stream, row, row + 1)
+            case.driver.answers(asked, stream, row + 1)
+        for start, stop in ((0, half), (half, few)):
+            case.driver.feed(undisturbed, stream, start, stop)
+        expect_equal(
+            visible(case, asked, stream, few),
+            visible(case, undisturbed, stream, few),
+            f"asked after {half} rows and after each of {few - half} more",
+        )
+        case.driver.feed(asked, stream, few, len(stream))
+        wanted = visible(case, fed(make, case, stream, [half, few]), stream, len(stream))
+        expect_equal(visible(case, asked, stream, len(stream)), wanted, f"asked after {half} to {few} rows, at the end")
 
     holds_for(case, seeded(case), law)

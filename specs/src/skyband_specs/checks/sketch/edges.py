@@ -9,7 +9,10 @@ from skyband_specs.driver import Case
 from skyband_specs.drivers.sketch import moments
 from skyband_specs.streams.sketch import SketchStream, spread
 
-COUNT = 7
+COUNT = 8
+BATCH = 2048
+MARKED = 31
+"""Rows of a batch with a key of their own."""
 LAST = 2**63 - 1
 FIRST = -LAST
 """The times a sketch takes: −2^63 stands for "never"."""
@@ -91,6 +94,23 @@ def check_repeated_rows_change_nothing(make: Make, case: Case) -> None:
         expect_equal(visible(case, again, rows, len(rows)), once, "all rows given twice")
 
     holds_for(case, seeded(case), law)
+
+
+@check("edges")
+def check_every_row_of_a_batch_counts(make: Make, case: Case) -> None:
+    """In a long batch of one key, a row of another counts wherever it stands: at the end of a block, or beside it."""
+    marked = MARKED if case.info.guarantee == "exact" else min(MARKED, make().exact_up_to - 1)
+    if marked < 1:
+        return
+    apart = -(-BATCH // marked)
+    for first in range(apart):
+        rows = np.arange(first, BATCH, apart)
+        keys = np.zeros(BATCH, np.int64)
+        keys[rows] = 1 + np.arange(len(rows))
+        backend = make()
+        backend.update(np.arange(BATCH) // 7, spread(keys))
+        said = f"keys in a batch of {BATCH} rows, a new one at every {apart}th from {first} on"
+        expect_equal(backend.estimate(0), float(len(np.unique(keys))), said)
 
 
 @check("edges", needs=("out-of-order",))
