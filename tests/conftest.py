@@ -1,6 +1,7 @@
 """In which order all tests run, and which of them share a process."""
 
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ALONE = ("tests/mutants",)
 """Folders whose tests need nothing of each other: they fill the gaps at the end."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """PySpark before 4.2 leaves its sockets to the garbage collector, which every other test would fail for."""
+    if tuple(map(int, version("pyspark").split(".")[:2])) < (4, 2):
+        config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
 @pytest.hookimpl(wrapper=True)
