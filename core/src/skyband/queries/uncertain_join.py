@@ -1,7 +1,7 @@
 """uncertain-join: which tuples of two uncertain streams, or of one, are near each other, and how probably."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,8 @@ from skyband.errors import ConfigError, Problem
 from skyband.queries import state_arrays
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
 from skyband.queries.composite_ids import Columns, identity, identity_inputs
+from skyband.queries.join_side import JoinSide, samples_of_rows
 from skyband.queries.pair_columns import (
-    RowsOfPairs,
     carried_fields,
     encode_pair_columns,
     id_fields,
@@ -37,14 +37,11 @@ from skyband.queries.tuple_windows import (
     problems_of,
     size_parameter,
     unlike_time,
-    window_of,
     window_parameter,
 )
 from skyband.queries.uncertain_sum import sample_inputs
 from skyband.registry import Binding
-from skyband.roles import Matcher
 from skyband.roles.pair_ranker import MEETS
-from skyband.state_validation import StateReader
 
 
 @define(eq=True)
@@ -165,71 +162,11 @@ class UncertainJoin(Query):
         return _JoinProcessor(self, bindings, answers)
 
 
-class _Side:
-    """One side of a join: its window, its matcher, and what is needed of the tuples in them."""
-
-    def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
-        parameters = query.backend_parameters("window")
-        self.window = window_of(query.size, query.window, query.delta, query.alpha, bindings, parameters)
-        self.matcher = cast(Matcher, bindings["matcher"].create(**query.backend_parameters("matcher")))
-        self.existence: Float64 = np.empty(0)
-        self.ids = RowsOfPairs(query.id, query.carry, answers)
-
-    def append(self, times: Int64, samples: Samples, columns: list[pa.Array]) -> tuple[Int64, Int64]:
-        """Take in tuples: where the window starts and ends before each of them and after the last.
-
-        What they push out is kept until `evict`, for probes that came before.
-        """
-        start, end = self.window.start, self.window.end
-        existence = samples.existence()
-        starts = self.window.append(times, samples, existence)
-        self.matcher.append(samples.offsets, samples.values, samples.probabilities)
-        self.existence = np.concatenate([self.existence, existence])
-        ends = np.arange(end, self.window.end + 1)
-        self.ids.update(ends[:-1], columns)
-        return np.concatenate([[start], starts]), ends
-
-    def matches(self, samples: Samples, starts: Int64, ends: Int64, beta: float) -> tuple[Int64, Int64, Float64]:
-        """The probe, the position and the probability of each match by eq. 26."""
-        probes, positions, near = self.matcher.match_all(
-            samples.offsets, samples.values, samples.probabilities, starts, ends
-        )
-        base = self.matcher.start
-        present = self.window.presence_among(self.existence, positions - base, ends[probes] - base)
-        found = present * near
-        wanted = (found >= beta) & (found > 0.0)
-        return probes[wanted], positions[wanted], found[wanted]
-
-    def evict(self, now: int) -> None:
-        """Let go of what the window has let go of at `now`."""
-        self.window.advance(now)
-        gone = self.window.start - self.matcher.start
-        self.matcher.evict(self.window.start)
-        self.existence = self.existence[gone:].copy()
-        self.ids.forget(self.window.start)
-
-    def dump_state(self) -> dict[str, Array]:
-        backends = state_arrays.with_prefix("window", self.window.dump_state()) | state_arrays.with_prefix(
-            "matcher", self.matcher.dump_state()
-        )
-        return {"existence": self.existence, **backends, **state_arrays.frame_to_array("ids", self.ids.frame())}
-
-    def load_state(self, arrays: Mapping[str, Array]) -> None:
-        self.window.load_state(state_arrays.without_prefix("window", arrays))
-        self.matcher.load_state(state_arrays.without_prefix("matcher", arrays))
-        state, ids = StateReader(arrays), state_arrays.frame_from_array("ids", arrays, self.ids.frame())
-        self.existence = state.column("existence", np.float64, len(self.window), at_least=0, at_most=1).copy()
-        bounds = (self.window.start, self.window.end)
-        state.require((self.matcher.start, self.matcher.end) == bounds, "matcher.bounds", f"must be {bounds}")
-        state.require(len(ids) == len(self.window), "ids", f"must name the {len(self.window)} tuples of the window")
-        self.ids.load_state(ids, self.window.end)
-
-
 class _JoinProcessor(PerRowProcessor):
     def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._beta = query.beta
         self._schema = answers
-        self._sides = [_Side(query, bindings, answers) for _ in range(1 if query.side is None else 2)]
+        self._sides = [JoinSide(query, bindings, answers) for _ in range(1 if query.side is None else 2)]
         """One, which is joined with itself, or two."""
 
     def arrive(self, rows: Rows) -> pa.RecordBatch | None:
@@ -237,7 +174,7 @@ class _JoinProcessor(PerRowProcessor):
         sides = rows["side"] if len(self._sides) == 2 else np.zeros(len(rows), np.int8)
         meets = (rows[PART] & MEETS).astype(bool) if PART in rows else np.ones(len(rows), bool)
         turns = [np.flatnonzero(sides == number) for number in range(len(self._sides))]
-        parts = [_part(samples, turn) for turn in turns]
+        parts = [samples_of_rows(samples, turn) for turn in turns]
         columns = self._sides[0].ids.columns(rows)
         bounds = [
             side.append(rows.times[turn], part, [column.take(pa.array(turn)) for column in columns])
@@ -288,7 +225,9 @@ class _JoinProcessor(PerRowProcessor):
         seen = np.searchsorted(turns[other], rows)
         starts, ends = (bound[seen] for bound in bounds[other])
         starts = self._sides[other].window.starts_at(times[rows], starts)
-        probes, positions, chances = self._sides[other].matches(_part(samples, rows), starts, ends, self._beta)
+        probes, positions, chances = self._sides[other].matches(
+            samples_of_rows(samples, rows), starts, ends, self._beta
+        )
         own = bounds[number][1][meeting[probes]]
         left_first = number == 0 and len(self._sides) == 2
         return rows[probes], positions, *((own, positions) if left_first else (positions, own)), chances
@@ -308,11 +247,3 @@ class _JoinProcessor(PerRowProcessor):
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:  # noqa: ARG002
         for name, side in zip(SIDES, self._sides, strict=False):
             side.load_state(state_arrays.without_prefix(name, arrays))
-
-
-def _part(samples: Samples, rows: Int64) -> Samples:
-    """The tuples of these rows."""
-    lengths = np.diff(samples.offsets)[rows]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    picked = np.arange(offsets[-1]) + np.repeat(samples.offsets[rows] - offsets[:-1], lengths)
-    return Samples(offsets, samples.values[picked], samples.probabilities[picked])

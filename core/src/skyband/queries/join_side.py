@@ -1,0 +1,87 @@
+"""One side of a join of uncertain tuples: its window, its matcher, and the ids and columns of the tuples in them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Float64, Int64
+from skyband.columns.uncertain_tuples import Samples
+from skyband.queries import state_arrays
+from skyband.queries.pair_columns import RowsOfPairs
+from skyband.queries.tuple_windows import window_of
+from skyband.registry import Binding
+from skyband.roles import Matcher
+from skyband.state_validation import StateReader
+
+if TYPE_CHECKING:
+    from skyband.queries.uncertain_join import UncertainJoin
+
+
+class JoinSide:
+    """One side of a join: its window, its matcher, and what is needed of the tuples in them."""
+
+    def __init__(self, query: "UncertainJoin", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
+        parameters = query.backend_parameters("window")
+        self.window = window_of(query.size, query.window, query.delta, query.alpha, bindings, parameters)
+        self.matcher = cast(Matcher, bindings["matcher"].create(**query.backend_parameters("matcher")))
+        self.existence: Float64 = np.empty(0)
+        self.ids = RowsOfPairs(query.id, query.carry, answers)
+
+    def append(self, times: Int64, samples: Samples, columns: list[pa.Array]) -> tuple[Int64, Int64]:
+        """Take in tuples: where the window starts and ends before each of them and after the last.
+
+        What they push out is kept until `evict`, for probes that came before.
+        """
+        start, end = self.window.start, self.window.end
+        existence = samples.existence()
+        starts = self.window.append(times, samples, existence)
+        self.matcher.append(samples.offsets, samples.values, samples.probabilities)
+        self.existence = np.concatenate([self.existence, existence])
+        ends = np.arange(end, self.window.end + 1)
+        self.ids.update(ends[:-1], columns)
+        return np.concatenate([[start], starts]), ends
+
+    def matches(self, samples: Samples, starts: Int64, ends: Int64, beta: float) -> tuple[Int64, Int64, Float64]:
+        """The probe, the position and the probability of each match by eq. 26."""
+        probes, positions, near = self.matcher.match_all(
+            samples.offsets, samples.values, samples.probabilities, starts, ends
+        )
+        base = self.matcher.start
+        present = self.window.presence_among(self.existence, positions - base, ends[probes] - base)
+        found = present * near
+        wanted = (found >= beta) & (found > 0.0)
+        return probes[wanted], positions[wanted], found[wanted]
+
+    def evict(self, now: int) -> None:
+        """Let go of what the window has let go of at `now`."""
+        self.window.advance(now)
+        gone = self.window.start - self.matcher.start
+        self.matcher.evict(self.window.start)
+        self.existence = self.existence[gone:].copy()
+        self.ids.forget(self.window.start)
+
+    def dump_state(self) -> dict[str, Array]:
+        backends = state_arrays.with_prefix("window", self.window.dump_state()) | state_arrays.with_prefix(
+            "matcher", self.matcher.dump_state()
+        )
+        return {"existence": self.existence, **backends, **state_arrays.frame_to_array("ids", self.ids.frame())}
+
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        self.window.load_state(state_arrays.without_prefix("window", arrays))
+        self.matcher.load_state(state_arrays.without_prefix("matcher", arrays))
+        state, ids = StateReader(arrays), state_arrays.frame_from_array("ids", arrays, self.ids.frame())
+        self.existence = state.column("existence", np.float64, len(self.window), at_least=0, at_most=1).copy()
+        bounds = (self.window.start, self.window.end)
+        state.require((self.matcher.start, self.matcher.end) == bounds, "matcher.bounds", f"must be {bounds}")
+        state.require(len(ids) == len(self.window), "ids", f"must name the {len(self.window)} tuples of the window")
+        self.ids.load_state(ids, self.window.end)
+
+
+def samples_of_rows(samples: Samples, rows: Int64) -> Samples:
+    """The tuples of these rows."""
+    lengths = np.diff(samples.offsets)[rows]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    picked = np.arange(offsets[-1]) + np.repeat(samples.offsets[rows] - offsets[:-1], lengths)
+    return Samples(offsets, samples.values[picked], samples.probabilities[picked])
