@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from families import events, family
 from in_process_shards import on_shards, rows_of
+from skyband.columns.tokens import encode_tokens, sets_of
 from skyband.engines import local
 from skyband.errors import ConfigError
 
@@ -117,3 +118,21 @@ def test_what_cannot_be_carried_is_told():
     said = r"query\.carry: column 'box' must be a plain value such as a string or a number, or a list of such"
     with pytest.raises(ConfigError, match=said):
         local.apply(table, family("top-k-pairs", carry="box"))
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string()])
+def test_null_tokens_are_left_out_of_long_lists(kind):
+    lists = [[*range(300), None], None, [None], [5, None, 7], list(range(40_000))]
+    given = [some and [None if token is None else str(token) for token in some] for some in lists]
+    column = pa.array(given, pa.list_(pa.string())).cast(pa.list_(kind))
+    frame, left_out = encode_tokens(column)
+    offsets, tokens = sets_of(frame["tokens"])
+    assert np.diff(offsets).tolist() == [300, 0, 0, 2, 40_000]
+    whole, _ = encode_tokens(
+        pa.array([[*map(str, range(300))], ["5", "7"]], pa.list_(pa.string())).cast(pa.list_(kind))
+    )
+    assert tokens[:302].tolist() == sets_of(whole["tokens"])[1].tolist()
+    assert {name: mask.tolist() for name, mask in left_out.items()} == {
+        "null tokens": [False, True, False, False, False],
+        "no tokens": [False, False, True, False, False],
+    }

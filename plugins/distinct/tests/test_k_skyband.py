@@ -141,3 +141,10 @@ def test_what_is_forgotten_is_dropped_and_late_rows_do_not_bring_it_back():
     sketch.update([14_999, 3], [50_000, 50_001])
     assert [sketch.estimate(since) for since in range(15_000, 20_001, 100)] == counts
     assert all(time >= 15_000 for time in skyband.restore(sketch.snapshot())._skybands[0][0])
+
+
+def test_a_batch_of_more_than_a_million_rows_is_taken_to_its_end():
+    sketch = skyband.create("sketch", "k-skb", epsilon=0.1)
+    times = np.arange((1 << 20) + 1000)
+    sketch.update(times, (times >= 1 << 20).astype(np.uint64))
+    assert [sketch.estimate(since) for since in (0, 1 << 20, len(times) - 1, len(times))] == [2, 1, 1, 0]

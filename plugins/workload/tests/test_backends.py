@@ -191,3 +191,10 @@ def test_read_only_input_is_taken_without_a_change_of_type(name):
     column = np.arange(6)
     column.flags.writeable = False
     assert len(made(name, [(4, 2, 2)]).update(column, column, column.astype(float))) == 2
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_pairs_of_equal_scores_are_ranked_by_object_however_many_they_are(name):
+    objects, scores = np.arange(1000)[::-1].copy(), np.arange(1000)[::-1] // 2.0
+    (answer,) = made(name, [(1000, 1000, 400)], "rows").update(np.arange(1000), objects, scores)
+    assert answer.objects.tolist() == objects[np.lexsort((objects, -scores))][:400].tolist()
