@@ -105,6 +105,16 @@ def test_a_burst_gives_its_memory_back(name):
     assert backend.nbytes < quiet + 200_000
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_a_burst_gives_its_memory_back_while_no_row_comes(name):
+    backend = matcher(name, threshold=0.8, window=100)
+    quiet = backend.nbytes
+    backend.update(np.zeros(5000, np.int64), np.arange(5001) * 3, np.arange(15_000))
+    for moment in range(200, 2000, 200):
+        backend.advance(moment)
+    assert backend.nbytes < quiet + 50_000
+
+
 def test_what_can_match_nothing_is_not_held():
     backend = matcher("prefix", threshold=3, window=100, similarity="overlap")
     backend.update([0, 1, 2], [0, 2, 5, 5], [1, 2, 1, 2, 3])
