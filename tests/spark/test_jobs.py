@@ -174,7 +174,8 @@ def test_csv_is_typed_by_its_schema(session, job):
     assert len(answers(job.parent / "counts")) == 8
 
 
-def test_ctrl_c_stops_a_stream_cleanly(job):
+def interrupted(job, *signals):
+    """What a stream says, and how it ends, that gets these signals after its first rows, as all its processes do."""
     call = [
         sys.executable,
         "-m",
@@ -195,18 +196,31 @@ def test_ctrl_c_stops_a_stream_cleanly(job):
             seen.append(line)
             if re.match(r"[\d,]+ rows ", line):
                 break
-        os.killpg(started.pid, signal.SIGINT)
+        for number in signals:
+            os.killpg(started.pid, number)
         out, rest = started.communicate(timeout=400)
     finally:
         if started.poll() is None:
             started.kill()
     said = "".join(seen) + rest
     assert started.returncode == 130, said
+    assert not re.search("Traceback|WARN|fault of Skyband", said), said
+    return said, out
+
+
+def test_ctrl_c_stops_a_stream_cleanly(job):
+    said, out = interrupted(job, signal.SIGINT)
     assert "stopped; run it again to go on from its checkpoint" in said
-    assert "Traceback" not in said
-    assert "WARN" not in said
     assert out == ""
     assert int(re.search(r"rows in +([\d,]+)", said).group(1).replace(",", "")) >= 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_it_without_a_trace_of_java_or_python(job, second):
+    """SIGTERM to all processes ends Java before Python has said goodbye to it."""
+    said, _ = interrupted(job, signal.SIGINT, second)
+    assert "interrupted" in said or "stopped; run it again" in said
 
 
 def test_verify_tries_a_query_in_batch_and_as_a_stream(session):

@@ -16,7 +16,7 @@ from skyband.job.model import AVAILABLE_NOW, Job, Source, local_path, option_tex
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress, Totals
 from skyband.job.spark_engine import SparkEngine
-from skyband.job.spark_errors import plain_errors, python_was_late, sql_of
+from skyband.job.spark_errors import is_gone, plain_errors, python_was_late, sql_of
 from skyband.job.spark_session import require_spark, spark_session
 from skyband.job.spark_tables_without_connector import has_connector, table_frame
 from skyband.job.stream_lock import in_use
@@ -235,7 +235,8 @@ def _in_order(job: Job, answers: pa.Table) -> pa.Table:
 def _signals(stop: threading.Event) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM ask for a stop; a second one is not held back. Only the main thread may listen.
 
-    py4j makes an error of its own of an interruption that meets it while it listens to Java.
+    py4j makes an error of its own of an interruption that meets it while it listens to Java, and a SIGTERM to all
+    processes of a job ends Java as well.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -253,8 +254,8 @@ def _signals(stop: threading.Event) -> Iterator[None]:
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
-    except Exception:
-        if again.is_set():
+    except Exception as error:
+        if again.is_set() or (stop.is_set() and is_gone(error)):
             raise KeyboardInterrupt from None
         raise
     finally:

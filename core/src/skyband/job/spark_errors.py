@@ -21,6 +21,7 @@ _OF_CHECKPOINT = re.compile(
     r"STATE_STORE|[Ss]tate ?[Ss]tore|RocksDB|[Cc]hangelog|/(?:offsets|commits|state|sources|metadata)\b|MALFORMED_LOG|"
     r"^Json\w+Exception"
 )
+_GONE = "Error while sending or receiving", "does not exist in the JVM", "Answer from Java side is empty"
 _LATE_PYTHON = "Python worker failed to connect back"
 _OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
 
@@ -49,6 +50,11 @@ def plain_errors(job: Job | None = None) -> Iterator[None]:
 def python_was_late(error: Exception) -> bool:
     """Whether Spark gave up waiting for a Python to start, which a busy machine makes slow."""
     return _LATE_PYTHON in str(error)
+
+
+def is_gone(error: Exception) -> bool:
+    """Whether it was raised because Java has ended."""
+    return isinstance(error, ConnectionError) or any(text in str(error) for text in _GONE)
 
 
 @contextmanager

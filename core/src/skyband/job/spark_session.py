@@ -16,6 +16,7 @@ from skyband.errors import ConfigError, EngineError
 from skyband.job.model import Job
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress
+from skyband.job.spark_errors import is_gone
 
 _DEFAULTS = {"spark.ui.showConsoleProgress": "false"}
 LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
@@ -72,11 +73,13 @@ def spark_session(job: Job, progress: Progress, warming: Warming | None = None) 
         if warming is not None:
             warming.wait(progress)
         progress.ready()
+        _say_nothing_of_its_end(session)
         try:
             yield session
         finally:
+            interrupted = isinstance(sys.exc_info()[1], KeyboardInterrupt)
             with _not_interrupted():
-                session.stop()
+                _stop(session, interrupted)
     except (ConfigError, KeyboardInterrupt):
         Path(log.name).unlink()
         raise
@@ -87,6 +90,22 @@ def spark_session(job: Job, progress: Progress, warming: Warming | None = None) 
         if warming is not None:
             warming.stop()
     Path(log.name).unlink()
+
+
+def _stop(session: Any, interrupted: bool) -> None:
+    """End a session; one that has ended already is none's fault where the run was interrupted."""
+    try:
+        session.stop()
+    except Exception as error:
+        if not (interrupted and is_gone(error)):
+            raise
+
+
+def _say_nothing_of_its_end(session: Any) -> None:
+    """Spark's server for accumulators writes a traceback where Java ends before it, which the run's own error tells."""
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: None
 
 
 @contextmanager
