@@ -131,6 +131,17 @@ def test_a_burst_gives_its_memory_back():
     assert ranker.nbytes < quiet + 200_000
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_burst_gives_its_memory_back_while_no_row_comes(name):
+    ranker = skyband.create("pair-ranker", name, k=2, window=100)
+    quiet = ranker.nbytes
+    n = 2000
+    ranker.update(np.zeros(n, np.int64), np.arange(n + 1) * 3, np.arange(3 * n))
+    for moment in range(200, 2000, 200):
+        ranker.advance(moment)
+    assert ranker.nbytes < quiet + 20_000
+
+
 def test_a_set_of_many_tokens():
     ranker = skyband.create("pair-ranker", "swoop", k=2, window=100)
     many = np.arange(100_000)

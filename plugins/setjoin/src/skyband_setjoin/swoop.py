@@ -117,6 +117,8 @@ class Swoop(StockRanker):
     def _advance(self, now: int) -> None:
         indexed.expire(self._sets, self._index, self._horizon(now))
         self._index, self._sets = lists.trim(self._index), window.trim(self._sets)
+        if len(self._met) > len(self._sets.records):
+            self._met = np.zeros(len(self._sets.records), kernels.MET)
 
     def _settle(self) -> None:
         if self._now is not None:
