@@ -1,6 +1,7 @@
 import re
 
 import pytest
+from numba import njit
 from skyband import BackendInfo
 from skyband.registry import Registry
 from skyband.registry.discovery import Plugin
@@ -10,6 +11,7 @@ from skyband_specs.checks import checks_for
 pytest_plugins = ["pytester"]
 
 CHECKS = len(checks_for("sketch"))
+NOT_FOR_EXACT = 3
 
 
 @pytest.fixture
@@ -27,8 +29,14 @@ def plugins(monkeypatch, toy, request):
     monkeypatch.setattr(suite, "_SUBJECTS", {})
 
 
+@pytest.fixture(scope="module")
+def numba_loaded():
+    """All that numba imports when it first compiles: pytester forgets what is imported within, and twice it fails."""
+    njit(lambda: 0)()
+
+
 @pytest.fixture
-def run(plugins, pytester):
+def run(plugins, pytester, numba_loaded):
     def run_suite(*options, distribution=None):
         head = f"DISTRIBUTION = {distribution!r}\n" if distribution else ""
         pytester.makepyfile(head + "from skyband_specs.suite import *")
@@ -46,8 +54,9 @@ def test_one_test_a_check_named_after_backend_and_check(run):
 
 def test_counts_are_said_at_the_end(run):
     result = run(distribution="skyband-toy")
-    result.assert_outcomes(passed=47, skipped=3)  # one more than the checks: its docstring
-    result.stdout.fnmatch_lines(["sketch/toy: 46 passed, 3 not applicable (guarantee), 0 failed"])
+    passed = CHECKS - NOT_FOR_EXACT
+    result.assert_outcomes(passed=passed + 1, skipped=NOT_FOR_EXACT)  # one more than the checks: its docstring
+    result.stdout.fnmatch_lines([f"sketch/toy: {passed} passed, {NOT_FOR_EXACT} not applicable (guarantee), 0 failed"])
 
 
 def test_without_a_choice_all_that_is_installed_is_tried(run):

@@ -80,11 +80,11 @@ def test_a_made_plugin_installs_is_found_verified_and_answers(maker):
     folder, site = maker.make("sketch"), maker.home / "site"
     maker.install(folder, sys.executable, "--target", str(site))
     told = maker.run(sys.executable, "-m", "skyband", "verify", "sketch/my-sketch", site=site)
-    assert told.splitlines()[-1] == "46 passed, 3 not applicable (guarantee), 0 failed"
+    assert told.splitlines()[-1] == "47 passed, 3 not applicable (guarantee), 0 failed"
     program, said = example(folder / "README.md")
     assert maker.run(sys.executable, "-c", program, site=site).splitlines() == said
     tested = maker.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder, site=site)
-    assert "sketch/my-sketch: 46 passed, 3 not applicable (guarantee), 0 failed" in tested
+    assert "sketch/my-sketch: 47 passed, 3 not applicable (guarantee), 0 failed" in tested
 
 
 @pytest.mark.slow
