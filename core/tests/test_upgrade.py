@@ -55,12 +55,19 @@ OTHERS = {
     "unit": 0.05,
     "share": 0.5,
     "offset": "5 seconds",
+    "delta": 0.5,
+    "statistics": ["count"],
 }
 """For every key of a query, another value."""
 
 SOURCES = {"source": "side", "sources": ["left", "right"]}
 NEEDED = {"source": SOURCES, "sources": SOURCES, "idle": SOURCES, "total": {"weight": None, "unit": 1.0}}
-"""What goes with such a value."""
+NEEDED_BY = {
+    ("heavy-hitters", "value"): {"total": "distinct", "weight": None, "unit": 1.0},
+    ("top-k-workload", "repeats"): {"repeats": "best"},
+    **{(kind, key): {"size": None} for kind in ("uncertain-sum", "uncertain-join") for key in ("window", "delta")},
+}
+"""What goes with such a value, whatever the query and for one."""
 
 
 def source() -> pa.Table:
@@ -86,10 +93,8 @@ def keys_of(kind: str) -> list[str]:
 
 @pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind in FAMILIES for key in keys_of(kind)])
 def test_every_changed_key_of_every_query_is_refused_and_named(kind, key):
-    needed = NEEDED.get(key, {})
-    if (kind, key) == ("heavy-hitters", "value"):
-        needed = {"total": "distinct", "weight": None, "unit": 1.0}
-    before, after = family(kind), family(kind, **{**needed, key: OTHERS[key]})
+    needed = NEEDED_BY.get((kind, key), NEEDED.get(key, {}))
+    before, after = family(kind), family(kind, **{key: OTHERS[key], **needed})
     was, now = getattr(before, key), getattr(after, key)
     assert was != now
     changed = LocalRun.start(after, source().schema)

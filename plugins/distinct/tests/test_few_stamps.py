@@ -66,3 +66,20 @@ def test_it_takes_about_as_much_as_exact_counting_or_less(distinct):
     exact = skyband.create("sketch", "exact")
     exact.update(times=np.arange(distinct), keys=keys)
     assert fed(sketch(), np.arange(distinct), keys, 3).nbytes < exact.nbytes + 110_000
+
+
+def test_what_no_window_asks_for_is_let_go_of_while_the_cells_are_few():
+    forgetful, plain = sketch(), sketch()
+    restored = sketch()
+    for start in range(0, 60_000, 500):
+        times = np.arange(start, start + 500)
+        for made in (forgetful, plain, restored):
+            made.update(times=times, keys=times.astype(np.uint64))
+        for made in (forgetful, restored):
+            made.forget(start - 500)
+        restored = skyband.restore(restored.snapshot())
+        assert restored.snapshot() == forgetful.snapshot()
+        for since in (start - 500, start, start + 490):
+            assert forgetful.estimate_with_bounds(since) == plain.estimate_with_bounds(since)
+    assert plain.nbytes > 500_000
+    assert forgetful.nbytes < 100_000

@@ -40,7 +40,7 @@ class PcsaMl(StampSketch):
     Complexity
     ----------
     Update O(1) a key; estimate O(arrays · log(keys / arrays)). Memory is about 8 bytes · arrays · (log2(keys / arrays)
-    + 4), and of fewer keys than arrays 32 to 64 bytes a key.
+    + 4), and of fewer keys than arrays 32 to 64 bytes a key of the longest window asked (`forget`).
 
     References
     ----------

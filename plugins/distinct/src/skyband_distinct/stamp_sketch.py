@@ -45,6 +45,11 @@ class StampSketch(Sketch):
         """As many as the list of recent keys holds: until then the table is empty."""
         return self._recent.size
 
+    def forget(self, before: int) -> None:
+        """Let go of stamps that only matter to estimates since before a moment, while the table is small."""
+        super().forget(before)
+        self._table.forget(before)
+
     def estimate(self, since: int) -> float:
         """Distinct keys with time >= `since`; 0 where there are none, exact as far as the recent keys reach."""
         since = moment("since", since)

@@ -58,6 +58,11 @@ class StampTable:
             self._hold_all()
         return taken
 
+    def forget(self, before: int) -> None:
+        """Let go of stamps older than a moment while they are few; all cells together have a fixed size."""
+        if self.few is not None:
+            self.few.forget(before)
+
     def filled_since(self, since: int) -> Int64:
         """int64[levels]: cells of each level stamped at `since` or later."""
         if self.few is None:
