@@ -49,6 +49,7 @@ OTHERS = {
     "keep": "first",
     "output": "pairs",
     "carry": ["name"],
+    "carry_match": ["name"],
     "order": "smallest",
     "total": "rows",
     "weight": "number",

@@ -20,11 +20,11 @@ FURTHER = {
     "top-k-workload": {"order": "smallest", "carry": ["number"], "repeats": "best"},
     "top-k-pairs": {"id": ["name", "number"], "carry": ["words", "value"]},
     "heavy-hitters": {"object": ["name", "origin"], "carry": ["number", "words"]},
-    "near-duplicates": {"id": ["name", "number"], "carry": ["words"]},
+    "near-duplicates": {"id": ["name", "number"], "carry": ["words"], "carry_match": ["words", "value"]},
     "uncertain-join": {"id": ["name", "number"], "carry": ["samples"], "side": None},
 }
 """Keys of the queries over all rows."""
-BY = {"uncertain-sum": {"carry": ["number", "words"]}}
+BY = {"uncertain-sum": {"carry": ["number", "words"]}, "near-duplicates": {"carry_match": ["words", "value"]}}
 """Keys of those by place."""
 
 

@@ -170,6 +170,65 @@ def test_an_id_of_several_columns_is_found_again_by_the_row(output, keep):
     assert len(expected) > 50
 
 
+@pytest.mark.parametrize(
+    ("output", "keys"),
+    [
+        ("pairs", {}),
+        ("rows", {"window": "20 rows"}),
+        ("rows", {"keep": "first", "matches": 1, "id": ["who", "place"]}),
+        ("pairs", {"side": "origin", "matches": 2, "by": "place"}),
+    ],
+)
+def test_columns_of_the_match_are_those_of_its_row(output, keys):
+    """Found by the number of each row, which another query has for its id; both sides carry a column of their own."""
+    table = stream(9)
+    ordered = np.asarray(table["ts"].cast(pa.int64())) + np.arange(len(table))
+    table = table.set_column(0, "ts", pa.array(ordered, table.schema.field("ts").type))
+    known = {row["count"]: row for row in table.to_pylist()}
+    carried = ["note", "words", "count"]
+    asked = query(output=output, carry=["origin", "note"], carry_match=carried, **keys)
+    answers = local.apply(table, asked)
+    assert answers.column_names[-len(carried) - 2 :] == ["origin", "note", *(f"match_{name}" for name in carried)]
+    assert answers.schema.field("match_words").type == table.schema.field("words").type
+    plain = local.apply(table, query(output=output, **{**keys, "id": "count"})).to_pylist()
+    found = answers.to_pylist()
+    assert [row["match_count"] for row in found] == [row["match"] for row in plain]
+    nothing = dict.fromkeys(carried)
+    for row, one in zip(found, plain, strict=True):
+        matched = nothing if one["match"] is None else known[one["match"]]
+        assert {name: row[f"match_{name}"] for name in carried} == {name: matched[name] for name in carried}
+        assert (row["origin"], row["note"]) == (known[one["id"]]["origin"], known[one["id"]]["note"])
+    assert len({row["match_count"] for row in found}) > 20
+    if asked.one_shard is None and not asked.by:
+        assert rows_as_text(on_shards(table, asked, 4, 3)[0].to_pylist()) == rows_as_text(found)
+
+
+def test_columns_of_matches_on_shards():
+    table = stream(10)
+    asked = query(output="rows", matches=2, carry_match=["words", "count"])
+    whole = local.apply(table, asked)
+    assert rows_as_text(on_shards(table, asked, 9, 4)[0].to_pylist()) == rows_as_text(whole.to_pylist())
+    assert whole["match_words"].null_count > 10
+    assert len(whole) - whole["match_words"].null_count > 50
+
+
+@pytest.mark.parametrize("window", ["2 seconds", "8 rows"])
+def test_columns_of_rows_that_left_the_window_are_let_go_of(window):
+    """A state is as large after 40 windows as after 4, the texts in it among them."""
+    text = "a text of some length, of which a hundred would be seen in the state"
+    at = np.arange(2000) * SECOND // 4
+    words = [[f"word {i % 50}", f"word {i % 7}"] for i in range(len(at))]
+    table = pa.table({"ts": pa.array(at, pa.timestamp("us")), "who": np.arange(len(at)), "words": words,
+                      "text": [f"{text} {i:05}" for i in range(len(at))]})  # fmt: skip
+    run = local.LocalRun.start(query(window=window, carry_match="text"), table.schema)
+    sizes = []
+    for batch in table.combine_chunks().to_batches(max_chunksize=50):
+        run.push(batch)
+        sizes.append(run.operator.snapshot().count(text.encode()))
+    assert max(sizes) <= 9
+    assert min(sizes[1:]) >= 7
+
+
 def rows_as_text(rows):
     return sorted(map(str, rows))
 
@@ -183,7 +242,11 @@ def test_rows_alike_in_all_but_what_they_carry_come_in_one_order():
             "count": [4, 1, 3, 0, 5, 2],
         }
     )
-    for asked in (query(carry="count"), query(carry="count", keep="first", output="rows")):
+    for asked in (
+        query(carry="count"),
+        query(carry_match="count"),
+        query(carry="count", keep="first", output="rows"),
+    ):
         assert local.apply(table.take(pa.array([5, 4, 3, 2, 1, 0])), asked).equals(local.apply(table, asked))
 
 
@@ -192,7 +255,8 @@ def test_rows_alike_in_all_but_what_they_carry_come_in_one_order():
 def test_batches_and_restarts_cannot_be_seen(keep, window):
     """Rows in small batches out of order within the delay, the state saved and taken up between them."""
     table = stream(6)
-    asked = query(delay="4 seconds", keep=keep, window=window, output="rows", carry=["note"], by=["place"])
+    asked = query(delay="4 seconds", keep=keep, window=window, output="rows", carry=["note"], by=["place"],
+                  carry_match=["words", "note"])  # fmt: skip
     arrival = np.argsort(
         np.asarray(table["ts"].cast(pa.int64())) + np.random.default_rng(1).uniform(0, 3e6, len(table))
     )
@@ -237,6 +301,11 @@ def test_a_group_is_forgotten_when_its_window_is_empty():
         ({"carry": ["who", "who"]}, "carry", "names a column twice"),
         ({"carry": "match"}, "carry", "'match' is what another column of the answers is called"),
         ({"carry": "place", "by": "place"}, "carry", "'place' is what another column"),
+        ({"carry_match": ["who", "who"]}, "carry_match", "names a column twice"),
+        ({"carry_match": "time"}, "carry_match", "'time' would be in the answers as 'match_time', as another column"),
+        ({"carry_match": "a", "carry": "match_a"}, "carry_match", "'a' would be in the answers as 'match_a'"),
+        ({"carry_match": "who", "id": ["who", "place"]}, "carry_match", "'who' would be in the answers as 'match_who'"),
+        ({"carry_match": "a", "output": "kept"}, "carry_match", 'output = "kept" has none of: drop it, or ask for'),
         ({"window": "1 microsecond"}, "window", "at least 2 microseconds"),
         ({"output": "best"}, "output", "must be one of pairs, rows, kept"),
     ],
@@ -249,8 +318,10 @@ def test_what_cannot_be_asked_is_named(keys, field, said):
 
 
 def test_a_column_to_carry_that_is_not_there_is_named_with_the_closest():
-    with pytest.raises(ConfigError, match=r"^query.carry: the source has no column 'nota'; did you mean 'note'\?"):
-        local.apply(stream(1), query(carry=["nota"]))
+    for key in ("carry", "carry_match"):
+        said = rf"^query.{key}: the source has no column 'nota'; did you mean 'note'\?"
+        with pytest.raises(ConfigError, match=said):
+            local.apply(stream(1), query(**{key: ["nota"]}))
 
 
 def test_a_backend_that_cannot_is_named():

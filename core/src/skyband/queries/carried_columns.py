@@ -44,9 +44,9 @@ def name_problems(key: str, columns: tuple[str, ...], taken: Iterable[str]) -> l
     return [Problem(key, f"{name!r} {said}") for name in columns if name in known]
 
 
-def carry_inputs(carry: tuple[str, ...]) -> tuple[Input, ...]:
-    """The columns to carry, as a query reads them."""
-    return tuple(Input("carry", name, f"{PLAIN}, or a list of such", _is_carried) for name in carry)
+def carry_inputs(carry: tuple[str, ...], key: str = "carry") -> tuple[Input, ...]:
+    """The columns to carry, named by `key`, as a query reads them."""
+    return tuple(Input(key, name, f"{PLAIN}, or a list of such", _is_carried) for name in carry)
 
 
 def _is_list(kind: pa.DataType) -> bool:

@@ -6,7 +6,12 @@ from skyband.reference.example_jobs import JobExample
 
 _KEYS = {"time": "ts", "id": "number", "tokens": "words", "threshold": 0.6, "window": "1 minute", "delay": "20 seconds"}
 
-EXAMPLES = (QueryExample(_KEYS, rows(1), nullable=("words",)),)
+_CARRYING = {**_KEYS, "output": "rows", "matches": 2, "carry": ["value"], "carry_match": ["value", "name"]}
+
+EXAMPLES = (
+    QueryExample(_KEYS, rows(1), nullable=("words",)),
+    QueryExample(_CARRYING, rows(2), nullable=("words", "value", "name")),
+)
 
 JOB = JobExample(
     "Which report is like an earlier one of the last hour, and which is the first of its kind:",

@@ -41,6 +41,7 @@ from skyband_setjoin.near_duplicates_processor import (
     PLACE,
     ROWS,
     NearDuplicatesProcessor,
+    carried_of_match,
     match_names,
 )
 from skyband_setjoin.set_matcher import ALL, FIRST, keep_parameter, matches_parameter, threshold_fault
@@ -51,9 +52,12 @@ class NearDuplicates(Query):
     """Matches each row's set with those of the rows in the window before it that are at least `threshold` similar.
 
     Result columns: time and id of the row; match and match_time, those of the earlier row; similarity; then the columns
-    to `carry`. With `output = "pairs"` there is a row for each match, with `"rows"` one at least for each row of the
-    source, its match null where it has none, and with `"kept"` one for each without a match: time, id and what is
-    carried. An answer belongs to the later row: it is given when the watermark passes that, and never changes.
+    to `carry`, of the row, and those to `carry_match`, of the earlier row: `carry_match = ["text"]` gives match_text.
+    With `output = "pairs"` there is a row for each match, with `"rows"` one at least for each row of the source, all of
+    its match null where it has none, and with `"kept"` one for each without a match: time, id and what is carried.
+    An answer belongs to the later row: it is given when the watermark passes that, and never changes.
+
+    What is carried of a row costs no memory after its answer; what is carried of matches is kept for the window.
 
     Two rows meet while they are less than the window apart. Rows of one time come in the order of their ids (integers
     ascending, others by hash), then of a hash of their tokens, then of what they carry, so that all engines agree which
@@ -90,6 +94,9 @@ class NearDuplicates(Query):
         help='"pairs": a row for each match; "rows": all rows, with or without a match; "kept": those without one',
     )  # fmt: skip
     carry: tuple[str, ...] = carry_parameter(help="further columns of the row to give with its answer")
+    carry_match: tuple[str, ...] = carry_parameter(
+        help="columns of the earlier row to give with a match, as match_text for text; null where there is none"
+    )
     side: str | None = checked(
         None,
         type="column",
@@ -106,20 +113,39 @@ class NearDuplicates(Query):
         if self.keep == FIRST and self.side is not None:
             said = f'"first" is for one stream: drop it, or side = {self.side!r}'
             problems.append(Problem("keep", said))
-        matched = () if self.output == KEPT else (*match_names(self.id), "match_time", "similarity")
-        taken = ("time", *matched, PLACE, MATCH_PLACE, *self.by)
-        problems += name_problems("id", several(self.id), taken)
-        problems += name_problems("carry", self.carry, (*taken, *identity_names("id", self.id)))
+        problems += self._name_problems()
         if problems:
             raise ConfigError(*problems)
+
+    def _name_problems(self) -> list[Problem]:
+        """Columns of the source that would be in the answers under names which others there have."""
+        matched = () if self.output == KEPT else (*match_names(self.id), "match_time", "similarity")
+        others = ("time", *matched, PLACE, MATCH_PLACE, *self.by)
+        taken = {*others, *identity_names("id", self.id)}
+        problems = name_problems("id", several(self.id), others)
+        problems += name_problems("carry", self.carry, taken)
+        if self.output == KEPT and self.carry_match:
+            said = 'goes with matches, which output = "kept" has none of: drop it, or ask for "pairs" or "rows"'
+            return [*problems, Problem("carry_match", said)]
+        said = "as another column of them is: rename one of the two in the source"
+        return problems + [
+            Problem("carry_match", f"{name!r} would be in the answers as {made!r}, {said}")
+            for name, made in zip(self.carry_match, carried_of_match(self.carry_match), strict=True)
+            if made in taken or made in self.carry
+        ]
 
     @property
     def rows(self) -> bool:
         return self.window.rows
 
     @property
+    def carried_names(self) -> tuple[str, ...]:
+        """The columns that are carried, of whichever row, each once: those of `carry` first."""
+        return tuple(dict.fromkeys([*self.carry, *self.carry_match]))
+
+    @property
     def ties(self) -> tuple[str, ...]:
-        return (*self._places, TIE) if self.carry else self._places
+        return (*self._places, TIE) if self.carried_names else self._places
 
     @property
     def _places(self) -> tuple[str, ...]:
@@ -138,11 +164,12 @@ class NearDuplicates(Query):
             Input("tokens", self.tokens, TOKENS, is_tokens),
             *joined,
             *carry_inputs(self.carry),
+            *carry_inputs(self.carry_match, "carry_match"),
         )
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         columns, _ = encode_tokens(batch.column(self.tokens))
-        named, unnamed = encode_pair_columns(self.id, self.carry, batch)
+        named, unnamed = encode_pair_columns(self.id, self.carried_names, batch)
         columns |= named
         masks = {"null id": unnamed}
         if self.side is not None:
@@ -157,7 +184,9 @@ class NearDuplicates(Query):
         if self.output != KEPT:
             matched = [field.with_name(name) for field, name in zip(ids, match_names(self.id), strict=True)]
             fields += [*matched, pa.field("match_time", time.type), pa.field("similarity", pa.float64())]
-        return fields + carry_fields(self.carry, schema)
+        of_match = carry_fields(self.carry_match, schema)
+        named = zip(of_match, carried_of_match(self.carry_match), strict=True)
+        return [*fields, *carry_fields(self.carry, schema), *(field.with_name(name) for field, name in named)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         return {

@@ -35,6 +35,11 @@ def match_names(named: Columns) -> tuple[str, ...]:
     return tuple(f"match_{name}" for name in several(named)) or ("match",)
 
 
+def carried_of_match(carried: tuple[str, ...]) -> list[str]:
+    """What the answers call the columns of a match that are carried."""
+    return [f"match_{name}" for name in carried]
+
+
 class NearDuplicatesProcessor(PerRowProcessor):
     """Feeds a set matcher and gives its answers the names, times and columns of their rows."""
 
@@ -49,8 +54,10 @@ class NearDuplicatesProcessor(PerRowProcessor):
 
     def _begin(self) -> None:
         self._matcher = cast(SetMatcher, self._binding.create(**self._query.backend_parameters("set-matcher")))
-        self._ids = ArrivedRows([pa.field("name" if self._plain else name, self._schema.field(name).type)
-                                 for name in self._own])  # fmt: skip
+        own = [pa.field("name" if self._plain else name, self._schema.field(name).type) for name in self._own]
+        of_match = [self._schema.field(name) for name in carried_of_match(self._query.carry_match)]
+        self._known = ArrivedRows([*own, *of_match])
+        """Of the rows of the window, the columns of their ids and those to carry of a match."""
         self._times = ValuesByArrival(pa.int64())
         self._places = ValuesByArrival(PLACES)
         self._last: int | None = None
@@ -84,7 +91,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
             self._take(rows.slice(begins, len(rows)))
         seen, window = self._matcher.seen, self._matcher.window
         gone = seen + 1 - window if self._query.rows else int(rows.times[-1]) - window
-        for arrivals in (self._ids, self._times, self._places):
+        for arrivals in (self._known, self._times, self._places):
             arrivals.forget(gone)
         self._last = int(rows.times[-1])
         return answers
@@ -101,7 +108,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         seen = self._matcher.seen
         when = np.arange(seen, seen + len(rows)) if self._query.rows else rows.times
         sides = rows["side"] if self._matcher.sides == 2 else None
-        self._ids.update(when, self._named(rows))
+        self._known.update(when, [*self._named(rows), *self._carried(rows, self._query.carry_match)])
         self._times.update(when, pa.array(rows.times))
         if self._shared:
             self._places.update(when, places_of(rows.times, rows["code"], rows["tie"]))
@@ -127,12 +134,14 @@ class NearDuplicatesProcessor(PerRowProcessor):
         """The answers: of rows `arrivals`, each with the match at one of `places`, or with none where that is null."""
         if not len(arrivals):
             return None
-        matched = match_names(self._query.id)
+        query = self._query
+        matched = [*match_names(query.id), *carried_of_match(query.carry_match)]
         chosen, time = pa.array(arrivals), self._schema.field("time").type
         columns = {
             "time": moments(rows.times[arrivals], time),
             **{name: ids.take(chosen) for name, ids in zip(self._own, self._named(rows), strict=True)},
-            **{name: ids.take(places) for name, ids in zip(matched, self._ids.of(earlier), strict=True)},
+            **{name: own.take(chosen) for name, own in zip(query.carry, self._carried(rows, query.carry), strict=True)},
+            **{name: of_match.take(places) for name, of_match in zip(matched, self._known.of(earlier), strict=True)},
             "match_time": self._times.of(earlier).take(places).cast(time),
             "similarity": pa.array(similarity).take(places),
         }
@@ -140,8 +149,6 @@ class NearDuplicatesProcessor(PerRowProcessor):
             own = places_of(rows.times, rows["code"], rows["tie"])
             columns[PLACE] = own.take(chosen).cast(pa.binary())
             columns[MATCH_PLACE] = self._places.of(earlier).take(places).cast(pa.binary())
-        for number, name in enumerate(self._query.carry, len(several(self._query.id))):
-            columns[name] = carried_values(rows, number, self._schema.field(name).type).take(chosen)
         return pa.RecordBatch.from_arrays([columns[name] for name in self._schema.names], schema=self._schema)
 
     @property
@@ -155,8 +162,18 @@ class NearDuplicatesProcessor(PerRowProcessor):
             return [id_values(rows, kinds[0])]
         return [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
 
+    def _carried(self, rows: Rows, names: tuple[str, ...]) -> list[pa.Array]:
+        """Columns of each row that are carried, of it or of it as a match."""
+        first = len(several(self._query.id))
+        found = []
+        for name in names:
+            answered = name if name in self._query.carry else carried_of_match((name,))[0]
+            number = first + self._query.carried_names.index(name)
+            found.append(carried_values(rows, number, self._schema.field(answered).type))
+        return found
+
     def _arrivals(self) -> dict[str, ArrivedRows | ValuesByArrival]:
-        return {"ids": self._ids, "times": self._times, "places": self._places}
+        return {"ids": self._known, "times": self._times, "places": self._places}
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays = state_arrays.with_prefix("matcher", self._matcher.dump_state())
