@@ -15,6 +15,8 @@ from skyband.errors import ConfigError, InputError, Problem, SnapshotError
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
+from skyband_panes.hll_image import problem_of
+
 SIZES = range(7, 22)
 """Logarithms of the registers an HLL may have; DataSketches has none above 2^21."""
 
@@ -156,8 +158,12 @@ class HllPanes(Sketch):
         panes = read.ascending("panes", strictly=True, at_most=latest)
         column = read.column("sketches", np.uint8)
         blobs, bounds = column.tobytes(), pairwise(read.offsets("offsets", len(panes), len(column)).tolist())
+        images = [blobs[start:stop] for start, stop in bounds]
+        for pane, image in zip(panes.tolist(), images, strict=True):
+            wrong = problem_of(image, self._lg_k)
+            read.require(wrong is None, "sketches", f"must each be an HLL: that of pane {pane} {wrong}")
         try:
-            sketches = [hll_sketch.deserialize(blobs[start:stop]) for start, stop in bounds]
+            sketches = [hll_sketch.deserialize(image) for image in images]
         except (RuntimeError, ValueError, IndexError) as error:
             raise SnapshotError(f"a pane's sketch is damaged: {error}") from error
         self._panes = dict(zip(panes.tolist(), sketches, strict=True))

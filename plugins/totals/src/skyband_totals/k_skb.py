@@ -233,7 +233,7 @@ class KSkb(TotalRanker):
             kinds != [np.int64, np.uint64, np.int64, np.int64, np.int64]
             or len({len(times), len(scores), len(objects), len(units)}) > 1
             or len(seen) != 1
-            or int(seen[0]) < 0
+            or not 0 <= int(seen[0]) <= _ANY
             or (times[1:] > times[:-1]).any()
             or (units < 1).any()
             or (len(times) > 0 and (self._last is None or int(times[0]) > self._last))
