@@ -36,7 +36,21 @@ def top_k(repeats, aggregate, window):
     return {"kind": "top-k", **spec, **rule, "window": window, "every": "4 seconds"}
 
 
-SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS)]
+def heavy(total, windows, **more):
+    column = {"rows": {}, "sum": {"weight": "score", "unit": 0.5}, "distinct": {"value": "stream"}}[total]
+    spec = {"object": "object", "total": total, **column, "windows": windows, "every": "4 seconds", **more}
+    return {"kind": "heavy-hitters", **spec}
+
+
+HEAVY = [
+    heavy("rows", ["20 seconds"], k=2),
+    heavy("rows", ["3 seconds", "10 seconds"], share=0.3, offset="1 second"),
+    heavy("sum", ["20 seconds", "4 seconds"], k=3, share=0.1),
+    heavy("sum", ["7 seconds"], k=1, offset="3 seconds"),
+    heavy("distinct", ["12 seconds", "20 seconds"], k=3),
+    heavy("distinct", ["9 seconds"], share=0.2),
+]
+SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY]
 
 
 def stream(seed, names, rows=150):
@@ -97,7 +111,7 @@ def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, 
         assert len(whole[1]["processors.key"]) == 0
 
 
-@pytest.mark.parametrize("spec", [SPECS[0], SPECS[3]], ids=["top-k-workload", "top-k"])
+@pytest.mark.parametrize("spec", [SPECS[0], SPECS[3], HEAVY[0]], ids=["top-k-workload", "top-k", "heavy-hitters"])
 def test_a_small_group_is_a_few_bytes(spec):
     groups = 2000
     table = pa.table(

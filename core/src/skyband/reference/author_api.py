@@ -29,7 +29,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.queries.state_arrays": ("with_prefix", "without_prefix", "frame_to_array", "frame_from_array"),
     "skyband.queries.top_k_merging": ("merge_top_k", "truncate"),
     "skyband.queries.schedule": ("Schedule", "Regular"),
-    "skyband.queries.small_groups": ("SmallGroups",),
+    "skyband.queries.small_groups": ("SmallGroups", "most_entries"),
     "skyband.queries.small_group_table": ("SmallGroupTable", "Step", "Walked"),
     "skyband.queries.example": ("QueryExample",),
     "skyband.reference.example_jobs": ("JobExample",),

@@ -53,6 +53,12 @@ class TotalsProcessor(BatchedProcessor):
         self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
         self._ranked_rows = RankedRows(self._carry, "latest")
 
+    def begin_with(self, last: int, rows: Rows) -> "TotalsProcessor":
+        """Go on from the entries of a small group, the moments up to the last row's time being answered."""
+        self.feed(rows.times, rows, np.empty(0, np.int64))
+        self.go_on_from(last)
+        return self
+
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
         if len(times):
             self._names.update(times, rows)

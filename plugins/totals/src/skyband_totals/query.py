@@ -11,6 +11,7 @@ from skyband.arrays import Array
 from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.numbers import as_float64, is_number
+from skyband.columns.rows import Rows
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.parameters import choice, integer, number
@@ -40,7 +41,8 @@ from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
-from skyband.queries.window_parameters import every_parameter, offset_parameter, problems_of, schedule_of
+from skyband.queries.small_groups import SmallGroups, most_entries
+from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.registry import Binding
 
 from skyband_totals.processor import TotalsProcessor
@@ -200,6 +202,19 @@ class HeavyHitters(Query):
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return TotalsProcessor(self, bindings["total-ranker"], answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
+        most = most_entries(bindings["total-ranker"], self.backend_parameters("total-ranker"))
+        if self.rows or self.carry or several(self.object) or not most or of_calendar(self.every, *self.windows):
+            return None
+
+        def processor(last: int, rows: Rows) -> GroupProcessor:
+            return TotalsProcessor(self, bindings["total-ranker"], answers).begin_with(last, rows)
+
+        from skyband_totals.small_totals import SmallTotals  # on use, because it loads numba
+
+        return SmallTotals(most, self, answers, processor)
 
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
         if self.rows:

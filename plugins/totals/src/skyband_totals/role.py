@@ -57,6 +57,8 @@ class TotalRanker(Clocked):
     role: ClassVar[str] = "total-ranker"
     totals: ClassVar[tuple[str, ...]] = TOTALS
     """The kinds of total that the backend can rank by."""
+    exact_up_to: ClassVar[int] = 512
+    """Groups of at most so many entries are ranked many at once, without a backend, if it is exact. 0: none are."""
     order_matters: ClassVar[bool] = False
     """Whether rows of one time, in another order, may give another answer that is as right."""
 

@@ -1,0 +1,115 @@
+"""The small groups of heavy-hitters: of each group what a pane adds to an object, or its pairs and their times."""
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from math import gcd
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from skyband.arrays import Array, Int64
+from skyband.columns.ids import integers_of, is_integer_id
+from skyband.columns.rows import Rows
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.row_encoding import moments
+from skyband.queries.small_group_table import SmallGroupTable, Step, Walked
+from skyband.state_validation import StateReader
+
+from skyband_totals.small_totals_kernels import rank_totals
+from skyband_totals.units import MOST, to_units, worth
+
+if TYPE_CHECKING:
+    from skyband_totals.query import HeavyHitters
+
+_WHOLE = 2**48
+"""So many units are a weight that comes back as so many, whatever the unit."""
+
+
+class SmallTotals(SmallGroupTable):
+    """Groups of at most `most` entries, of 24 bytes each.
+
+    An entry is an object, the time of its latest row in a pane, and what the pane's rows weigh; where distinct values
+    count, an object, one of its values and the latest time of the two together.
+    """
+
+    kept: ClassVar[Mapping[str, npt.DTypeLike]] = {"object": np.int64, "time": np.int64, "amount": np.int64}
+
+    def __init__(
+        self,
+        most: int,
+        query: "HeavyHitters",
+        answers: pa.Schema,
+        processor: Callable[[int, Rows], GroupProcessor],
+    ) -> None:
+        kinds = {"weight": np.float64, "value": np.uint64}
+        self.taken = {"object": np.int64, **{name: kinds[name] for name in query.amounts}}  # type: ignore[misc]
+        self._total, self._unit = query.total, query.unit if query.total == "sum" else 1.0
+        self._windows = np.array([window.length for window in query.windows], np.int64)
+        self._labels = pa.array([str(window) for window in query.windows], pa.string())
+        self._pane = reduce(gcd, self._windows.tolist(), query.every.length)
+        self._phase = query.offset.length % query.every.length
+        parameters = query.backend_parameters("total-ranker")
+        self._k = most if parameters["k"] is None else min(parameters["k"], most)
+        self._share = parameters["share"] or 0.0
+        if self._share:
+            self._k = min(self._k, int(1 / self._share))
+        self._processor = processor
+        self._kind = answers.field("object").type
+        super().__init__(query.schedule, most, answers, None if is_integer_id(self._kind) else self._kind)
+
+    def walk(self, step: Step) -> Walked:
+        stretches = step.stretches
+        sizes, grown, entries, answers = rank_totals(
+            stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
+            tuple(step.entries.values()), step.times, step.rows["object"], self._amounts(step.rows),
+            step.moments.at, self._windows, self.schedule.beats, self._pane, self._phase,
+            self._k, self._share, self._total == "distinct", step.oldest, self.most,
+        )  # fmt: skip
+        stretch, number, windows, ranks, objects, totals, grand = answers
+        total = pa.array(worth(totals, self._unit))
+        columns = [
+            moments(step.moments.at[number], self.schema.field("at").type),
+            self._labels.take(pa.array(windows)),
+            pa.array(ranks),
+            integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects),
+            total,
+            pa.array(total.to_numpy() / worth(grand, self._unit)),
+            total,
+            total,
+        ]
+        return Walked(sizes, dict(zip(self.kept, entries, strict=True)), grown, stretch, columns)
+
+    def _amounts(self, rows: Mapping[str, Array]) -> Int64:
+        """What each row adds, or the bits of its value."""
+        if self._total == "distinct":
+            values: Int64 = rows["value"].view(np.int64)
+            return values
+        return to_units(rows["weight"], self._unit)[0] if self._total == "sum" else np.ones_like(rows["object"])
+
+    def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
+        times, objects, amounts = entries["time"], entries["object"], entries["amount"]
+        columns: dict[str, Any] = {}
+        if self._total == "distinct":
+            columns["value"] = amounts.view(np.uint64)
+        else:
+            largest = 1 if self._total == "rows" else _WHOLE
+            rows = -(-amounts // largest)
+            first = np.cumsum(rows) - rows
+            units = np.full(int(rows.sum()), largest)
+            units[first] = amounts - (rows - 1) * largest
+            times, objects = np.repeat(times, rows), np.repeat(objects, rows)
+            if self._total == "sum":
+                columns["weight"] = worth(units, self._unit)
+        if not is_integer_id(self._kind):
+            columns["name"] = self.values(objects)
+        return self._processor(last, Rows(times, {"object": objects, **columns}))
+
+    def check_entries(self, state: StateReader, owners: Int64) -> None:
+        distinct = self._total == "distinct"
+        ids = state.column("object", np.int64, len(owners))
+        amounts = state.column("amount", np.int64, len(owners), **{} if distinct else {"at_least": 1, "at_most": MOST})
+        within = amounts if distinct else state.column("time", np.int64, len(owners))
+        above = within[1:] > within[:-1] if distinct else within[1:] >= within[:-1]
+        rising = (ids[1:] > ids[:-1]) | ((ids[1:] == ids[:-1]) & above)
+        state.require(bool((rising | (owners[1:] != owners[:-1])).all()), "object", "must be by object")
