@@ -48,6 +48,7 @@ def events(seed: int, rows: int = 1500, span: int = 400) -> pa.Table:
             "samples": list(samples),
             "chances": [[0.3, 0.3, 0.3]] * rows,
             "side": [["left", "right"][i] for i in rng.integers(0, 2, rows)],
+            "heights": list(rng.normal(0, 1, (rows, 3)).round(1)),
         }
     )
     return table.take(pa.array(arrival))

@@ -57,6 +57,7 @@ OTHERS = {
     "share": 0.5,
     "offset": "5 seconds",
     "delta": 0.5,
+    "distance": "maximum",
     "statistics": ["count"],
 }
 """For every key of a query, another value."""

@@ -21,10 +21,12 @@ FURTHER = {
     "top-k-pairs": {"id": ["name", "number"], "carry": ["words", "value"]},
     "heavy-hitters": {"object": ["name", "origin"], "carry": ["number", "words"]},
     "near-duplicates": {"id": ["name", "number"], "carry": ["words"], "carry_match": ["words", "value"]},
-    "uncertain-join": {"id": ["name", "number"], "carry": ["samples"], "side": None},
+    "uncertain-join": {"id": ["name", "number"], "carry": ["samples"], "side": None}
+    | {"values": ["samples", "heights"], "epsilon": 0.6},
 }
 """Keys of the queries over all rows."""
 BY = {"uncertain-sum": {"carry": ["number", "words"]}, "near-duplicates": {"carry_match": ["words", "value"]}}
+BY["uncertain-join"] = {"values": ["samples", "heights"], "epsilon": 0.6}
 """Keys of those by place."""
 
 

@@ -1,5 +1,7 @@
 """Columns of uncertain tuples: lists of values and of their probabilities, from a source to a window or matcher."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,11 +22,27 @@ _HALF_ULP = 2.0**-53
 
 @frozen
 class Samples:
-    """Tuples as flat arrays: tuple i has the samples offsets[i] to offsets[i + 1]."""
+    """Tuples as flat arrays: tuple i has the samples offsets[i] to offsets[i + 1].
+
+    further: of points in a plane or in space, the second coordinate of each sample, and the third.
+    """
 
     offsets: Int64
     values: Float64
     probabilities: Float64
+    further: tuple[Float64, ...] = ()
+
+    def points(self) -> Float64:
+        """float64[d, m]: all coordinates of each sample."""
+        return np.stack([self.values, *self.further])
+
+    def of_rows(self, rows: Int64) -> "Samples":
+        """The tuples of these rows."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        picked = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        further = tuple(values[picked] for values in self.further)
+        return Samples(offsets, self.values[picked], self.probabilities[picked], further)
 
     def existence(self) -> Float64:
         """float64[n]: the probability that each tuple exists, eq. 1 of Dallachiesa et al.
@@ -41,26 +59,39 @@ class Samples:
         return _sums(self.probabilities * self.values, self.offsets)
 
 
-def encode_samples(values: pa.Array, probabilities: pa.Array) -> tuple[dict[str, pa.Array], Array]:
+def _coordinate(number: int) -> str:
+    """The frame column of a coordinate, the first of which is 0."""
+    return f"values.{number}" if number else "values"
+
+
+def encode_samples(
+    values: pa.Array, probabilities: pa.Array, further: Mapping[str, pa.Array] | None = None
+) -> tuple[dict[str, pa.Array], Array]:
     """Frame columns values and probabilities (lists of float64) and tie (uint64), and a mask of rows with a null.
+
+    further: the columns of the second coordinate, and of the third, by name; they are frame columns too.
 
     `tie` is a hash of the samples as a set, which orders tuples that come at one moment. Raises InputError, naming
     the row, on values that are not finite, on what are no probabilities or sum above 1, and on unequal lengths.
     """
-    lists = [_as_lists("values", values), _as_lists("probabilities", probabilities)]
-    null = np.logical_or(*map(_has_null, lists))
+    others = {name: _as_lists(f"values in column {name!r}", column) for name, column in (further or {}).items()}
+    lists = [_as_lists("values", values), _as_lists("probabilities", probabilities), *others.values()]
+    null = np.logical_or.reduce([_has_null(column) for column in lists])
     valid = np.flatnonzero(~null)
-    samples = _checked(lists[0].take(pa.array(valid)), lists[1].take(pa.array(valid)), valid)
+    picked = [column.take(pa.array(valid)) for column in lists]
+    samples = _checked(picked[0], picked[1], valid, dict(zip(others, picked[2:], strict=True)))
     ties = np.zeros(len(null), np.uint64)
-    hashes = hash_columns([pa.array(samples.values), pa.array(samples.probabilities)])
+    hashes = hash_columns([pa.array(column) for column in (samples.values, samples.probabilities, *samples.further)])
     ties[valid] = _sums(hashes, samples.offsets)
-    return {"values": lists[0], "probabilities": lists[1], "tie": pa.array(ties)}, null
+    coordinates = {_coordinate(number): column for number, column in enumerate(others.values(), 1)}
+    return {"values": lists[0], "probabilities": lists[1], **coordinates, "tie": pa.array(ties)}, null
 
 
 def samples_of(rows: Rows) -> Samples:
     """The samples of a frame's rows."""
     values, probabilities = rows["values"], rows["probabilities"]
-    return Samples(_offsets(values), _flat(values), _flat(probabilities))
+    names = [_coordinate(number) for number in (1, 2) if _coordinate(number) in rows]
+    return Samples(_offsets(values), _flat(values), _flat(probabilities), tuple(_flat(rows[name]) for name in names))
 
 
 def is_samples(kind: pa.DataType) -> bool:
@@ -90,13 +121,22 @@ def _has_null(lists: pa.Array) -> Array:
     return missing
 
 
-def _checked(values: pa.Array, probabilities: pa.Array, rows: Int64) -> Samples:
-    samples = Samples(_offsets(values), _flat(values), _flat(probabilities))
+def _checked(values: pa.Array, probabilities: pa.Array, rows: Int64, further: Mapping[str, pa.Array]) -> Samples:
+    lengths = np.diff(_offsets(values))
+    for name, column in further.items():
+        own = np.diff(_offsets(column))
+        for row in np.flatnonzero(own != lengths)[:1].tolist():
+            said = f"must have as many samples in column {name!r} as in the first (got {own[row]}, not {lengths[row]})"
+            raise InputError("values", f"{said}: one for each of the points", int(rows[row]))
+    flat = tuple(map(_flat, further.values()))
+    samples = Samples(_offsets(values), _flat(values), _flat(probabilities), flat)
     uneven = np.flatnonzero(np.diff(samples.offsets) != np.diff(_offsets(probabilities)))
     if len(uneven):
         raise InputError("probabilities", "must have one entry for each of the values", int(rows[uneven[0]]))
     owners = np.repeat(rows, np.diff(samples.offsets))
     _refuse("values", samples.values, ~np.isfinite(samples.values), owners, "must be finite")
+    for name, coordinates in zip(further, samples.further, strict=True):
+        _refuse("values", coordinates, ~np.isfinite(coordinates), owners, f"must be finite in column {name!r}")
     outside = ~((samples.probabilities >= 0.0) & (samples.probabilities <= 1.0))
     _refuse("probabilities", samples.probabilities, outside, owners, "must be numbers from 0 to 1")
     sums = _sums(samples.probabilities, samples.offsets)

@@ -19,10 +19,11 @@ COLUMNS = "column | columns"
 
 def identity(*, help: str) -> Any:
     """A field of a query that names one column, or several that tell things apart together."""
-    return checked(type=COLUMNS, check=_check, converter=_one_or_more, help=help)
+    return checked(type=COLUMNS, check=_check, converter=one_or_more, help=help)
 
 
-def _one_or_more(value: Any) -> Any:
+def one_or_more(value: Any) -> Any:
+    """A list of names as a tuple, or as the name where it is of one."""
     if not isinstance(value, list | tuple):
         return value
     return value[0] if len(value) == 1 else tuple(value)

@@ -9,6 +9,8 @@ import pyarrow as pa
 from skyband.arrays import Array, Float64, Int64
 from skyband.columns.uncertain_tuples import Samples
 from skyband.queries import state_arrays
+from skyband.queries.composite_ids import columns_of
+from skyband.queries.joint_samples import JointSamples
 from skyband.queries.pair_columns import RowsOfPairs
 from skyband.queries.tuple_windows import window_of
 from skyband.registry import Binding
@@ -24,8 +26,13 @@ class JoinSide:
 
     def __init__(self, query: "UncertainJoin", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         parameters = query.backend_parameters("window")
-        self.window = window_of(query.size, query.window, query.delta, query.alpha, bindings, parameters)
+        coordinates = len(columns_of(query.values))
+        self.window = window_of(
+            query.size, query.window, query.delta, query.alpha, bindings, parameters, coordinates, query.distance
+        )
         self.matcher = cast(Matcher, bindings["matcher"].create(**query.backend_parameters("matcher")))
+        self.points = JointSamples(coordinates, query.epsilon, query.distance) if coordinates > 1 else None
+        """The samples by all coordinates, where there are several; the matcher has the first."""
         self.existence: Float64 = np.empty(0)
         self.ids = RowsOfPairs(query.id, query.carry, answers)
 
@@ -38,6 +45,8 @@ class JoinSide:
         existence = samples.existence()
         starts = self.window.append(times, samples, existence)
         self.matcher.append(samples.offsets, samples.values, samples.probabilities)
+        if self.points is not None:
+            self.points.append(samples)
         self.existence = np.concatenate([self.existence, existence])
         ends = np.arange(end, self.window.end + 1)
         self.ids.update(ends[:-1], columns)
@@ -48,6 +57,8 @@ class JoinSide:
         probes, positions, near = self.matcher.match_all(
             samples.offsets, samples.values, samples.probabilities, starts, ends
         )
+        if self.points is not None:
+            near = self.points.probabilities(samples, probes, positions)
         base = self.matcher.start
         present = self.window.presence_among(self.existence, positions - base, ends[probes] - base)
         found = present * near
@@ -59,6 +70,8 @@ class JoinSide:
         self.window.advance(now)
         gone = self.window.start - self.matcher.start
         self.matcher.evict(self.window.start)
+        if self.points is not None:
+            self.points.evict(self.window.start)
         self.existence = self.existence[gone:].copy()
         self.ids.forget(self.window.start)
 
@@ -66,7 +79,9 @@ class JoinSide:
         backends = state_arrays.with_prefix("window", self.window.dump_state()) | state_arrays.with_prefix(
             "matcher", self.matcher.dump_state()
         )
-        return {"existence": self.existence, **backends, **state_arrays.frame_to_array("ids", self.ids.frame())}
+        points = {} if self.points is None else state_arrays.with_prefix("points", self.points.dump_state())
+        ids = state_arrays.frame_to_array("ids", self.ids.frame())
+        return {"existence": self.existence, **backends, **points, **ids}
 
     def load_state(self, arrays: Mapping[str, Array]) -> None:
         self.window.load_state(state_arrays.without_prefix("window", arrays))
@@ -75,13 +90,7 @@ class JoinSide:
         self.existence = state.column("existence", np.float64, len(self.window), at_least=0, at_most=1).copy()
         bounds = (self.window.start, self.window.end)
         state.require((self.matcher.start, self.matcher.end) == bounds, "matcher.bounds", f"must be {bounds}")
+        if self.points is not None:
+            self.points.load_state(state_arrays.without_prefix("points", arrays), *bounds)
         state.require(len(ids) == len(self.window), "ids", f"must name the {len(self.window)} tuples of the window")
         self.ids.load_state(ids, self.window.end)
-
-
-def samples_of_rows(samples: Samples, rows: Int64) -> Samples:
-    """The tuples of these rows."""
-    lengths = np.diff(samples.offsets)[rows]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    picked = np.arange(offsets[-1]) + np.repeat(samples.offsets[rows] - offsets[:-1], lengths)
-    return Samples(offsets, samples.values[picked], samples.probabilities[picked])

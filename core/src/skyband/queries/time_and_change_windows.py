@@ -15,6 +15,8 @@ from numba import njit
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64, column, never_back
 from skyband.config.parameters import integer, number
 from skyband.errors import InputError
+from skyband.queries.joint_samples import EUCLIDEAN, MOST_COORDINATES, distance_parameter
+from skyband.queries.joint_samples_kernels import scale_for, within
 from skyband.roles.matcher import checked_tuples
 from skyband.state_validation import StateReader
 
@@ -85,6 +87,8 @@ class DeltaWindow:
     values are uncertain too, Pr(y) is the share of y's samples that are too far, and the oldest tuple's own samples
     are weighed by their probabilities, given that it exists.
 
+    Of values in several `coordinates` the second and third come as further arrays, and `delta` is their `distance`.
+
     O(n·s^2) an arrival, n tuples of s samples kept.
 
     Source: Dallachiesa et al., section 8.1.
@@ -92,25 +96,40 @@ class DeltaWindow:
 
     delta: float = number(at_least=0, help="how far values may be from the oldest tuple's")
     alpha: float = number(0.95, above=0, at_most=1, help="probability of a larger change at which the oldest goes")
+    coordinates: int = integer(1, at_least=1, at_most=MOST_COORDINATES, kw_only=True, help="how many a value has")
+    distance: str = distance_parameter()
 
     start: int = field(default=0, init=False)
     end: int = field(default=0, init=False)
     _cuts: Int64 = field(factory=lambda: np.zeros(1, np.int64), init=False)
-    _values: Float64 = field(factory=lambda: np.empty(0), init=False)
+    _points: Float64 = field(init=False)
+    """float64[coordinates, m]."""
     _shares: Float64 = field(factory=lambda: np.empty(0), init=False)
 
-    def append(self, offsets: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> Int64:
+    def __attrs_post_init__(self) -> None:
+        self._points = np.empty((self.coordinates, 0))
+
+    def append(
+        self,
+        offsets: npt.ArrayLike,
+        values: npt.ArrayLike,
+        probabilities: npt.ArrayLike,
+        *further: npt.ArrayLike,
+    ) -> Int64:
         """int64[n]: the oldest tuple kept after each arrival; tuples are given as to a matcher.
 
-        Raises InputError as `Matcher.append` does.
+        further: the second coordinate of each sample, and the third. Raises InputError as `Matcher.append` does.
         """
+        if len(further) != self.coordinates - 1:
+            raise InputError("values", f"must have {self.coordinates} coordinates (got {1 + len(further)})")
         cuts, samples, weights = checked_tuples(offsets, values, probabilities)
+        others = [checked_tuples(offsets, more, probabilities)[1] for more in further]
         together = np.concatenate([self._cuts, cuts[1:] + self._cuts[-1]])
-        self._values = np.concatenate([self._values, samples])
+        self._points = np.concatenate([self._points, np.stack([samples, *others])], axis=1)
         self._shares = np.concatenate([self._shares, weights])
         held = self.end - self.start
         starts = np.empty(len(cuts) - 1, np.int64)
-        _advance(together, self._values, self._shares, held, self.delta, self.alpha, starts)
+        _advance(together, self._points, self._shares, held, *self._limits(), self.alpha, starts)
         self.end += len(starts)
         if len(starts):
             gone = int(starts[-1])
@@ -118,12 +137,19 @@ class DeltaWindow:
             self.start += gone
             begin = together[gone]
             self._cuts = together[gone:] - begin
-            self._values, self._shares = self._values[begin:].copy(), self._shares[begin:].copy()
+            self._points, self._shares = self._points[:, begin:].copy(), self._shares[begin:].copy()
         return starts
+
+    def _limits(self) -> tuple[float, float, bool]:
+        return self.delta, scale_for(self.delta), self.coordinates > 1 and self.distance == EUCLIDEAN
+
+    def _names(self) -> list[str]:
+        return ["values", *(f"values.{number}" for number in range(1, self.coordinates))]
 
     def dump_state(self) -> dict[str, Array]:
         """The samples of the tuples kept, and how many tuples came before them."""
-        samples = {"offsets": self._cuts, "values": self._values, "probabilities": self._shares}
+        points = zip(self._names(), self._points, strict=True)
+        samples = {"offsets": self._cuts, **dict(points), "probabilities": self._shares}
         return {**{name: array.copy() for name, array in samples.items()}, "start": np.array([self.start])}
 
     def load_state(self, arrays: Mapping[str, Array]) -> None:
@@ -132,7 +158,10 @@ class DeltaWindow:
         values = state.column("values", np.float64)
         self._cuts = state.offsets("offsets", None, len(values)).copy()
         most = np.finfo(np.float64).max
-        self._values = state.column("values", np.float64, at_least=-most, at_most=most).copy()
+        names = self._names()
+        self._points = np.stack(
+            [state.column(name, np.float64, len(values), at_least=-most, at_most=most) for name in names]
+        )
         self._shares = state.column("probabilities", np.float64, len(values), at_least=0, at_most=1).copy()
         self.start = state.number("start", at_least=0, at_most=TIME_MAX - len(self._cuts))
         self.end = self.start + len(self._cuts) - 1
@@ -141,21 +170,27 @@ class DeltaWindow:
         """P(some younger tuple is further than delta from the oldest, given that that exists)."""
         if self.start == self.end:
             raise InputError("window", "holds no tuple yet")
-        return float(_broken(self._cuts, self._values, self._shares, 0, self.end - self.start, self.delta))
+        return float(_broken(self._cuts, self._points, self._shares, 0, self.end - self.start, *self._limits()))
 
 
 @njit(cache=True, nogil=True)
-def _advance(cuts: Int64, v: Float64, p: Float64, held: int, delta: float, alpha: float, starts: Int64) -> None:
+def _advance(
+    cuts: Int64, v: Float64, p: Float64, held: int, delta: float, scale: float, euclidean: bool, alpha: float,
+    starts: Int64,
+) -> None:  # fmt: skip
     start = 0
     for i in range(len(starts)):
         stop = held + i + 1
-        while start < stop - 1 and _broken(cuts, v, p, start, stop, delta) >= alpha:
+        while start < stop - 1 and _broken(cuts, v, p, start, stop, delta, scale, euclidean) >= alpha:
             start += 1
         starts[i] = start
 
 
 @njit(cache=True, nogil=True)
-def _broken(cuts: Int64, v: Float64, p: Float64, oldest: int, stop: int, delta: float) -> float:
+def _broken(
+    cuts: Int64, v: Float64, p: Float64, oldest: int, stop: int, delta: float, scale: float, euclidean: bool
+) -> float:
+    further = len(v) > 1
     exists = 0.0
     broken = 0.0
     for a in range(cuts[oldest], cuts[oldest + 1]):
@@ -163,7 +198,7 @@ def _broken(cuts: Int64, v: Float64, p: Float64, oldest: int, stop: int, delta: 
         for y in range(oldest + 1, stop):
             far = 0.0
             for b in range(cuts[y], cuts[y + 1]):
-                if abs(v[a] - v[b]) > delta:
+                if abs(v[0, a] - v[0, b]) > delta or (further and not within(v, a, v, b, delta, scale, euclidean)):
                     far += p[b]
             kept *= 1.0 - min(far, 1.0)
         exists += p[a]

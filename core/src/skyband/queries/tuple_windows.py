@@ -13,6 +13,7 @@ from skyband.columns.uncertain_tuples import Samples
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.parameters import integer, number
 from skyband.errors import Problem
+from skyband.queries.joint_samples import EUCLIDEAN
 from skyband.queries.query import Query
 from skyband.queries.row_encoding import closed_length
 from skyband.queries.time_and_change_windows import DeltaWindow, TimeWindow
@@ -125,8 +126,8 @@ class SpanWindow(TupleWindow):
 class ChangeWindow(TupleWindow):
     """The youngest tuples that are probably within delta of the oldest of them."""
 
-    def __init__(self, delta: float, alpha: float) -> None:
-        self._window = DeltaWindow(delta, alpha)
+    def __init__(self, delta: float, alpha: float, coordinates: int, distance: str) -> None:
+        self._window = DeltaWindow(delta, alpha, coordinates=coordinates, distance=distance)
 
     @property
     def start(self) -> int:
@@ -137,7 +138,7 @@ class ChangeWindow(TupleWindow):
         return self._window.end
 
     def append(self, times: Int64, samples: Samples, existence: Float64) -> Int64:  # noqa: ARG002
-        return self._window.append(samples.offsets, samples.values, samples.probabilities)
+        return self._window.append(samples.offsets, samples.values, samples.probabilities, *samples.further)
 
     def dump_state(self) -> dict[str, Array]:
         return self._window.dump_state()
@@ -192,10 +193,12 @@ def window_of(
     alpha: float,
     bindings: Mapping[str, Binding],
     parameters: Mapping[str, Any],
+    coordinates: int = 1,
+    distance: str = EUCLIDEAN,
 ) -> TupleWindow:
     """The window that a query asks for; parameters: those of the backend, where one is asked."""
     if size is not None:
         return SizeWindow(cast(Window, bindings["window"].create(**parameters)))
     if window is not None:
         return SpanWindow(window)
-    return ChangeWindow(cast(float, delta), alpha)
+    return ChangeWindow(cast(float, delta), alpha, coordinates, distance)

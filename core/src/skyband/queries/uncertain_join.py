@@ -13,14 +13,15 @@ from skyband.columns.keyed_frames import PART, TIME
 from skyband.columns.rows import Rows
 from skyband.columns.sides import SIDES, is_side, sides_of
 from skyband.columns.sides import WHAT as A_SIDE
-from skyband.columns.uncertain_tuples import Samples, encode_samples, samples_of
+from skyband.columns.uncertain_tuples import WHAT, Samples, encode_samples, is_samples, samples_of
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, Problem
 from skyband.queries import state_arrays
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
-from skyband.queries.composite_ids import Columns, identity, identity_inputs
-from skyband.queries.join_side import JoinSide, samples_of_rows
+from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs
+from skyband.queries.join_side import JoinSide
+from skyband.queries.joint_samples import coordinates_parameter, distance_parameter
 from skyband.queries.pair_columns import (
     carried_fields,
     encode_pair_columns,
@@ -39,7 +40,6 @@ from skyband.queries.tuple_windows import (
     unlike_time,
     window_parameter,
 )
-from skyband.queries.uncertain_sum import sample_inputs
 from skyband.registry import Binding
 from skyband.roles.pair_ranker import MEETS
 
@@ -58,6 +58,12 @@ class UncertainJoin(Query):
     among its last `size` existing tuples (eq. 26 of Dallachiesa et al.). It is computed in float64, and as such
     compared with beta: a match of exactly beta is told. Rows with a null are left out and reported.
 
+    `values = ["x", "y"]` joins points in a plane, three columns points in space. Each column is a list, all of a row
+    as long as `probabilities`: the values at one place in them are one point, with the probability at that place.
+    Points match whose `distance` is at most epsilon, in float64: of the differences sqrt(x² + y² + z²), or the largest.
+    `delta` is such a distance too. The matcher finds tuples by the first column, and all columns are compared of those
+    that it finds, so name the column first that tells most tuples apart.
+
     Without `side` a stream is joined with itself: each tuple with the window of those before it, so that each pair
     comes once, left the earlier. Rows of one time come in the order of their sides, then of their ids (integers
     ascending, others by hash), then of a hash of their samples; with `carry`, then of a hash of what they carry.
@@ -75,9 +81,11 @@ class UncertainJoin(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample", "null id or side")
 
     id: Columns = identity(help="the column that names a tuple in the answers, or several that do together")
-    values: str = column_name(help="the column of values: a number, or a list with one for each sample")
+    values: Columns = coordinates_parameter(
+        help="the column of values, a number or a list with one for each sample; or two or three columns of coordinates"
+    )
     probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")
-    epsilon: float = number(at_least=0, help="two samples match when they differ by at most this much")
+    epsilon: float = number(at_least=0, help="two samples match when they are at most this far apart")
     size: int | None = size_parameter()
     alpha: float = number(
         0.95, above=0, at_most=1, help="probability with which it must hold `size`, or at which `delta` lets a tuple go"
@@ -92,6 +100,7 @@ class UncertainJoin(Query):
     carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to give with a match")
     window: Duration | None = window_parameter()
     delta: float | None = delta_parameter()
+    distance: str = distance_parameter()
 
     def __attrs_post_init__(self) -> None:
         problems = name_problems(self.id, self.carry, ("time", "probability", *self.by))
@@ -123,12 +132,15 @@ class UncertainJoin(Query):
         return (
             *(() if self.side is None else (Input("side", self.side, A_SIDE, is_side),)),
             *identity_inputs("id", self.id),
-            *sample_inputs(self.values, self.probabilities),
+            *(Input("values", name, WHAT, is_samples) for name in columns_of(self.values)),
+            Input("probabilities", self.probabilities, WHAT, is_samples),
             *carry_inputs(self.carry),
         )
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        columns, null = encode_samples(batch.column(self.values), batch.column(self.probabilities))
+        first, *further = columns_of(self.values)
+        others = {name: batch.column(name) for name in further}
+        columns, null = encode_samples(batch.column(first), batch.column(self.probabilities), others)
         named, unnamed = encode_pair_columns(self.id, self.carry, batch)
         columns |= named
         if self.side is not None:
@@ -174,7 +186,7 @@ class _JoinProcessor(PerRowProcessor):
         sides = rows["side"] if len(self._sides) == 2 else np.zeros(len(rows), np.int8)
         meets = (rows[PART] & MEETS).astype(bool) if PART in rows else np.ones(len(rows), bool)
         turns = [np.flatnonzero(sides == number) for number in range(len(self._sides))]
-        parts = [samples_of_rows(samples, turn) for turn in turns]
+        parts = [samples.of_rows(turn) for turn in turns]
         columns = self._sides[0].ids.columns(rows)
         bounds = [
             side.append(rows.times[turn], part, [column.take(pa.array(turn)) for column in columns])
@@ -225,9 +237,7 @@ class _JoinProcessor(PerRowProcessor):
         seen = np.searchsorted(turns[other], rows)
         starts, ends = (bound[seen] for bound in bounds[other])
         starts = self._sides[other].window.starts_at(times[rows], starts)
-        probes, positions, chances = self._sides[other].matches(
-            samples_of_rows(samples, rows), starts, ends, self._beta
-        )
+        probes, positions, chances = self._sides[other].matches(samples.of_rows(rows), starts, ends, self._beta)
         own = bounds[number][1][meeting[probes]]
         left_first = number == 0 and len(self._sides) == 2
         return rows[probes], positions, *((own, positions) if left_first else (positions, own)), chances

@@ -16,6 +16,7 @@ _SAMPLES = {"values": "samples", "probabilities": "chances", "size": 12, "alpha"
 _BY_TIME = {"values": "samples", "probabilities": "chances", "window": "10 seconds"}
 _BY_CHANGE = {"values": "samples", "probabilities": "chances", "delta": 1.5, "alpha": 0.9}
 _JOINED = {"side": "side", "id": "number", "beta": 0.2, "epsilon": 0.1}
+_POINTS = {"values": ["samples", "heights"], "epsilon": 0.6}
 _WORKLOAD = [
     {"name": "quick", "window": "30 seconds", "slide": "10 seconds", "k": 2},
     {"name": "slow", "window": "2 minutes", "slide": "1 minute", "k": 5},
@@ -39,6 +40,7 @@ def rows(seed: int = 1, count: int = _ROWS) -> pa.Table:
             "samples": list(rng.normal(0, 1, (count, 3)).round(1)),
             "chances": [[0.3, 0.3, 0.3]] * count,
             "side": [["left", "right"][i] for i in rng.integers(0, 2, count)],
+            "heights": list(rng.normal(0, 1, (count, 3)).round(1)),
         }
     )
     return table.take(pa.array(arrival))
@@ -74,4 +76,5 @@ UNCERTAIN_JOIN = _examples(
     _SAMPLES | _JOINED,
     _BY_TIME | _JOINED,
     {key: value for key, value in (_BY_CHANGE | _JOINED).items() if key != "side"},
+    _SAMPLES | _JOINED | _POINTS,
 )
