@@ -1,6 +1,7 @@
 """heavy-hitters equals its definition and DuckDB, whatever the engine, shards, backend and cuts."""
 
 from collections import Counter, defaultdict
+from datetime import UTC
 
 import numpy as np
 import pyarrow as pa
@@ -158,6 +159,26 @@ def test_windows_of_rows_count_rows():
     for at in range(50, ROWS + 1, 50):
         best = sorted(Counter(clients[max(0, at - 100) : at]).items(), key=lambda entry: (-entry[1], entry[0]))[:3]
         assert [(row["object"], row["total"]) for row in result if row["at"] == at] == best
+
+
+def test_the_smallest_totals_are_the_last_ranks_where_all_objects_are_asked_for(monkeypatch):
+    """What the error of `order` says, with a k far above the 40 objects."""
+    rows = table()
+    with pytest.raises(
+        ConfigError, match=r"^order: .* drop this; for the smallest totals give a k above the number of"
+    ):
+        query("sum", order="smallest")
+    answers = apply(rows, query("sum", k=1_000_000_000)).to_pylist()
+    monkeypatch.setitem(FORMS, "all", {})
+    wanted = expected(rows, "sum", "all")
+    found = defaultdict(list)
+    for row in answers:
+        found[row["at"], row["window"]].append(row)
+    assert len(found) == len(wanted)
+    for (at, window), entries in found.items():
+        totals = sorted(amount for _, amount, _ in wanted[int(at.replace(tzinfo=UTC).timestamp()), window])
+        assert [row["rank"] for row in entries] == list(range(1, len(totals) + 1))
+        assert [row["total"] for row in entries][::-1] == totals
 
 
 def test_it_equals_duckdb():

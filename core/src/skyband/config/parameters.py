@@ -133,8 +133,9 @@ def _build(cls: type[T], values: Mapping[str, Any]) -> T:
     """As `build`, with a look at each value first: `cls` itself tells only the first problem."""
     fields = {field.name: field for field in attrs.fields(cls) if field.init}  # type: ignore[arg-type]
     unknown = [name for name in values if name not in fields]
-    problems = [Problem(name, f"unknown; {suggest(name, fields)}") for name in unknown]
-    meant = {closest(name, fields) for name in unknown}
+    refused: Mapping[str, str] = getattr(cls, "refused_keys", {})
+    problems = [Problem(name, refused.get(name) or f"unknown; {suggest(name, fields)}") for name in unknown]
+    meant = {closest(name, fields) for name in unknown if name not in refused}
     for name, field in fields.items():
         if name not in values:
             if field.default is NOTHING and name not in meant:

@@ -102,6 +102,9 @@ class Query(ABC):
     files: ClassVar[tuple[str, ...]] = ()
     """Keys that may name a file instead; a job looks for it beside its own."""
 
+    refused_keys: ClassVar[Mapping[str, str]] = {}
+    """Keys that users may look for because others have them: for each a message of what to do instead."""
+
     drop_reasons: ClassVar[tuple[str, ...]] = ()
     """The reasons for which `encode_columns` or a processor may leave rows out; each is a metric."""
 

@@ -69,7 +69,8 @@ class HeavyHitters(Query):
 
     Give `k` for the objects with the largest totals, `share` for all that have at least this part of the grand total,
     or both for at most k of those. The grand total is the sum of all totals: of distinct values, every (object, value)
-    pair counts once, so that shares add to 1. An object with a total of 0 is in no answer.
+    pair counts once, so that shares add to 1. An object with a total of 0 is in no answer. The largest totals come
+    first, always: for the smallest give a `k` above the number of objects, and read the last ranks.
 
     Result columns: at, window, rank (from 1), object, total, share, low, high. `low` and `high` are the bounds that the
     ranker declares, equal to `total` where it is exact. Of equal totals the smaller object ranks first where objects
@@ -87,6 +88,10 @@ class HeavyHitters(Query):
     roles: ClassVar[tuple[str, ...]] = ("total-ranker",)
     compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
     shard_by: ClassVar[str | None] = "key"
+    refused_keys: ClassVar[Mapping[str, str]] = {
+        "order": "heavy-hitters always has the largest totals first: drop this; for the smallest totals give a k above "
+        "the number of objects, and the last ranks are those; for the smallest values, top-k has `order`"
+    }
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null value", *_WEIGHTS.values())
 
     object: Columns = identity(help="the column that names the object a row is about, or several that do together")
