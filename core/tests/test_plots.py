@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import skyband
+from skyband.engines import local
 from skyband.errors import ConfigError, EngineError, InputError
 from skyband.plots.downsampling import Series, shortened
 from skyband.plots.panels import natural, unlike
@@ -215,6 +216,68 @@ def test_matches_are_counted_over_time_and_the_newest_listed():
     assert [row["text"] for row in rows if row.get("y") == 40.0][:2] == [
         at[-1].as_py().isoformat(" ").replace("+00:00", " UTC"), "299"
     ]  # fmt: skip
+
+
+SITES = ["a.example", "b.example", "a-site-with-a-very-long-name.example", None]
+
+
+def visits(rows=60):
+    rng = np.random.default_rng(3)
+    return pa.table({
+        "ts": moments(rows), "host": [SITES[number] for number in rng.integers(0, 3, rows)],
+        "page": [f"/a/rather/long/path/to/page/{number % 15}" for number in range(rows)],
+        "words": [[f"w{word}" for word in rng.integers(0, 4, 3)] for _ in range(rows)], "count": range(rows),
+        "value": rng.integers(0, 3, rows).astype(float), "chance": [1.0] * rows,
+    })  # fmt: skip
+
+
+COMPOSITE = {"time": "ts", "id": ["host", "page"]}
+PAIRED = {
+    "top-k-pairs": {"tokens": "words", "similarity": "jaccard", "k": 4, "window": "3 hours", "every": "1 hour"},
+    "uncertain-join": {"values": "value", "probabilities": "chance", "size": 3, "epsilon": 1},
+    "near-duplicates": {"tokens": "words", "threshold": 0.6, "window": "3 hours", "output": "rows"},
+}
+
+
+@pytest.mark.parametrize("kind", PAIRED)
+def test_ids_of_several_columns_are_one_column_of_the_table(kind):
+    """As with ids of one column, and what is carried stays apart; long ids are cut in their middle, none to nothing."""
+    asked = {"kind": kind, **COMPOSITE, **PAIRED[kind], "carry": "count"}
+    answers = local.apply(visits(), asked)
+    _, made = drawn(skyband.plot(answers, asked))
+    heads = [row["text"] for row in made if row.get("head")]
+    sides = ("row", "match") if kind == "near-duplicates" else ("left", "right")
+    assert {f"{side}: host · page" for side in sides} <= set(heads)
+    carried = {"count"} if kind == "near-duplicates" else {"left_count", "right_count"}
+    assert carried <= set(heads)
+    assert not {name for name in heads if name.endswith(("_host", "_page"))}
+    texts = {row["text"] for row in made if row.get("head") is False}
+    ids = {text for text in texts if "/a/rather" in text or "…" in text or "page/" in text}
+    assert len(ids) > 4 and max(map(len, texts)) <= 48
+    assert all(text.endswith(tuple(f"/{page}" for page in range(15))) for text in ids)
+    plain = {**asked, "id": "count", "carry": ()}
+    _, alone = drawn(skyband.plot(local.apply(visits(), plain), plain))
+    charted = [name for name in ("most", "least", "count") if any(name in row for row in alone)]
+    assert charted
+    for name in charted:
+        assert [row[name] for row in made if name in row] == [row[name] for row in alone if name in row]
+
+
+def test_a_row_without_a_match_has_nothing_in_its_place():
+    answers = pa.table({
+        "time": [1, 2], "host": ["a", None], "page": ["/x", "/y"],
+        "match_host": [None, "a"], "match_page": [None, "/x"], "match_time": [None, 1], "similarity": [None, 0.5],
+    })  # fmt: skip
+    _, made = drawn(skyband.plot(answers))
+    cells = [(row["y"], row["text"]) for row in made if row.get("head") is False]
+    assert ("a · /x" in [text for y, text in cells if y == 40.0]) and ("null · /y" in [text for _, text in cells])
+    assert {text for y, text in cells if y == 60.0} == {"1", "a · /x", ""}
+
+
+def test_columns_that_only_look_like_pairs_are_lines():
+    answers = pa.table({"at": [1, 2], "left_x": [1.0, 2.0], "right_x": [2.0, 3.0]})
+    _, made = drawn(skyband.plot(answers))
+    assert {row["line"] for row in made} == {"left_x"}
 
 
 def test_sums_are_two_lines_with_what_lies_between():

@@ -9,6 +9,7 @@ from skyband.errors import InputError
 from skyband.plots import axes, bands, pairs_and_matches, ranks
 from skyband.plots.answers import Answers, read
 from skyband.plots.filtering import chosen
+from skyband.plots.named_pairs import named_pair
 from skyband.plots.theme import altair
 from skyband.queries import make_query
 from skyband.queries.query import Query
@@ -77,12 +78,14 @@ def draw(alt: Any, answers: Answers, title: str, notes: Sequence[str] = ()) -> A
 
 def _chart(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
     names = answers.after
-    if ranks.RANK in names and {"left", "right"} <= set(names):
-        return pairs_and_matches.draw_pairs(alt, answers)
+    pair = named_pair(names)
+    if ranks.RANK in names and pair is not None:
+        return pairs_and_matches.draw_pairs(alt, answers, pair)
     if ranks.RANK in names:
         return ranks.draw(alt, answers)
-    lines = None if {"left", "right"} <= set(names) or "match" in names or "id" in names else bands.lines_of(answers)
-    return pairs_and_matches.draw_matches(alt, answers) if lines is None else bands.draw(alt, answers, lines)
+    listed = pair is not None or "id" in names or "match" in names
+    lines = None if listed else bands.lines_of(answers)
+    return pairs_and_matches.draw_matches(alt, answers, pair) if lines is None else bands.draw(alt, answers, lines)
 
 
 def _table(answers: Any) -> pa.Table:

@@ -1,6 +1,6 @@
 """Pairs and matches: how many or how alike over time, and the newest of them as a table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,21 +8,21 @@ import numpy as np
 from skyband.plots import axes
 from skyband.plots.answers import Answers
 from skyband.plots.downsampling import Series, shortened
+from skyband.plots.named_pairs import ALIKE, NamedPair
+from skyband.plots.panels import combined, unlike
 
 MOST_ROWS, MOST_BARS, MOST_POINTS = 25, 60, 300
-_ROW, _LETTER, _CELL = 20, 6.8, 36
-_ALIKE = ("similarity", "probability")
+_ROW, _LETTER, _CELL, _IDENTITY = 20, 6.8, 36, 48
 
 
-def draw_pairs(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
+def draw_pairs(alt: Any, answers: Answers, pair: NamedPair) -> tuple[Any, list[str]]:
     """Ranked pairs: how alike those of each moment are, from the least to the most, and those of the newest moment."""
     newest = answers.where(answers.at == answers.at[-1])
-    names = [*answers.by, *answers.after]
     first = newest.where(np.arange(len(newest)) < MOST_ROWS)
-    table = _table(alt, first, names)
+    table = _table(alt, first, _columns(first, [*answers.by, *answers.after], pair))
     cut = "" if len(first) == len(newest) else f"the first {len(first):,} of "
     notes = [f"below: {cut}the {len(newest):,} pairs of the newest moment, {axes.written(answers, newest.at[:1])[0]}"]
-    alike = next((name for name in _ALIKE if name in answers.after), None)
+    alike = next((name for name in ALIKE if name in answers.after), None)
     if alike is None or len(np.unique(answers.at)) < 2:
         return table, [notes[0].removeprefix("below: ")]
     notes.insert(0, f"above: the {alike} of each moment’s pairs, the line the largest, the band down to the least")
@@ -30,9 +30,10 @@ def draw_pairs(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
     return alt.vconcat(chart, table, spacing=10), notes
 
 
-def draw_matches(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
+def draw_matches(alt: Any, answers: Answers, pair: NamedPair | None) -> tuple[Any, list[str]]:
     """Answers that are not ranked: how many there are over time, and the newest ones."""
-    table = _table(alt, answers.newest(MOST_ROWS), [*answers.by, answers.moment, *answers.after])
+    newest = answers.newest(MOST_ROWS)
+    table = _table(alt, newest, _columns(newest, [*answers.by, answers.moment, *answers.after], pair))
     cut = len(answers) > MOST_ROWS
     which = f"the newest {MOST_ROWS} of {len(answers):,}" if cut else f"all {len(answers):,}, the newest first"
     notes = ["above: how many answers there are over time", f"below: {which}"]
@@ -82,13 +83,37 @@ def _counts(alt: Any, answers: Answers) -> Any:
     return marks.properties(width=axes.WIDE, height=110)
 
 
-def _table(alt: Any, first: Answers, names: Sequence[str]) -> Any:
-    """Answers as a drawn table."""
-    columns = {name: axes.written(first, first.at) if name == first.moment else first.cells(name) for name in names}
-    flush = {name for name in names if name != first.moment and first.is_number(name)}
+def _columns(first: Answers, names: Sequence[str], pair: NamedPair | None) -> dict[str, list[str]]:
+    """The columns of a table as texts; those that name a row together are one, as in "left: host · page"."""
+    together = dict(zip(pair.columns, pair.names, strict=True)) if pair is not None and pair.several else {}
+    begun = {columns[0]: columns for columns in together}
+    inner = {name for columns in together for name in columns[1:]}
+    found: dict[str, list[str]] = {}
+    for name in names:
+        if name in begun:
+            side, columns = together[begun[name]], begun[name]
+            told = [part.removeprefix(f"{side}_") for part in columns]
+            found[f"{side}: {' · '.join(told)}"] = _identities(first, columns)
+        elif name not in inner:
+            texts = axes.written(first, first.at) if name == first.moment else first.cells(name)
+            found[name] = [text if len(text) <= _CELL else f"{text[: _CELL - 1]}…" for text in texts]
+    return found
+
+
+def _identities(first: Answers, columns: Sequence[str]) -> list[str]:
+    """What the columns call each row together, short and told apart; nothing where all are null."""
+    place, names = combined(first, columns)
+    short = unlike(names, _IDENTITY)
+    missing = np.logical_and.reduce([first.table.column(name).is_null().to_numpy() for name in columns])
+    return ["" if gone else short[number] for number, gone in zip(place.tolist(), missing.tolist(), strict=True)]
+
+
+def _table(alt: Any, first: Answers, columns: Mapping[str, Sequence[str]]) -> Any:
+    """Answers as a drawn table of these texts."""
+    known = {name for name in columns if name != first.moment and name in first.table.column_names}
+    flush = {name for name in known if first.is_number(name)}
     rules, cells, left = [], [], 0.0
     for name, texts in columns.items():
-        texts = [text if len(text) <= _CELL else f"{text[: _CELL - 1]}…" for text in texts]
         wide = _LETTER * max(map(len, [name, *texts])) + 6
         x, align = (left + wide, "right") if name in flush else (left, "left")
         cells += [{"x": x, "y": _ROW * (number + 1), "text": text, "align": align, "head": number == 0}

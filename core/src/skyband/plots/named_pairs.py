@@ -1,0 +1,45 @@
+"""Which columns of answers name the two rows of a pair, by one column each or by several together."""
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+ALIKE = ("similarity", "probability")
+"""What says how alike the rows of a pair are; what names them stands before it, what is carried after."""
+_SIDES = ("left", "right")
+
+
+@frozen
+class NamedPair:
+    """What the two rows are called above a table, and the columns that name each."""
+
+    names: tuple[str, str]
+    columns: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one column names a row."""
+        return len(self.columns[0]) > 1
+
+
+def named_pair(after: Sequence[str]) -> NamedPair | None:
+    """The pair that answers with these columns after their moment are of; None where they are of none."""
+    alike = next((place for place, name in enumerate(after) if name in ALIKE), len(after))
+    before = after[:alike]
+    if {"left", "right"} <= set(after):
+        return NamedPair(_SIDES, (("left",), ("right",)))
+    if alike == len(after):
+        return None
+    if "match_time" in before:
+        return _matched(before[: before.index("match_time")])
+    left, right = (tuple(name for name in before if name.startswith(f"{side}_")) for side in _SIDES)
+    known = [tuple(name.partition("_")[2] for name in side) for side in (left, right)]
+    return NamedPair(_SIDES, (left, right)) if left and known[0] == known[1] else None
+
+
+def _matched(names: Sequence[str]) -> NamedPair | None:
+    """Of near-duplicates: id and match, or host, page, match_host and match_page."""
+    own, match = tuple(names[: len(names) // 2]), tuple(names[len(names) // 2 :])
+    if own == ("id",) and match == ("match",):
+        return NamedPair(("id", "match"), (own, match))
+    return NamedPair(("row", "match"), (own, match)) if match == tuple(f"match_{name}" for name in own) else None
