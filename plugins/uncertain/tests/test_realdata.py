@@ -100,3 +100,37 @@ def test_stations_join_where_their_air_is_alike():
     assert np.abs(left - right).max() < 100
     assert (np.abs(level[left] - level[right]) <= 3.0 + 0.1 * (level[left] + level[right])).all()
     assert (np.asarray(result["probability"]) >= 0.4).all()
+
+
+POLLUTANTS = ["pm25", "no2", "o3"]
+
+
+def test_stations_have_the_same_air_by_three_pollutants():
+    """Levels with the error of a sensor: every two rows less than two hours apart, by all their points."""
+    table = data("beijing_air_12stations.parquet").sort_by([("ts", "ascending"), ("station", "ascending")])
+    for name in POLLUTANTS:
+        table = table.filter(pc.is_valid(table[name]))
+    table = table.slice(0, 4000)
+    times = table["ts"].cast(pa.int64()).to_numpy()
+    error = 1.0 + np.array([-0.1, 0.0, 0.1]), 1.0 + np.array([0.05, 0.0, -0.05]), 1.0 + np.array([0.1, 0.0, 0.1])
+    points = np.stack(
+        [np.asarray(table[name], float)[:, None] * by for name, by in zip(POLLUTANTS, error, strict=True)]
+    )
+    shares = np.array([0.25, 0.5, 0.25])  # sums of their products are exact
+    columns = {name: list(samples) for name, samples in zip(POLLUTANTS, points, strict=True)}
+    rows = pa.table({"ts": table["ts"], "id": np.arange(len(times)), **columns, "p": [shares.tolist()] * len(times)})
+    keys = {"time": "ts", "id": "id", "values": POLLUTANTS, "probabilities": "p", "window": "2 hours"}
+    asked = make_query({"kind": "uncertain-join", **keys, "epsilon": 12.0, "beta": 0.25})
+    wanted = {}
+    for row, at in enumerate(times):
+        first = np.searchsorted(times, at - 2 * 3_600_000_000, side="right")
+        apart = points[:, first:row, None, :] - points[:, row][:, None, :, None]
+        near = np.sqrt(apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2) <= 12.0
+        chances = np.einsum("nij,i,j->n", near, shares, shares)
+        found = np.flatnonzero(chances >= 0.25)
+        wanted |= {(first + place, row): chances[place] for place in found.tolist()}
+    for matcher in MATCHERS:
+        result = local.apply(rows, asked, {"matcher": matcher})
+        pairs = zip(result["left"].to_pylist(), result["right"].to_pylist(), strict=True)
+        assert dict(zip(pairs, result["probability"].to_pylist(), strict=True)) == wanted
+    assert len(wanted) > 9000
