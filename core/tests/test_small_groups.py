@@ -53,7 +53,14 @@ HEAVY = [
 SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY]
 
 
-def stream(seed, names, rows=150):
+NAMED = {
+    "text": lambda ids: [f"object {one}" for one in ids],
+    "integers": lambda ids: ids,
+    "fractions": lambda ids: ids / 2,
+}
+
+
+def stream(seed, named="integers", rows=150):
     """Few groups and objects, many ties in score and time, and a silence."""
     rng = np.random.default_rng(seed)
     times = np.sort(rng.integers(0, 50 * SECOND, rows)) // (SECOND // 4) * (SECOND // 4)
@@ -63,7 +70,7 @@ def stream(seed, names, rows=150):
         {
             "ts": pa.array(times, pa.timestamp("us", "UTC")),
             "group": np.minimum(rng.zipf(1.5, rows), 6),
-            "object": [f"object {i}" for i in objects] if names else objects,
+            "object": NAMED[named](objects),
             "stream": [["a", "b", "c"][i] for i in rng.integers(0, 3, rows)],
             "score": rng.integers(0, 7, rows) / 2,
         }
@@ -95,7 +102,7 @@ def run(asked, table, cuts, snapshots=False):
 @pytest.mark.parametrize("number", range(len(SPECS)))
 def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, most, monkeypatch):
     monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
-    table = stream(number, names=number % 2 == 0)
+    table = stream(number, list(NAMED)[number % 3])
     asked = query(SPECS[number], by=["group"], delay="2 seconds")
     rng = np.random.default_rng(number)
     few, many = (np.sort(rng.integers(0, len(table), pieces)).tolist() for pieces in (3, 15))
@@ -130,7 +137,7 @@ def test_a_small_group_is_a_few_bytes(spec):
 
 
 def test_an_approximate_ranker_and_a_function_keep_their_processors():
-    table = stream(1, names=False)
+    table = stream(1)
     spec = top_k("never", "sum", "20 seconds")
     for given, backends in ((spec, {"object-ranker": "approx"}), (spec | {"aggregate": np.max}, None)):
         host = local.LocalRun.start(query(given, by=["group"]), table.schema, backends)

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Int64
+from skyband.arrays import Array, Int64
 from skyband.columns import keyed_frames
 from skyband.columns.arrived_rows import ArrivedRows
 from skyband.columns.hashing import hash_column
@@ -139,13 +139,15 @@ class ValuesInUse:
         self._values = pa.array([], kind)
         self._kept = 0
 
-    def learn(self, ids: Int64, values: pa.Array) -> None:
-        """Learn the values of these ids. O(n log n)."""
+    def learn(self, ids: Int64, values: pa.Array | Array) -> None:
+        """Learn the values of these ids, as a frame of rows has them: decimal fractions in numpy. O(n log n)."""
         unknown = np.flatnonzero(~among(ids, self._ids))
         if not len(unknown):
             return
         added, first = np.unique(ids[unknown], return_index=True)
-        together = pa.concat_arrays([self._values, values.take(pa.array(unknown[first])).cast(self._values.type)])
+        rows = unknown[first]
+        new = pa.array(values[rows]) if isinstance(values, np.ndarray) else values.take(pa.array(rows))
+        together = pa.concat_arrays([self._values, new.cast(self._values.type)])
         both = np.concatenate([self._ids, added])
         order = np.argsort(both, kind="stable")
         self._ids, self._values = both[order], together.take(pa.array(order))
