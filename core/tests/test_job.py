@@ -239,14 +239,17 @@ def test_a_stream_with_all_it_needs_is_fine(job):
     [
         (
             "source.format=kafka",
-            "source.format: the local engine reads parquet, csv, json, arrow and delta (got 'kafka')",
+            "source.format: the local engine reads parquet, csv, json, arrow, delta and iceberg (got 'kafka')",
         ),
         ("source.path=s3://bucket/x", "source.path: the local engine reads this machine's files"),
         (
             "source.select=CAST(value AS STRING) AS client",
             "source.select[0]: the local engine knows columns, `column AS",
         ),
-        ("sink.format=jdbc", "sink.format: the local engine writes parquet, csv, json, console and delta (got 'jdbc')"),
+        (
+            "sink.format=jdbc",
+            "sink.format: the local engine writes parquet, csv, json, console, delta and iceberg (got 'jdbc')",
+        ),
         ("sink.path=hdfs://x/y", "sink.path: the local engine writes to this machine"),
     ],
 )

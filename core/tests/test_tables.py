@@ -7,6 +7,7 @@ from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.errors import ConfigError, EngineError
 from skyband.tables import FORMATS, extras, open_sink, open_table, table_problem
+from table_places import arguments, keys
 
 ANSWERS = pa.table(
     {
@@ -30,8 +31,7 @@ windows = ["1 minute"]
 every = "1 minute"
 
 [sink]
-format = "delta"
-path = "counts of today/"
+format = "parquet"
 """
 
 
@@ -44,21 +44,21 @@ def _format(request):
 
 
 @pytest.fixture
-def place(tmp_path):
-    return str(tmp_path / "counts of today")
+def place(format, tmp_path):
+    return arguments(format, tmp_path)
 
 
 def rows(format, place):
-    table = open_table(format, place, {})
+    table = open_table(format, *place)
     return pa.Table.from_batches(table.batches(table.schema.names), table.schema).to_pylist()
 
 
 def test_each_micro_batch_is_written_once_and_says_its_number(format, place):
-    sink = open_sink(format, place, {})
+    sink = open_sink(format, *place)
     assert not sink.exists() and sink.latest("one") is None
     for batch in range(3):
         sink.write(ANSWERS.slice(batch, 1), "one", batch)
-        assert open_sink(format, place, {}).latest("one") == batch
+        assert open_sink(format, *place).latest("one") == batch
     sink.write(ANSWERS.slice(0, 0), "one", 3)
     assert sink.latest("one") == 3, "a micro-batch without answers, too"
     assert sink.exists() and sink.latest("another") is None
@@ -66,7 +66,7 @@ def test_each_micro_batch_is_written_once_and_says_its_number(format, place):
 
 
 def test_a_batch_is_appended_or_takes_the_place_of_what_is_there(format, place):
-    sink = open_sink(format, place, {})
+    sink = open_sink(format, *place)
     sink.append(ANSWERS.slice(0, 0))
     assert rows(format, place) == []
     sink.append(ANSWERS)
@@ -80,16 +80,18 @@ def test_a_batch_is_appended_or_takes_the_place_of_what_is_there(format, place):
     "wrong", [pa.table({"x": [1]}), ANSWERS.set_column(2, "count", pa.array([1, 2, 3])), ANSWERS.select(["at"])]
 )
 def test_a_table_of_other_columns_is_refused_with_both(format, place, wrong):
-    sink = open_sink(format, place, {})
+    sink = open_sink(format, *place)
     sink.append(ANSWERS)
-    with pytest.raises(ConfigError, match=r"path: the .* table '.*' has place string, at .*: choose another path"):
+    with pytest.raises(
+        ConfigError, match=r"(path|table): the .* table '.*' has place string, at .*: choose another \1"
+    ):
         sink.write(wrong, "one", 0)
     assert rows(format, place) == ANSWERS.to_pylist() and sink.latest("one") is None
 
 
 def test_what_is_no_table_says_so(format, tmp_path):
-    with pytest.raises(ConfigError, match=r"path: the .* table: "):
-        open_table(format, str(tmp_path / "nowhere"), {})
+    with pytest.raises(ConfigError, match=r"path: the .* table: |catalog.uri: no such file \("):
+        open_table(format, *arguments(format, tmp_path / "nowhere"))
 
 
 @pytest.fixture
@@ -97,54 +99,60 @@ def call(tmp_path):
     seconds = pa.array([5, 20, 65, 130], pa.timestamp("s", "UTC"))
     pq.write_table(pa.table({"ts": seconds, "who": ["ann", "bob", "ann", "cho"]}), tmp_path / "visits.parquet")
     (tmp_path / "job.toml").write_text(JOB)
+    (tmp_path / "second.toml").write_text(JOB.replace('path = "visits.parquet"', ""))
 
     def run(command, *sets):
         changes = [part for change in sets for part in ("--set", change)]
-        return CliRunner().invoke(group, [command, str(tmp_path / "job.toml"), "--engine", "local", *changes])
+        job = "second.toml" if any(change.startswith("source.format=") for change in sets) else "job.toml"
+        return CliRunner().invoke(group, [command, str(tmp_path / job), "--engine", "local", *changes])
 
     return run
 
 
+def into(format, **others):
+    """What makes a job write a table."""
+    return [f"sink.{key}={value}" for key, value in {"format": format, **keys(format), **others}.items()]
+
+
+def reading(format, **others):
+    """What makes a job one over the table of its answers."""
+    source = {f"source.{key}": value for key, value in {"format": format, **keys(format), **others}.items()}
+    return [f"{key}={value}" for key, value in {**source, "query.time": "at", "query.item": "count"}.items()]
+
+
 def test_a_job_writes_a_table_that_another_reads(call, format, place):
-    into = f"sink.format={format}"
-    assert call("check", into).exit_code == 0
-    ran = call("run", into)
+    assert call("check", *into(format)).exit_code == 0
+    ran = call("run", *into(format))
     assert ran.exit_code == 0, ran.stderr
     assert [row["count"] for row in rows(format, place)] == [2.0, 1.0, 1.0]
-    again = call("run", into)
+    again = call("run", *into(format))
     assert again.exit_code == 1 and 'set sink.mode to "overwrite" or "append"' in again.stderr
-    assert "nothing was done" in call("run", into, "sink.mode=ignore").stderr
-    assert call("run", into, "sink.mode=append").exit_code == 0
-    assert call("run", into, "sink.mode=overwrite").exit_code == 0
+    assert "nothing was done" in call("run", *into(format, mode="ignore")).stderr
+    assert call("run", *into(format, mode="append")).exit_code == 0
+    assert call("run", *into(format, mode="overwrite")).exit_code == 0
     assert len(rows(format, place)) == 3
-    shown = call("run", *reading(format, place), "sink.format=console", "sink.path=shown", "source.where=count < 2")
+    shown = call("run", *reading(format, where="count < 2"), "sink.format=console")
     assert shown.exit_code == 0, shown.stderr
     assert [line.split()[-1] for line in shown.stdout.splitlines()[1:]] == ["1", "1"], shown.stdout
 
 
-def reading(format, place):
-    """What makes the job one over the table of its answers."""
-    keys = {"source.format": format, "source.path": place, "query.time": "at", "query.item": "count"}
-    return [f"{key}={value}" for key, value in keys.items()]
-
-
-def test_what_is_wrong_with_a_job_of_tables_is_told_before_it_runs(call, format, place):
-    nowhere = call("check", f"source.format={format}", "source.path=nowhere/")
-    assert nowhere.exit_code == 1 and "source.path: the " in nowhere.stdout
-    assert call("run", f"sink.format={format}").exit_code == 0
+def test_what_is_wrong_with_a_job_of_tables_is_told_before_it_runs(call, format):
+    assert call("check", *reading(format), "sink.format=console").exit_code == 1, "there is no such table yet"
+    assert call("run", *into(format)).exit_code == 0
     for setting, said in (
         ('source.schema="at TIMESTAMP"', "source.schema: a table in"),
         ("query.every=1 minute", "is the source"),
         ("query.item=cuont", "did you mean 'count'?"),
     ):
-        assert said in call("check", *reading(format, place), setting).stdout
+        told = call("check", *reading(format), *into(format), setting).stdout
+        assert said in told
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_library_that_is_missing_is_named_with_its_extra(call, monkeypatch, format):
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
-    checked = call("check", f"sink.format={format}")
+    checked = call("check", *into(format))
     assert f"sink.format: {format} needs " in checked.stdout
     assert f"pip install 'skyband[{format}]'" in checked.stdout
     with pytest.raises(EngineError, match=rf"{format} needs .*: pip install 'skyband\[{format}\]'"):
-        open_sink(format, "counts", {}).exists()
+        open_sink(format, "counts", {"name": "lake"}).exists()

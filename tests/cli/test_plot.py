@@ -63,6 +63,21 @@ def test_every_format_of_a_sink_gives_the_same_picture(folder, format):
     assert len(rows_of(page)) == 24
 
 
+def test_a_table_in_a_catalogue_is_drawn_by_its_job(folder):
+    pytest.importorskip("pyiceberg")
+    job = folder.home / "lake.toml"
+    lake = 'format = "iceberg"\ntable = "db.there"\ncatalog = { uri = "sqlite:///lake.db", warehouse = "lake/" }'
+    job.write_text(folder.job.read_text().replace('format = "parquet"\npath = "counts"', lake))
+    nothing = plot(folder, job, "--output", folder.home / "x.html")
+    assert nothing.exit_code == 1 and "sink.catalog.uri: no such file" in nothing.stderr
+    assert folder.call("run", job, "--engine", "local").exit_code == 0
+    before = answers_at(str(job)).version()
+    assert plot(folder, job, "--output", folder.home / "x.html").exit_code == 0
+    assert len(rows_of(folder.home / "x.html")) == 24
+    assert folder.call("run", job, "--engine", "local", "--set", "sink.mode=append").exit_code == 0
+    assert before and answers_at(str(job)).version() != before
+
+
 @pytest.mark.parametrize("kind", kinds())
 def test_every_query_has_a_picture_of_the_answers_on_its_page(kind, tmp_path, folder):
     example = job_example(kind)

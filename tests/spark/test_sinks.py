@@ -11,6 +11,7 @@ from skyband import spark
 from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.queries import make_query
+from skyband.tables import open_table
 
 from . import faults
 from .conftest import rows_of, up_to_watermark
@@ -18,7 +19,7 @@ from .documents import blocks
 
 pytestmark = pytest.mark.spark
 
-NIGHTLY, RATE, KAFKA, LAKE, DELTA = blocks("sources.md", "toml")
+NIGHTLY, RATE, KAFKA, LAKE, ICEBERG, DELTA = blocks("sources.md", "toml")
 
 
 def call(command, job, *sets):
@@ -83,7 +84,7 @@ def test_rate(session, tmp_path):
 
 def test_the_jobs_of_the_page_are_fine(tmp_path):
     (tmp_path / "requests").mkdir()
-    for number, text in enumerate((NIGHTLY, RATE, KAFKA, LAKE)):
+    for number, text in enumerate((NIGHTLY, RATE, KAFKA, LAKE, ICEBERG)):
         job = tmp_path / f"job{number}.toml"
         job.write_text(text)
         checked = call("check", job)
@@ -91,8 +92,10 @@ def test_the_jobs_of_the_page_are_fine(tmp_path):
     assert set(tomllib.loads(DELTA)) == {"spark"}
 
 
-def test_the_nightly_job_goes_on_where_it_ended(session, tmp_path):
-    (tmp_path / "job.toml").write_text(NIGHTLY)
+@pytest.mark.parametrize(("text", "library"), [(NIGHTLY, "pyarrow"), (ICEBERG, "pyiceberg")])
+def test_the_nightly_job_goes_on_where_it_ended(session, tmp_path, text, library):
+    pytest.importorskip(library)
+    (tmp_path / "job.toml").write_text(text)
     (tmp_path / "requests").mkdir()
     names = {"query.item": "who", "source.schema": "ts TIMESTAMP, who STRING"}
     sets = [f"{name}={value}" for name, value in names.items()]
@@ -106,7 +109,11 @@ def test_the_nightly_job_goes_on_where_it_ended(session, tmp_path):
     asked = make_query({"kind": "distinct-count", "time": "ts", "item": "who", **keys})
     table = pq.read_table(tmp_path / "requests")
     wanted = up_to_watermark(local.apply(table, asked), table, asked)
-    written = session.read.parquet(str(tmp_path / "counts")).collect()
+    if text == NIGHTLY:
+        written = session.read.parquet(str(tmp_path / "counts")).collect()
+    else:
+        found = open_table("iceberg", "web.counts", {"uri": f"sqlite:///{tmp_path}/lake.db"})
+        written = [row for batch in found.batches(found.schema.names) for row in batch.to_pylist()]
     assert rows_of(written, wanted.column_names) == rows_of(wanted.to_pylist(), wanted.column_names)
 
 

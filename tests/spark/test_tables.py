@@ -14,6 +14,7 @@ from skyband.job.model import Source
 from skyband.job.spark_tables_without_connector import table_frame
 from skyband.queries import make_query
 from skyband.tables import FORMATS, open_sink, open_table, table_problem
+from table_places import arguments, keys
 
 from . import faults
 from .conftest import rows_of, up_to_watermark
@@ -30,6 +31,16 @@ def _format(request):
     return request.param
 
 
+PLACE = {"delta": ("path", "options"), "iceberg": ("table", "catalog")}
+
+
+def write_job(format, folder):
+    job = faults.write_job(folder, "counts")
+    into = "\n".join(f"{key} = {value}" for key, value in keys(format, "counts").items())
+    job.write_text(job.read_text().replace('"parquet"\npath = "counts/"', f'"{format}"\n{into}'))
+    return job
+
+
 def wanted(folder):
     asked, table = make_query(faults.QUERY), pq.read_table(folder)
     answers = up_to_watermark(local.apply(table, asked), table, asked)
@@ -37,18 +48,18 @@ def wanted(folder):
 
 
 def written(format, place):
-    table = open_table(format, str(place), {})
+    table = open_table(format, *place)
     batches = list(table.batches(table.schema.names))
     return rows_of(pa.Table.from_batches(batches, table.schema).to_pylist(), table.schema.names)
 
 
 def test_a_micro_batch_that_spark_repeats_is_there_once(session, tmp_path, format):
     faults.write_source(tmp_path / "source", files=3)
-    place, checkpoint = tmp_path / "counts", tmp_path / "checkpoint"
+    place, checkpoint = arguments(format, tmp_path, "counts"), tmp_path / "checkpoint"
     source = session.readStream.schema(faults.SCHEMA).option("maxFilesPerTrigger", 2)
     answers = spark.apply(source.parquet(str(tmp_path / "source")), faults.QUERY, shards=2)
     for _ in range(2):
-        stream = answers.writeStream.foreachBatch(open_sink(format, str(place), {}))
+        stream = answers.writeStream.foreachBatch(open_sink(format, *place))
         stream = stream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
         stream.start().awaitTermination()
         assert written(format, place) == wanted(tmp_path / "source")
@@ -56,11 +67,11 @@ def test_a_micro_batch_that_spark_repeats_is_there_once(session, tmp_path, forma
         last = max((checkpoint / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
         last.unlink()
         last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
-    keys = {"format": format, "path": str(place)}
-    read = table_frame(session, Source(**keys)).collect()
+    at = {"format": format, **dict(zip(PLACE[format], place, strict=True))}
+    read = table_frame(session, Source(**at)).collect()
     assert rows_of(read, read[0].asDict()) == wanted(tmp_path / "source")
     with pytest.raises(EngineError, match="with its connector only"):
-        table_frame(session, Source(**keys, stream=True))
+        table_frame(session, Source(**at, stream=True))
 
 
 DEADLY = """
@@ -69,7 +80,7 @@ from skyband.job.run import run_job
 from skyband.tables import open_sink
 
 moment, format, job = sys.argv[1:]
-kind = type(open_sink(format, "nowhere", {}))
+kind = type(open_sink(format, "no.where", {}))
 write = kind.write
 
 def deadly(self, *given):
@@ -85,10 +96,7 @@ run_job(job)
 @pytest.mark.slow
 def test_a_job_killed_before_and_after_every_write_loses_nothing_and_writes_nothing_twice(tmp_path, format):
     faults.write_source(tmp_path / "source", files=2)
-    job = faults.write_job(tmp_path, "counts")
-    job.write_text(
-        job.read_text().replace('format = "parquet"\npath = "counts/"', f'format = "{format}"\npath = "counts/"')
-    )
+    job = write_job(format, tmp_path)
     kills = 0
     for moment in ("before", "after") * 10:
         command = [sys.executable, "-P", "-c", DEADLY, moment, format, str(job)]
@@ -100,19 +108,18 @@ def test_a_job_killed_before_and_after_every_write_loses_nothing_and_writes_noth
         kills += 1
     assert kills >= 4, "each micro-batch was killed twice"
     faults.finish(faults.start(job))
-    assert written(format, tmp_path / "counts") == wanted(tmp_path / "source")
+    assert written(format, arguments(format, tmp_path, "counts")) == wanted(tmp_path / "source")
 
 
 @pytest.mark.slow
 def test_a_table_and_a_checkpoint_that_do_not_belong_together_are_refused(tmp_path, format, monkeypatch):
     monkeypatch.chdir(tmp_path)
     faults.write_source(tmp_path / "source", files=2)
-    job = faults.write_job(tmp_path, "counts")
-    job.write_text(job.read_text().replace('"parquet"\npath = "counts/"', f'"{format}"\npath = "counts/"'))
+    job = write_job(format, tmp_path)
     assert call("run", job).exit_code == 0
-    once = written(format, tmp_path / "counts")
+    once = written(format, arguments(format, tmp_path, "counts"))
     anew = call("run", job, "sink.checkpoint=another/")
     assert anew.exit_code == 1 and 'set sink.mode to "append"' in anew.stderr
-    elsewhere = call("run", job, "sink.path=elsewhere/")
+    elsewhere = call("run", job, *(f"sink.{key}={value}" for key, value in keys(format, "elsewhere").items()))
     assert elsewhere.exit_code == 1 and "has no answers of this stream" in elsewhere.stderr
-    assert written(format, tmp_path / "counts") == once
+    assert written(format, arguments(format, tmp_path, "counts")) == once

@@ -12,7 +12,7 @@ from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, Sink, Source, is_pattern, local_path
 from skyband.job.path_overlap import overlaps
 from skyband.job.source_files import open_files
-from skyband.tables import FORMATS as TABLES
+from skyband.job.table_location import location_problems
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,8 +71,7 @@ def _source(source: Source, engine: Engine, zone: str | None) -> list[Problem]:
     problems = []
     if source.of_files and source.path is None:
         problems.append(Problem("source.path", f"is required for {source.format}: a file, a folder or a pattern"))
-    if source.format in TABLES and source.path is None:
-        problems.append(Problem("source.path", f"is required for {source.format}: where the table is"))
+    problems += [one.within("source") for one in location_problems(source, engine.name == "spark")]
     return problems + engine.source_problems(source, zone)
 
 
@@ -107,8 +106,7 @@ def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
     problems = []
     if sink.of_files and sink.path is None:
         problems.append(Problem("sink.path", f"is required for {sink.format}: the folder for the answers"))
-    if sink.format in TABLES and sink.path is None:
-        problems.append(Problem("sink.path", f"is required for {sink.format}: where the table is, or is to be"))
+    problems += [one.within("sink") for one in location_problems(sink, engine.name == "spark")]
     problems += engine.sink_problems(sink, stream)
     if stream and sink.mode not in (None, "append"):
         problems.append(Problem("sink.mode", f"a stream only appends: use append, or drop it (got {sink.mode!r})"))

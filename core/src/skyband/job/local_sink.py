@@ -20,6 +20,7 @@ from skyband.job.local_engine import LocalEngine
 from skyband.job.model import Job, Sink, local_path, option_text
 from skyband.job.progress import Progress
 from skyband.job.spark_sink_log import check_belong
+from skyband.job.table_location import place_of
 from skyband.job.table_sink import is_free, sink_of, told_of_sink
 from skyband.job.text_files import unwritable_in_csv
 from skyband.queries.query import Query
@@ -60,7 +61,7 @@ def _table_writer(job: Job, progress: Progress) -> Writer | None:
         sink = sink_of(job)
         if is_free(job, sink):
             return _Table(sink, job.sink.mode == "overwrite")
-    progress.note(f'{job.sink.path} holds answers already and sink.mode is "ignore": nothing was done')
+    progress.note(f'{place_of(job.sink)} holds answers already and sink.mode is "ignore": nothing was done')
     return None
 
 

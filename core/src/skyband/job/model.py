@@ -13,6 +13,7 @@ from skyband.config.durations import Duration, clock_problem, parse, parsed
 from skyband.config.parameters import checked, choice, flag
 from skyband.errors import suggest
 from skyband.job.spark_ddl import parse_ddl
+from skyband.tables.iceberg_catalog import absolute_catalog
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,6 +81,11 @@ def _options_problem(value: Any) -> str | None:
     return f"{wrong[0]}: must be text, a number, true or false (got {value[wrong[0]]!r})" if wrong else None
 
 
+def _table_problem(value: Any) -> str | None:
+    namespace, _, name = value.rpartition(".") if isinstance(value, str) else ("", "", "")
+    return None if namespace and name else f"must be a name in a namespace, such as db.answers (got {value!r})"
+
+
 def _trigger_problem(value: Any) -> str | None:
     if value == AVAILABLE_NOW:
         return None
@@ -100,6 +106,22 @@ def _text(default: Any = NOTHING, *, help: str) -> Any:
 
 def _path(default: Any = NOTHING, *, help: str) -> Any:
     return checked(default, type="str", check=_path_problem, help=help)
+
+
+def _table() -> Any:
+    return checked(
+        None, type="str", check=_table_problem, help="of iceberg: the name in the catalogue, such as db.answers"
+    )
+
+
+def _catalog() -> Any:
+    said = "of iceberg: the properties of pyiceberg's catalogue; files and folders are relative to the job file"
+    return checked(
+        {},
+        type="table",
+        check=_options_problem,
+        help=f'{said}, as in {{ uri = "sqlite:///lake.db", warehouse = "lake/" }}',
+    )
 
 
 def _options(and_then: str = "") -> Any:
@@ -137,6 +159,8 @@ class Source:
         converter=optional(parsed),
         help="after so long without rows time goes on with the clock, so that the last windows are answered",
     )
+    table: str | None = _table()
+    catalog: Mapping[str, Any] = _catalog()
     options: Mapping[str, Any] = _options()
 
     @property
@@ -158,6 +182,8 @@ class Sink:
     trigger: str | None = checked(
         None, type="trigger", check=_trigger_problem, help=f'"{AVAILABLE_NOW}" or a duration: when a micro-batch starts'
     )
+    table: str | None = _table()
+    catalog: Mapping[str, Any] = _catalog()
     options: Mapping[str, Any] = _options("; CSV files begin with the names of the columns unless `header = false`")
 
     @property
@@ -196,7 +222,8 @@ def option_text(value: Any) -> str:
 def placed(table: Any, folder: Path) -> Any:
     """A Source or Sink with its paths taken from `folder`."""
     names = [name for name in ("path", "checkpoint") if getattr(table, name, None)]
-    return evolve(table, **{name: absolute(getattr(table, name), folder) for name in names})
+    paths = {name: absolute(getattr(table, name), folder) for name in names}
+    return evolve(table, catalog=absolute_catalog(table.catalog, folder), **paths)
 
 
 def local_path(path: str) -> Path | None:

@@ -29,7 +29,23 @@ def overlaps(source: Source, sink: Sink, job_file: Path | None = None) -> list[P
                 wrong = f"holds the job's own file, {str(job_file)!r}"
         if wrong is not None:
             problems.append(Problem(key, f"{written!r} {wrong}: {_REMEDY}"))
-    return problems
+    return problems + _catalogued(source, sink)
+
+
+def _catalogued(source: Source, sink: Sink) -> list[Problem]:
+    """The same of a table in a catalogue: it is the source, or its catalogue's folder lies in the source."""
+    if sink.table is None:
+        return []
+    same = all(source.catalog.get(name) == sink.catalog.get(name) for name in ("name", "uri"))
+    if source.table == sink.table and same:
+        return [Problem("sink.table", f"{sink.table!r} is the source: choose another table")]
+    warehouse = sink.catalog.get("warehouse")
+    if source.path is None or not isinstance(warehouse, str):
+        return []
+    wrong = _clash(source.path, warehouse, sink.format)
+    if wrong is None or wrong.startswith("holds"):  # a table has a folder of its own in there
+        return []
+    return [Problem("sink.catalog.warehouse", f"{warehouse!r} {wrong}: {_REMEDY}")]
 
 
 def _clash(source: str, written: str, format: str) -> str | None:

@@ -50,7 +50,7 @@ def _where(job: Job) -> str:
     if path is not None and Path(path).is_absolute():
         found = Path(path).resolve()
         path = str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
-    return f"in {path or job.sink.format}"
+    return f"in {path or job.sink.table or job.sink.format}"
 
 
 def _after_stop(job: Job, engine: Engine) -> str:

@@ -18,10 +18,10 @@ from skyband.job.progress import Progress, Totals
 from skyband.job.spark_engine import SparkEngine
 from skyband.job.spark_errors import is_gone, plain_errors, python_was_late, sql_of
 from skyband.job.spark_session import require_spark, spark_session
-from skyband.job.spark_tables_without_connector import has_connector, table_frame
+from skyband.job.spark_tables_without_connector import is_ours, table_frame
 from skyband.job.stream_lock import in_use
+from skyband.job.table_location import place_of
 from skyband.job.table_sink import check_goes_on, is_free, sink_of, told_of_sink
-from skyband.tables import FORMATS as TABLES
 
 _POLL = 0.3
 _STARTS = 3
@@ -66,7 +66,7 @@ def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
 def source_frame(session: Any, job: Job) -> Any:
     """The DataFrame of a job's source."""
     source = job.source
-    if source.format in TABLES and not has_connector(session, source.format):
+    if is_ours(session, source):
         return _shaped(table_frame(session, source), source)
     reader = session.read.format(source.format).options(**_options(source.options))
     path = [] if source.path is None else [source.path]
@@ -109,7 +109,7 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
     with _watched(session, progress):
         if job.sink.format == "console":
             Console(job.query, progress, together=True).write(_in_order(job, answers.toArrow()))
-        elif job.sink.format in TABLES and not has_connector(session, job.sink.format):
+        elif is_ours(session, job.sink):
             if not _into_table(job, answers, progress):
                 return totals
         else:
@@ -127,7 +127,7 @@ def _into_table(job: Job, answers: Any, progress: Progress) -> bool:
         if is_free(job, sink):
             sink.append(_in_order(job, answers.toArrow()), replace=job.sink.mode == "overwrite")
             return True
-    progress.note(f'{job.sink.path} holds answers already and sink.mode is "ignore": nothing was done')
+    progress.note(f'{place_of(job.sink)} holds answers already and sink.mode is "ignore": nothing was done')
     return False
 
 
@@ -174,7 +174,7 @@ def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
     if job.sink.format == "console":
         console = Console(job.query, progress, together=False)
         return writer.foreachBatch(lambda rows, _: console.write(_in_order(job, rows.toArrow()))).start()
-    if job.sink.format in TABLES and not has_connector(source.sparkSession, job.sink.format):
+    if is_ours(source.sparkSession, job.sink):
         with told_of_sink():
             sink = sink_of(job)
             check_goes_on(job, sink)

@@ -64,7 +64,8 @@ class Savepoint:
 def source_facts(source: Source) -> dict[str, Any]:
     """What a source is, beyond how it is read: a position in one means nothing in another."""
     topics = {name: str(value) for name, value in source.options.items() if name.lower() in _TOPICS}
-    return {"format": source.format, "path": source.path, **topics}
+    table = {} if source.table is None else {"table": source.table}
+    return {"format": source.format, "path": source.path, **table, **topics}
 
 
 def check_free(folder: Path) -> None:

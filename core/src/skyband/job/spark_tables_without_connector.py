@@ -3,15 +3,19 @@
 from typing import Any
 
 from skyband.errors import ConfigError, EngineError, Problem
-from skyband.job.model import Source, local_path, option_text
-from skyband.tables import open_table
+from skyband.job.model import Sink, Source
+from skyband.job.table_location import arguments, needs_connector
+from skyband.tables import FORMATS, open_table
 
-_EXTENSIONS = {"delta": "io.delta.sql.DeltaSparkSessionExtension"}
+_DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
-def has_connector(session: Any, format: str) -> bool:
-    """Whether Spark was started with a table format's connector: then it reads and writes such tables itself."""
-    return _EXTENSIONS[format] in session.conf.get("spark.sql.extensions", "")
+def is_ours(session: Any, table: Source | Sink) -> bool:
+    """Whether a table is read and written in this process: one in an Iceberg catalogue of the job, or one of Delta
+    where Spark was started without its connector."""
+    if table.format == "delta":
+        return _DELTA_EXTENSION not in session.conf.get("spark.sql.extensions", "")
+    return table.format in FORMATS and not needs_connector(table)
 
 
 def table_frame(session: Any, source: Source) -> Any:
@@ -24,10 +28,8 @@ def table_frame(session: Any, source: Source) -> Any:
             f"Spark reads a stream from {source.format} with its connector only: configure it under [spark], read the "
             "table as a batch (source.stream = false), or use --engine local"
         )
-    path = local_path(source.path or "")
     try:
-        options = {name: option_text(value) for name, value in source.options.items()}
-        table = open_table(source.format, str(path) if path is not None else str(source.path), options)
+        table = open_table(source.format, *arguments(source))
         files = table.plain_files()
     except ConfigError as error:
         raise ConfigError(*(Problem(f"source.{one.field}", one.message) for one in error.problems)) from error

@@ -6,16 +6,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skyband.errors import ConfigError, Problem
-from skyband.job.model import Job, local_path, option_text
+from skyband.job.model import Job, local_path
 from skyband.job.spark_sink_log import latest
+from skyband.job.table_location import arguments, place_key, place_of
 from skyband.tables import BatchSink, open_sink
 
 
 def sink_of(job: Job) -> BatchSink:
     """The sink of a job whose format is one of `skyband.tables`. Raises EngineError where its library is missing."""
-    options = {name: option_text(value) for name, value in job.sink.options.items()}
-    path = local_path(job.sink.path or "")
-    return open_sink(job.sink.format, str(path) if path is not None else str(job.sink.path), options)
+    return open_sink(job.sink.format, *arguments(job.sink))
 
 
 def is_free(job: Job, sink: BatchSink) -> bool:
@@ -28,8 +27,9 @@ def is_free(job: Job, sink: BatchSink) -> bool:
     if job.sink.mode == "ignore":
         return False
     choices = '"append"' if job.source.stream else '"overwrite" or "append"'
-    said = f"{job.sink.path!r} exists already: choose another path, or set sink.mode to {choices}"
-    raise ConfigError(Problem("sink.path", said))
+    key, place = place_key(job.sink), place_of(job.sink)
+    said = f"{place!r} exists already: choose another {key}, or set sink.mode to {choices}"
+    raise ConfigError(Problem(f"sink.{key}", said))
 
 
 def check_goes_on(job: Job, sink: BatchSink) -> None:
@@ -44,14 +44,16 @@ def check_goes_on(job: Job, sink: BatchSink) -> None:
     if stream is None or (written is None and committed <= _before_the_first(checkpoint)):
         is_free(job, sink)
         return
-    where = f"{job.sink.path!r} has the answers of this stream up to micro-batch {written}"
+    key, place = place_key(job.sink), place_of(job.sink)
+    anew = f"or begin anew with another {key} and checkpoint"
+    where = f"{place!r} has the answers of this stream up to micro-batch {written}"
     if written is not None and written > begun:
         said = f"and the checkpoint {str(checkpoint)!r} is only at {begun}: bring the newer checkpoint back"
-        raise ConfigError(Problem("sink.path", f"{where}, {said}, or begin anew with another path and checkpoint"))
+        raise ConfigError(Problem(f"sink.{key}", f"{where}, {said}, {anew}"))
     if written is None or written < committed:
-        where = where if written is not None else f"{job.sink.path!r} has no answers of this stream"
+        where = where if written is not None else f"{place!r} has no answers of this stream"
         said = f"and the checkpoint {str(checkpoint)!r} has written up to {committed}: bring the table back"
-        raise ConfigError(Problem("sink.path", f"{where}, {said}, or begin anew with another path and checkpoint"))
+        raise ConfigError(Problem(f"sink.{key}", f"{where}, {said}, {anew}"))
 
 
 def _before_the_first(checkpoint: Path) -> int:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from skyband.errors import ConfigError, Problem
-from skyband.job.model import Source, local_path, option_text
+from skyband.job.model import Source, local_path
 from skyband.job.row_location import PlacedBatches
+from skyband.job.table_location import arguments, needs_connector
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,11 +48,12 @@ def open_rows(source: Source) -> Table | None:
     from skyband.job.where_and_select import Shape
     from skyband.tables import open_table, table_problem
 
-    path = None if source.path is None else local_path(source.path)
-    if path is None or table_problem(source.format) is not None:
+    elsewhere = source.path is not None and local_path(source.path) is None
+    if elsewhere or needs_connector(source) or table_problem(source.format) is not None:
         return None
     if source.schema is not None:
         raise ConfigError(Problem("schema", f"a table in {source.format} says its columns itself: drop it"))
     shape = Shape.of(source.where, source.select)
-    rows = open_table(source.format, str(path), {name: option_text(value) for name, value in source.options.items()})
-    return Table(str(path), rows, rows.schema, shape, shape.schema(rows.schema))
+    place, options = arguments(source)
+    rows = open_table(source.format, place, options)
+    return Table(place, rows, rows.schema, shape, shape.schema(rows.schema))

@@ -7,11 +7,12 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.errors import ConfigError, Problem
-from skyband.job.model import Source, local_path, option_text
+from skyband.job.model import Sink, Source, local_path, option_text
 from skyband.job.reading import JobError, read_sink
 from skyband.job.source_files import READABLE, data_files, open_files
+from skyband.job.table_location import arguments, location_problems
 from skyband.tables import FORMATS as TABLES
-from skyband.tables import table_problem
+from skyband.tables import open_table, table_problem
 
 _LOG = "_delta_log"
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
@@ -29,11 +30,6 @@ class Answered:
     by: tuple[str, ...]
     source: Source
 
-    @property
-    def path(self) -> Path:
-        """Where its files are."""
-        return Path(str(self.source.path))
-
     def read(self) -> pa.Table:
         """Its rows as they are now. Raises ConfigError where there are none, InputError where a file is damaged."""
         try:
@@ -44,11 +40,13 @@ class Answered:
         assert files is not None, self.source
         return pa.Table.from_batches(files.batches(files.schema.names), files.schema)
 
-    def version(self) -> tuple[tuple[str, int, int], ...]:
-        """What changes when answers come: the files with their sizes and times."""
-        folder = self.path / _LOG if self.source.format in TABLES else self.path
+    def version(self) -> tuple[object, ...]:
+        """What changes when answers come: a table's version, or the files with their sizes and times. Empty: none."""
+        if self.source.format in TABLES:
+            version = open_table(self.source.format, *arguments(self.source)).version
+            return () if version is None else (version,)
         found = []
-        for path in data_files(folder):
+        for path in data_files(Path(str(self.source.path))):
             stat = path.stat()
             found.append((path.name, stat.st_size, stat.st_mtime_ns))
         return tuple(found)
@@ -72,7 +70,7 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
         if any(name.lower() == "header" and option_text(value) != "true" for name, value in options.items()):
             said = "is false, so that its files do not name their columns: drop it from a job that is to be drawn"
             raise ConfigError(Problem("sink.options.header", said))
-        source = _source(sink.format, sink.path, "sink", options)
+        source = _source(sink.format, sink.path, "sink", options) if sink.table is None else _catalogued(sink)
     except ConfigError as error:
         raise JobError(place, *error.problems) from error
     return Answered(name, query.kind, query.by, source)
@@ -82,13 +80,26 @@ def _source(format: str, path: str | None, field: str, options: dict[str, object
     if format not in (*READABLE, *TABLES):
         said = f"the answers are read from files of {', '.join((*READABLE, *TABLES))} (got {format!r})"
         raise ConfigError(Problem(f"{field}.format", f"{said}: write them there, or pass their table"))
-    lacking = table_problem(format) if format in TABLES else None
-    if lacking is not None:
-        raise ConfigError(Problem(field, f"{format} {lacking}"))
+    _check_library(format, field)
     local = None if path is None else local_path(path)
     if local is None:
         raise ConfigError(Problem(f"{field}.path", f"only files of this machine are read (got {path!r})"))
     return Source(format=format, path=str(local.absolute()), options=options or {"header": True})
+
+
+def _catalogued(sink: Sink) -> Source:
+    """The table of a sink that has its name in a catalogue."""
+    _check_library(sink.format, "sink")
+    wrong = location_problems(sink, on_spark=False)
+    if wrong:
+        raise ConfigError(*(problem.within("sink") for problem in wrong))
+    return Source(format=sink.format, table=sink.table, catalog=sink.catalog)
+
+
+def _check_library(format: str, field: str) -> None:
+    lacking = table_problem(format) if format in TABLES else None
+    if lacking is not None:
+        raise ConfigError(Problem(field, f"{format} {lacking}"))
 
 
 def _format_at(path: Path) -> str:

@@ -115,7 +115,8 @@ def _engines() -> str:
     return table(["", "spark", "local"], [
         ["reads", "any source of Spark", ", ".join((*READABLE, *FORMATS))],
         ["writes", "any sink of Spark", ", ".join(WRITABLE)],
-        ["needs `path`", ", ".join((*FILE_FORMATS, *FORMATS)), "the same"],
+        ["needs `path`", ", ".join((*FILE_FORMATS, "delta")), "the same"],
+        ["needs `table` and `catalog`", "iceberg, unless it has a `path` for Spark's connector", "iceberg"],
         ["`options`", "passed on", honoured],
         ["`where`", "any SQL condition", f"{KNOWN}; the rest is refused by name"],
         ["`select`", "any SQL expressions", "`column`, `column AS name`, `literal AS name`"],

@@ -98,6 +98,11 @@ class DeltaRows:
         with _told("path"):
             return self._dataset().schema
 
+    @property
+    def version(self) -> int:
+        """Of the table: another after each commit."""
+        return int(self._table.version())
+
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
         """The rows, only the columns named."""
         with _told("path"):

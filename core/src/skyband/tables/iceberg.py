@@ -1,0 +1,222 @@
+"""Apache Iceberg tables through the library pyiceberg, without Spark's connector."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from skyband.errors import ConfigError, Problem, suggest
+from skyband.tables.batch_sink import BatchSink
+from skyband.tables.extras import imported
+from skyband.tables.iceberg_catalog import EXTRA, LIBRARY, absolute_catalog, catalog_errors, is_there, opened
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["EXTRA", "LIBRARY", "IcebergRows", "IcebergSink"]
+
+_STREAM, _BATCH = "skyband.stream", "skyband.batch"
+
+
+def _here(properties: Mapping[str, str]) -> dict[str, str]:
+    return absolute_catalog(properties, Path.cwd())
+
+
+@define(eq=False)
+class IcebergSink(BatchSink):
+    """Appends answers to an Iceberg table, and makes it, its namespace and a SQLite catalogue where they are not there.
+
+    table: its name in the catalogue, such as db.answers. catalog: the properties of pyiceberg's catalogue.
+
+    The number of a micro-batch is in the snapshot of its answers, beside the stream's id, and in the table's
+    properties, where it outlives the snapshot.
+    """
+
+    table: str
+    catalog: Mapping[str, str] = field(factory=dict, converter=_here)
+
+    def latest(self, stream: str) -> int | None:
+        if not is_there(self.catalog):
+            return None
+        with opened(self.catalog) as catalog:
+            table = self._loaded(catalog)
+            return None if table is None else _latest(table, stream)
+
+    def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
+        with self._changes(answers) as changes:
+            changes.append(answers, snapshot_properties={_STREAM: stream, _BATCH: str(batch)})
+            changes.set_properties({_property(stream): str(batch)})
+
+    def exists(self) -> bool:
+        """Whether the table has been written to: one that was made and is empty may be begun with."""
+        if not is_there(self.catalog):
+            return False
+        with opened(self.catalog) as catalog:
+            table = self._loaded(catalog)
+            return table is not None and table.current_snapshot() is not None
+
+    def append(self, answers: "pa.Table", replace: bool = False) -> None:
+        with self._changes(answers) as changes:
+            if replace:
+                with warnings.catch_warnings():  # that there was nothing to delete
+                    warnings.simplefilter("ignore", UserWarning)
+                    changes.overwrite(answers)
+            else:
+                changes.append(answers)
+
+    def _loaded(self, catalog: Any) -> Any:
+        try:
+            return catalog.load_table(self.table)
+        except imported("pyiceberg.exceptions", EXTRA).NoSuchTableError:
+            return None
+
+    @contextmanager
+    def _changes(self, answers: "pa.Table") -> Iterator[Any]:
+        """Changes that are committed together, as one: with the table itself where it is not there yet."""
+        with opened(self.catalog) as catalog, _holdable():
+            table = self._loaded(catalog)
+            if table is not None:
+                with _fitting(self.table, table, answers.schema), table.transaction() as changes:
+                    yield changes
+                return
+            catalog.create_namespace_if_not_exists(self.table.rpartition(".")[0])
+            with catalog.create_table_transaction(self.table, answers.schema) as changes:
+                yield changes
+
+
+def _property(stream: str) -> str:
+    return f"{_BATCH}.{stream}"
+
+
+def _latest(table: Any, stream: str) -> int | None:
+    """The last micro-batch of a stream in the snapshots that led to the table as it is now.
+
+    Where the first of these have been expired, the table's own properties say it. They do not where all are there: a
+    table that was rolled back has them still.
+    """
+    snapshot = first = table.current_snapshot()
+    while snapshot is not None:
+        said = snapshot.summary.additional_properties if snapshot.summary is not None else {}
+        if said.get(_STREAM) == stream:
+            return int(said[_BATCH])
+        first, parent = snapshot, snapshot.parent_snapshot_id
+        snapshot = None if parent is None else table.snapshot_by_id(parent)
+    if first is None or first.sequence_number == 1:
+        return None
+    kept = table.properties.get(_property(stream))
+    return None if kept is None else int(kept)
+
+
+@contextmanager
+def _holdable() -> Iterator[None]:
+    """Raise ConfigError for a column whose type Iceberg has not."""
+    try:
+        yield
+    except imported("pyiceberg.io.pyarrow", EXTRA).UnsupportedPyArrowTypeException as error:
+        said = f"an Iceberg table cannot hold these answers: {error}: leave it out of the query, or use another format"
+        raise ConfigError(Problem("format", said)) from error
+
+
+@contextmanager
+def _fitting(name: str, table: Any, wanted: "pa.Schema") -> Iterator[None]:
+    """Raise ConfigError where a table has other columns than the answers, or of other types."""
+    there = table.schema()
+    has = ", ".join(f"{one.name}{' required' if one.required else ''} {one.field_type}" for one in there.fields)
+    ours = ", ".join(f"{one.name} {one.type}" for one in wanted)
+    said = f"the Iceberg table {name!r} has {has}, and the answers {ours}: choose another table"
+    if {one.name for one in there.fields} != set(wanted.names):
+        raise ConfigError(Problem("table", said))
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith("Mismatch in fields"):
+            raise ConfigError(Problem("table", said)) from error
+        raise
+
+
+@define(eq=False)
+class IcebergRows:
+    """The rows of an Iceberg table as it is now, in the order they were committed."""
+
+    name: str
+    catalog: Mapping[str, str] = field(factory=dict, converter=_here)
+    _table: Any = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if not is_there(self.catalog):
+            uri = self.catalog["uri"]
+            raise ConfigError(Problem("catalog.uri", f"no such file ({uri}): name the catalogue that has {self.name}"))
+        missing = imported("pyiceberg.exceptions", EXTRA).NoSuchTableError
+        with opened(self.catalog) as catalog:
+            try:
+                self._table = catalog.load_table(self.name)
+            except missing as error:
+                raise ConfigError(Problem("table", self._unknown(catalog))) from error
+
+    def _unknown(self, catalog: Any) -> str:
+        tables = [".".join(name) for space in catalog.list_namespaces() for name in catalog.list_tables(space)]
+        said = f"there is no Iceberg table {self.name!r} in the catalogue {catalog.name!r}"
+        return f"{said}; {suggest(self.name, tables)}" if tables else f"{said}, which is empty: look at catalog.name"
+
+    @property
+    def schema(self) -> "pa.Schema":
+        """The columns, as Arrow has them."""
+        import pyarrow as pa
+
+        with catalog_errors("table"):
+            arrow = imported("pyiceberg.io.pyarrow", EXTRA)
+            columns = arrow.schema_to_pyarrow(self._table.schema(), include_field_ids=False)
+        return pa.schema([one.with_type(_plain(one.type)) for one in columns])
+
+    @property
+    def version(self) -> int | None:
+        """Of the table: another after each commit."""
+        return self._table.metadata.current_snapshot_id
+
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        """The rows, only the columns named."""
+        import pyarrow as pa
+
+        given = pa.schema([self.schema.field(name) for name in columns])
+        with catalog_errors("table"):
+            scan = self._table.scan(selected_fields=tuple(columns))
+            read = imported("pyiceberg.io.pyarrow", EXTRA).ArrowScan(
+                self._table.metadata, self._table.io, scan.projection(), scan.row_filter
+            )
+            for task in self._tasks(scan):  # one by one, or all of them would be in memory
+                for batch in read.to_record_batches([task]):
+                    yield batch.select(columns).cast(given)
+
+    def plain_files(self) -> list[str]:
+        """The Parquet files that hold just the rows. Raises ConfigError where the table is more than these."""
+        with catalog_errors("table"):
+            tasks = self._tasks(self._table.scan())
+        deletes = any(task.delete_files for task in tasks)
+        others = sorted({str(task.file.file_format.value).lower() for task in tasks} - {"parquet"})
+        for wrong, what in ((deletes, "deleted rows in files of their own"), (others, f"files in {', '.join(others)}"),
+                            (len(self._table.schemas()) > 1, "had other columns before")):  # fmt: skip
+            if wrong:
+                said = f"the Iceberg table {self.name!r} has {what}, which Spark reads with Iceberg's connector only"
+                raise ConfigError(Problem("table", f"{said}: configure it under [spark], or use --engine local"))
+        return [task.file.file_path for task in tasks]
+
+    def _tasks(self, scan: Any) -> list[Any]:
+        """The files to read, in the order of their commits."""
+        snapshot = self._table.current_snapshot()
+        manifests = [] if snapshot is None else snapshot.manifests(self._table.io)
+        entries = [one for manifest in manifests for one in manifest.fetch_manifest_entry(self._table.io)]
+        order = {one.data_file.file_path: (one.sequence_number or 0, at) for at, one in enumerate(entries)}
+        return sorted(scan.plan_files(), key=lambda task: order[task.file.file_path])
+
+
+def _plain(type: Any) -> Any:
+    """A type as other readers of Parquet give it: pyiceberg has the large ones, whose offsets are of 64 bits."""
+    import pyarrow as pa
+
+    small = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+    if pa.types.is_large_list(type):
+        return pa.list_(type.value_field.with_type(_plain(type.value_type)))
+    return small.get(type, type)
