@@ -52,6 +52,12 @@ def requests(rows: int) -> pa.Table:
     return stamped(rows, {"client": np.random.default_rng(1).zipf(1.3, rows) % 200_000})
 
 
+def pages(rows: int) -> pa.Table:
+    """Requests of 100,000 customers, each of a page by Zipf's law."""
+    rng = np.random.default_rng(1)
+    return stamped(rows, {"customer": rng.integers(0, 100_000, rows), "page": rng.zipf(1.3, rows) % 1000})
+
+
 def reports(rows: int, seconds: int = SECONDS) -> pa.Table:
     """Haghani et al.'s generator."""
     stream = paper(1, rows, STREAMS)
@@ -98,6 +104,11 @@ FAMILIES = {
     "heavy-hitters": Family(
         {"kind": "heavy-hitters", "object": "client", "windows": ["100 seconds"], "every": "1 second", "k": 10},
         requests,
+    ),
+    "heavy-hitters by group": Family(
+        {"kind": "heavy-hitters", "by": ["customer"], "object": "page", "k": 10}
+        | {"windows": ["100 seconds"], "every": "20 seconds"},
+        pages,
     ),
     "near-duplicates": Family(
         {"kind": "near-duplicates", "id": "id", "tokens": "tokens", "threshold": 0.7, "window": "100 seconds"}, sets

@@ -75,6 +75,10 @@ def compared(share: float) -> dict[str, Compared]:
                 "sliding count, max_by": Way(spark_totals.counted, files=4),
             },
         ),
+        "heavy-hitters by group": Compared(
+            int(1_000_000 * share),
+            {"sliding count, row_number": Way(spark_totals.ranked_by_customer, streams=False)},
+        ),
         "near-duplicates": Compared(
             int(200_000 * share),
             {

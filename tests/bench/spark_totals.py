@@ -7,6 +7,7 @@ The counts are exact but for ties; the others are approximate.
 from typing import Any
 
 from family_streams import FAMILIES
+from pyspark.sql import Window
 from pyspark.sql import functions as sql
 
 K = FAMILIES["heavy-hitters"].keys["k"]
@@ -37,3 +38,12 @@ def sliding(source: Any) -> Any:
     """approx_top_k of every sliding window."""
     windows = source.withWatermark("ts", "0 seconds").groupBy(sql.window("ts", WINDOW, SLIDE))
     return windows.agg(sql.expr(f"approx_top_k(client, {K}, {TRACKED})").alias("best"))
+
+
+def ranked_by_customer(source: Any) -> Any:
+    """The pages of every customer and sliding window, counted, then numbered; Spark does that in batch only."""
+    keys = FAMILIES["heavy-hitters by group"].keys
+    window = sql.window("ts", keys["windows"][0], keys["every"])
+    counts = source.groupBy("customer", window, "page").agg(sql.count("*").alias("total"))
+    order = Window.partitionBy("customer", "window").orderBy(sql.desc("total"), "page")
+    return counts.withColumn("rank", sql.row_number().over(order)).filter(sql.col("rank") <= keys["k"])
