@@ -5,7 +5,8 @@
 windows   sets a second and bytes a set by window and threshold: prefix, inverted, minhash-lsh, and scan-count, which
           takes over the window that prefix has filled
 million   prefix through three windows of a million sets, rebuilds and all
-long      sets of 100 to 300 tokens, one in three an edited copy: where minhash-lsh overtakes prefix
+long      sets by length, one in three an edited copy: where minhash-lsh overtakes prefix. Words, of which any two sets
+          share the commonest, and triples of words, as of texts
 ways      prefix by what is asked of it: matches, keep, two sides, windows of rows, snapshot and restore
 peers     datasketch's and rensa's MinHash LSH, query + insert + remove, one set at a time, and SetSimilaritySearch over
           the window for every 1000 sets, where they are installed
@@ -19,6 +20,7 @@ import argparse
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -54,6 +56,24 @@ def edited(sets: int, size: int, back: int) -> Data:
             made.append((rng.zipf(1.3, int(rng.integers(size // 2, size * 3 // 2))) % 2**40) * 2654435761 % 2**61)
     offsets = np.cumsum([0, *map(len, made)])
     return np.arange(sets), offsets, np.concatenate(made)
+
+
+def triples(sets: int, size: int, back: int) -> Data:
+    """(times, offsets, tokens) of texts as triples of words; one in three an earlier text, a word in 100 replaced."""
+    rng = np.random.default_rng([8, size])
+    texts: list[Any] = []
+    for _ in range(sets):
+        if texts and rng.random() < 1 / 3:
+            text = texts[int(rng.integers(max(0, len(texts) - back), len(texts)))].copy()
+            changed = rng.integers(0, len(text), max(1, len(text) // 100))
+            text[changed] = rng.zipf(1.3, len(changed)) % 2**40
+        else:
+            text = rng.zipf(1.3, int(rng.integers(size // 2, size * 3 // 2)) + 2) % 2**40
+        texts.append(text)
+    factors = np.array([0x1E3779B97F4A7C15, 0x32B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
+    words = [np.lib.stride_tricks.sliding_window_view(text.astype(np.uint64), 3) for text in texts]
+    made = [np.unique((three * factors).sum(1) >> np.uint64(2)).view(np.int64) for three in words]
+    return np.arange(sets), np.cumsum([0, *map(len, made)]), np.concatenate(made)
 
 
 def cut(data: Data, start: int, stop: int) -> Data:
@@ -134,15 +154,19 @@ def million(given: argparse.Namespace) -> Tables:
 def long(given: argparse.Namespace) -> Tables:
     """Sets by length."""
     window, found = 3000, []
-    for size in (12, 25, 50, 100, 200):
-        data = edited(2 * window + (STRETCHES + 1) * 1000, size, window // 2)
+    kinds: list[tuple[Callable[[int, int, int], Data], str, int]] = [
+        *((edited, "words", size) for size in (12, 25, 50, 100, 200)),
+        *((triples, "triples", size) for size in (100, 200)),
+    ]
+    for make, kind, size in kinds:
+        data = make(2 * window + (STRETCHES + 1) * 1000, size, window // 2)
         for threshold in (0.7, 0.9):
             names = ("prefix", "inverted", "minhash-lsh")
             matchers = {name: filled(name, data, window, 2 * window, threshold=threshold) for name in names}
             rate = in_turn(matchers, data, 2 * window, dict.fromkeys(names, 1000))
             size_of = [matchers[name].nbytes // len(matchers[name]) for name in names]
             ratio = rate["minhash-lsh"] / rate["prefix"]
-            found.append([size, threshold, *(rate[name] for name in names), round(ratio, 2), *size_of])
+            found.append([f"{size} {kind}", threshold, *(rate[name] for name in names), round(ratio, 2), *size_of])
     head = ["tokens", "t", "prefix", "inverted", "minhash-lsh", "minhash-lsh x prefix"]
     return {f"Sets a second by length, window {window}": ([*head, "bytes a set", "of inverted", "of minhash"], found)}
 
@@ -260,7 +284,7 @@ PARTS = {"windows": windows, "million": million, "long": long, "ways": ways, "pe
 def main() -> int:
     """Run the parts asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=list(PARTS), help="what to measure (all)")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="what to measure (all)")
     parser.add_argument("--windows", type=int, nargs="*", default=[10_000, 100_000])
     given = parser.parse_args()
     for name in given.parts or PARTS:
