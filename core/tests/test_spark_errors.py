@@ -43,6 +43,14 @@ def test_the_innermost_cause_is_told(text, told):
     assert sentence(text, JOB) == f"Spark: {told}"
 
 
+def test_a_full_disk_is_told_rather_than_a_damaged_checkpoint():
+    cause = "Caused by: java.io.IOException: No space left on device\n"
+    text = f"{cause}{FAILED}[CANNOT_WRITE_STATE_STORE] No commit.{PLAN}"
+    told = "IOException: No space left on device: see to that, and run again"
+    assert sentence(text, JOB) == f"Spark: {told}: 'checkpoint' is as after the last micro-batch that ended"
+    assert sentence(text) == f"Spark: {told}"
+
+
 @pytest.mark.parametrize(
     "tail",
     ["", "\n\tat org.Foo", "\n\nDriver stacktrace:\n\tat x", PLAN, " SQLSTATE: 38000" + PLAN, "\nCaused by: x"],

@@ -23,6 +23,8 @@ _OF_CHECKPOINT = re.compile(
 )
 _GONE = "Error while sending or receiving", "does not exist in the JVM", "Answer from Java side is empty"
 _LATE_PYTHON = "Python worker failed to connect back"
+_OF_MACHINE = re.compile(r"No space left on device|[Dd]isk quota exceeded|Too many open files|Read-only file system")
+"""What an operating system refuses, whatever Spark makes of it."""
 _OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
 
 
@@ -43,8 +45,20 @@ def plain_errors(job: Job | None = None) -> Iterator[None]:
         raise
     except Exception as error:
         if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
-            raise EngineError(sentence(str(error), job)) from error
+            raise EngineError(sentence(f"{_refusal(error)}{error}", job)) from error
         raise
+
+
+def _refusal(error: Exception) -> str:
+    """The cause that an operating system gave, as a line of its own where Spark's text leaves it out, or nothing."""
+    cause = getattr(error, "_origin", None)
+    while cause is not None:
+        message = str(cause.getMessage())
+        refused = _OF_MACHINE.search(message)
+        if refused is not None and cause.getCause() is None and refused[0] not in str(error):
+            return f"Caused by: {cause.getClass().getName()}: {message}\n"
+        cause = cause.getCause()
+    return ""
 
 
 def python_was_late(error: Exception) -> bool:
@@ -104,6 +118,9 @@ def _without_dump(text: str) -> str:
 
 def _remedy(cause: str, job: Job | None) -> str:
     checkpoint = None if job is None else job.sink.checkpoint
+    if _OF_MACHINE.search(cause):
+        whole = "" if checkpoint is None else f": {checkpoint!r} is as after the last micro-batch that ended"
+        return f": see to that, and run again{whole}"
     if _OF_SOURCE.search(cause):
         return ": a file of the source is damaged; mend it or move it away, and run again"
     if _LATE_PYTHON in cause:
