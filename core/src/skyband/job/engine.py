@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from skyband.errors import ConfigError, Problem, suggest
+from skyband.errors import Problem
 
 if TYPE_CHECKING:
     from skyband.job.model import Job, Sink, Source
@@ -46,14 +46,3 @@ class Engine(ABC):
         Raises EngineError where the engine cannot run, ConfigError where the job does not fit its source or sink, and
         InputError where a row cannot be taken.
         """
-
-
-def engine_named(name: str) -> Engine:
-    """Raises ConfigError for an unknown one."""
-    from skyband.job.local_engine import LocalEngine
-    from skyband.job.spark_engine import SparkEngine
-
-    engines: dict[str, type[Engine]] = {engine.name: engine for engine in (SparkEngine, LocalEngine)}
-    if name not in engines:
-        raise ConfigError(Problem("engine", f"unknown {name!r}; {suggest(name, engines)}"))
-    return engines[name]()

@@ -59,7 +59,7 @@ class LocalEngine(Engine):
             raise ConfigError(Problem("--from", "the local engine starts a stream anew each time: use --engine spark"))
         from skyband.job import run_local
 
-        return run_local.run(job, progress)
+        return run_local.run(job, self, progress)
 
 
 def _unreadable(source: Source) -> list[Problem]:

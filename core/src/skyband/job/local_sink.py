@@ -16,7 +16,6 @@ from skyband.errors import ConfigError, Problem
 from skyband.instants import python_values
 from skyband.job import local_sink_manifest
 from skyband.job.engine import Engine
-from skyband.job.local_engine import LocalEngine
 from skyband.job.model import Job, Sink, local_path, option_text
 from skyband.job.progress import Progress
 from skyband.job.spark_sink_log import check_belong
@@ -40,13 +39,13 @@ class Writer(ABC):
     def abandon(self) -> None: ...  # noqa: B027
 
 
-def open_writer(job: Job, schema: pa.Schema, progress: Progress) -> Writer | None:
+def open_writer(job: Job, engine: Engine, schema: pa.Schema, progress: Progress) -> Writer | None:
     """The writer of a job's sink; None where answers are there already and `mode` says to leave them."""
     if job.sink.format == "console":
         return Console(job.query, progress, together=not job.source.stream)
     if job.sink.format in TABLES:
         return _table_writer(job, progress)
-    check_free(job, LocalEngine())
+    check_free(job, engine)
     folder = local_path(job.sink.path or "")
     if folder is None:
         raise ConfigError(Problem("sink.path", f"the local engine writes to this machine (got {job.sink.path!r})"))

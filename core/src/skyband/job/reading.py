@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from skyband.config.parameters import build, parameters_of
 from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
 from skyband.job import checking
-from skyband.job.engine import Engine, engine_named
+from skyband.job.engine import Engine
+from skyband.job.engines import engine_named
 from skyband.job.model import Job, Sink, Source, absolute, placed
 from skyband.job.spark_ddl import ZONE_SETTING
 

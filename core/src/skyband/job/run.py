@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from skyband.errors import ConfigError
-from skyband.job.engine import Engine, engine_named
+from skyband.job.engine import Engine
+from skyband.job.engines import engine_named
 from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals
 from skyband.job.reading import JobError, assignment, read_job

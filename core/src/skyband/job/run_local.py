@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from skyband.engines.local import LocalRun, in_order
 from skyband.errors import ConfigError, InputError, Problem
+from skyband.job.engine import Engine
 from skyband.job.local_sink import open_writer
 from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals
@@ -14,9 +15,9 @@ from skyband.job.source_files import Files, open_files
 from skyband.job.table_source import Table
 
 
-def run(job: Job, progress: Progress) -> Totals:
-    """Run a job to the end of its files. A stream's answers end at its watermark, as they would on Spark; with
-    `source.finish` they go on to the moment after its last row.
+def run(job: Job, engine: Engine, progress: Progress) -> Totals:
+    """Run a job to the end of its files, on the local engine. A stream's answers end at its watermark, as they would
+    on Spark; with `source.finish` they go on to the moment after its last row.
 
     An interrupted stream keeps what it had answered; an interrupted batch leaves nothing. Raises ConfigError where
     the sink holds answers already, InputError where a row breaks the query's contract.
@@ -27,7 +28,7 @@ def run(job: Job, progress: Progress) -> Totals:
     schema = pa.schema([files.schema.field(name) for name in columns])
     held = LocalRun.start(query, schema, job.backends)
     totals = Totals(in_rows=query.rows, micro_batches=0 if job.source.stream else None)
-    writer = open_writer(job, held.operator.result_schema, progress)
+    writer = open_writer(job, engine, held.operator.result_schema, progress)
     if writer is None:
         return totals
     try:

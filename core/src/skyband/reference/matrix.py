@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from skyband.errors import ConfigError, PluginError
-from skyband.job.engine import Engine, engine_named
+from skyband.job.engine import Engine
+from skyband.job.engines import engine_named
 from skyband.job.model import ENGINES
 from skyband.operator.bind_backends import bind
 from skyband.queries.query import Query
