@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from datetime import UTC
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -182,7 +183,6 @@ def test_the_smallest_totals_are_the_last_ranks_where_all_objects_are_asked_for(
 
 
 def test_it_equals_duckdb():
-    duckdb = pytest.importorskip("duckdb")
     requests = table(7, names=int)
     truth = duckdb.sql(
         """

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -60,7 +61,6 @@ def ask(table, name, backend="exact", **keys):
 
 def by_duckdb(table, name, total, by=None, k=10):
     """{(group, moment in seconds, window, rank, object, total, share)} at every STEP, counted row by row."""
-    duckdb = pytest.importorskip("duckdb")
     group = by or "0"
     ids = table[name].combine_chunks()
     place = ids if pa.types.is_integer(ids.type) else pa.array(hash_column(ids).view(np.int64))
