@@ -1,13 +1,21 @@
 """Answers as messages of a topic: what was sent is read back from a broker on this machine."""
 
 import json
+import re
 import subprocess
 import time
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
+from skyband.cli.commands import group
+from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
+from skyband.queries import make_query
 from skyband.tables import kafka_sink
+from skyband.tables.kafka_topic import Topic
 
 ANSWERS = pa.table(
     {
@@ -46,14 +54,14 @@ def _free_port():
         return free.getsockname()[1]
 
 
-def _make_topic(address, topic):
-    """Make a topic of one partition, as soon as the broker answers."""
+def _make_topic(address, topic, partitions=1):
+    """Make a topic, as soon as the broker answers."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
     admin, ends = AdminClient({"bootstrap.servers": address}), time.monotonic() + 30
     while True:
         try:
-            admin.create_topics([NewTopic(topic, 1, 1)], request_timeout=5)[topic].result(5)
+            admin.create_topics([NewTopic(topic, partitions, 1)], request_timeout=5)[topic].result(5)
             return
         except Exception:
             if time.monotonic() > ends:
@@ -105,3 +113,117 @@ def test_a_broker_that_is_not_there_fails_the_micro_batch():
     sink.seconds = 0.5
     with pytest.raises(EngineError, match=r"3 of 3 answers were not delivered to the topic 'counts' .*127\.0\.0\.1:9"):
         sink.write(ANSWERS, "one", 0)
+
+
+QUERY = {"kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 minute"], "every": "20 seconds"}
+SOURCES = Path(__file__).parents[1] / "docs" / "sources.md"
+(JOB,) = [
+    block
+    for block in re.findall(r"^```toml\n(.*?)^```", SOURCES.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    if "kafka" in block and "schema" in block
+]
+
+
+@pytest.fixture(scope="module")
+def requests(broker):
+    """3000 requests in order, dealt out to two of the three partitions of a topic."""
+    from confluent_kafka import Producer
+
+    _make_topic(broker, "requests", 3)
+    seconds = [number // 10 for number in range(3000)]
+    table = pa.table(
+        {
+            "ts": pa.array(seconds, pa.timestamp("s", "UTC")).cast(pa.timestamp("us", "UTC")),
+            "client": [f"client {number * number % 97}" for number in range(3000)],
+        }
+    )
+    producer = Producer({"bootstrap.servers": broker, "log_level": "0"})
+    for number, row in enumerate(table.to_pylist()):
+        value = json.dumps(
+            {"ts": row["ts"].isoformat(), "client": row["client"], "more": [1]}, indent=number % 2 or None
+        )
+        producer.produce("requests", value=value, partition=number % 2)
+        producer.poll(0)
+    producer.produce("requests", key="client 1", value=None, partition=0)  # as of a compacted topic
+    assert producer.flush(30) == 0
+    return table
+
+
+@pytest.fixture
+def job(tmp_path):
+    def call(command, address, *sets):
+        path = tmp_path / "job.toml"
+        path.write_text(JOB.replace("broker1:9092", address))
+        changes = [part for change in sets for part in ("--set", change)]
+        return CliRunner().invoke(group, [command, str(path), "--engine", "local", *changes])
+
+    return call
+
+
+@pytest.mark.parametrize("stream", ["false", "true"])
+def test_a_topic_is_read_to_its_end_by_the_local_engine(broker, requests, job, tmp_path, stream):
+    keys = [f"source.stream={stream}"] + ["source.finish=true", "sink.trigger=available-now"] * (stream == "true")
+    for command in ("check", "run"):
+        called = job(command, broker, *keys)
+        assert called.exit_code == 0, called.output
+    wanted = local.apply(requests, make_query(QUERY))
+    written = pq.read_table(tmp_path / "counts").select(wanted.column_names)
+    assert len(wanted) == 15 and written.to_pylist() == wanted.to_pylist()
+
+
+def test_partitions_are_read_side_by_side_each_from_its_own_offset(broker, requests):
+    topic = Topic("requests", {"bootstrap.servers": broker}, {1: 500}, at_once=1000)
+    turns = list(topic.messages())
+    assert [len(turn.values) for turn in turns] == [833, 833, 834]
+    assert [place for turn in turns for place in turn.places if place[0] == 1] == [(1, n) for n in range(500, 1500)]
+    assert [place for turn in turns for place in turn.places if place[0] == 0] == [(0, n) for n in range(1500)]
+    assert [turn.values for turn in topic.messages()] == [turn.values for turn in turns]
+
+
+def test_a_value_that_cannot_be_read_is_named_by_its_partition_and_offset(broker, job):
+    from confluent_kafka import Producer
+
+    _make_topic(broker, "spoilt", 1)
+    producer = Producer({"bootstrap.servers": broker, "log_level": "0"})
+    good = json.dumps({"ts": "2026-01-01T00:00:00Z", "client": "ann"})
+    for value in (good, "no JSON", json.dumps({"ts": "yesterday", "client": "bob"}), good):
+        producer.produce("spoilt", value=value, partition=0)
+    assert producer.flush(30) == 0
+    start = 'source.options.startingOffsets=\'{"spoilt": {"0": %d}}\''
+    for offset, said in (
+        (1, "topic spoilt: partition 0, offset 1: is no JSON object of these columns"),
+        (2, "topic spoilt: partition 0, offset 2: ts: cannot be read as timestamp"),
+        (9, "options.startingOffsets: partition 0 of 'spoilt' has the offsets 0 to 4 (got 9)"),
+    ):
+        ran = job("run", broker, "source.options.subscribe=spoilt", start % offset)
+        assert ran.exit_code == 1 and said in ran.stderr, ran.stderr
+    assert job("run", broker, "source.options.subscribe=spoilt", start % 3).exit_code == 0
+
+
+def test_a_topic_or_a_broker_that_is_not_there_is_told(broker, job):
+    ran = job("run", broker, "source.options.subscribe=nowhere")
+    assert ran.exit_code == 1 and "options.subscribe: the broker has no topic 'nowhere'" in ran.stderr
+    absent = Topic("requests", {"bootstrap.servers": "127.0.0.1:9", "log_level": "0"}, seconds=0.5)
+    with pytest.raises(
+        EngineError, match=r"the topic 'requests' cannot be read .*bootstrap.servers \(127\.0\.0\.1:9\)"
+    ):
+        next(absent.messages())
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("source.options={}", "source.options.subscribe: is required"),
+        ("source.options.subscribe=a,b", "source.options.subscribe: the local engine reads one topic (got 'a,b')"),
+        ("source.options.startingOffsets=latest", 'source.options.startingOffsets: must be "earliest", or offsets'),
+        (
+            "source.options.startingOffset=earliest",
+            "the local engine does not know it; did you mean 'startingOffsets'?",
+        ),
+        ("source.schema=client STRING", "query.time: the source has no column 'ts'"),
+    ],
+)
+def test_keys_that_do_not_fit_are_told_by_check(job, setting, said):
+    pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
+    checked = job("check", "127.0.0.1:9", setting)
+    assert checked.exit_code == 1 and said in checked.stdout, checked.stdout

@@ -19,7 +19,7 @@ from .documents import blocks
 
 pytestmark = pytest.mark.spark
 
-NIGHTLY, RATE, KAFKA, LAKE, ICEBERG, DELTA = blocks("sources.md", "toml")
+NIGHTLY, RATE, KAFKA, TOPIC, LAKE, ICEBERG, DELTA = blocks("sources.md", "toml")
 
 
 def call(command, job, *sets):
@@ -90,6 +90,9 @@ def test_the_jobs_of_the_page_are_fine(tmp_path):
         checked = call("check", job)
         assert checked.exit_code == 0, checked.stdout
     assert set(tomllib.loads(DELTA)) == {"spark"}
+    job.write_text(TOPIC)
+    checked = call("check", job)
+    assert checked.exit_code == 1 and "source.schema: is for the local engine" in checked.stdout
 
 
 @pytest.mark.parametrize(("text", "library"), [(NIGHTLY, "pyarrow"), (ICEBERG, "pyiceberg")])

@@ -11,9 +11,11 @@ from skyband.job.model import Job, Sink, Source, local_path
 from skyband.job.progress import Progress, Totals
 from skyband.job.source_files import READABLE
 from skyband.job.spark_ddl import ZONE_SETTING
+from skyband.job.topic_source import KAFKA, topic_problems
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import table_problem
 
+READS = (*READABLE, *TABLES, KAFKA)
 WRITABLE = ("parquet", "csv", "json", "console", *TABLES)
 _UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 
@@ -66,10 +68,10 @@ def _unreadable(source: Source) -> list[Problem]:
     from skyband.job.text_files import OPTIONS, text_option_problems
     from skyband.job.where_and_select import Shape
 
-    if source.format not in (*READABLE, *TABLES):
-        known = f"{', '.join((*READABLE, *TABLES)[:-1])} and {(*READABLE, *TABLES)[-1]}"
+    if source.format not in READS:
+        known = f"{', '.join(READS[:-1])} and {READS[-1]}"
         return [Problem("source.format", f"the local engine reads {known} (got {source.format!r})")]
-    problems = []
+    problems = [] if source.format != KAFKA else [one.within("source") for one in topic_problems(source)]
     if source.format in TABLES and table_problem(source.format) is not None:
         problems.append(Problem("source.format", f"{source.format} {table_problem(source.format)}"))
     if source.path is not None and local_path(source.path) is None:

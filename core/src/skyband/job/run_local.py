@@ -13,6 +13,7 @@ from skyband.job.progress import Progress, Totals
 from skyband.job.row_location import PlacedBatches
 from skyband.job.source_files import Files, open_files
 from skyband.job.table_source import Table
+from skyband.job.topic_source import TopicRows
 
 
 def run(job: Job, engine: Engine, progress: Progress) -> Totals:
@@ -80,7 +81,7 @@ def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:
     return in_order(job.query, pa.Table.from_batches([answers]))
 
 
-def _files(job: Job) -> Files | Table:
+def _files(job: Job) -> Files | Table | TopicRows:
     try:
         files = open_files(job.source)
     except ConfigError as error:

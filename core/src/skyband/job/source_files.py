@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from skyband.job.columnar_files import Layout
     from skyband.job.table_source import Table
+    from skyband.job.topic_source import TopicRows
     from skyband.job.where_and_select import Shape
 
 READABLE = ("parquet", "csv", "json", "arrow")
@@ -60,8 +61,8 @@ class Files:
         return columnar_files.read(path, self.layout, wanted)
 
 
-def open_files(source: Source) -> "Files | Table | None":
-    """The files of a source, or its table; None where only Spark can look: elsewhere, or in a format not read here.
+def open_files(source: Source) -> "Files | Table | TopicRows | None":
+    """The files of a source, table or topic; None where only Spark can look: elsewhere, or in a format not read here.
 
     Raises ConfigError where there is nothing to read, it cannot be read, or `where` and `select` are not known here.
     """
@@ -69,6 +70,10 @@ def open_files(source: Source) -> "Files | Table | None":
         from skyband.job.table_source import open_rows
 
         return open_rows(source)
+    if source.format == "kafka":
+        from skyband.job.topic_source import open_topic
+
+        return open_topic(source)
     path = None if source.path is None else local_path(source.path)
     if path is None or source.format not in READABLE:
         return None

@@ -61,14 +61,23 @@ def unwritable_in_csv(answers: pa.Schema) -> list[Problem]:
 
 def read(path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
     """A file's rows with the columns `wanted` of its `schema`. Raises InputError where a value is not of its type."""
-    texts = pa.schema([_with_type(field, _as_read(field.type)) for field in wanted])
     if source.format == "json":
         check_utf8(path)
-        options = pyarrow.json.ParseOptions(explicit_schema=texts, unexpected_field_behavior="ignore")
-        batches = iter(pyarrow.json.read_json(str(path), parse_options=options).to_batches())
-        yield from (_typed(batch, wanted) for batch in batches)
+        yield from (_typed(batch, wanted) for batch in _json(str(path), wanted).to_batches())
     else:
+        texts = pa.schema([_with_type(field, _as_read(field.type)) for field in wanted])
         yield from (_typed(batch, wanted) for batch in _csv_batches(path, source, schema.names, texts))
+
+
+def json_rows_of(lines: Any, wanted: pa.Schema) -> pa.Table:
+    """The columns `wanted` of JSON in a file object, an object a line. Raises InputError or ArrowInvalid, as `read`."""
+    return pa.Table.from_batches([_typed(batch, wanted) for batch in _json(lines, wanted).to_batches()], wanted)
+
+
+def _json(source: Any, wanted: pa.Schema) -> pa.Table:
+    texts = pa.schema([_with_type(field, _as_read(field.type)) for field in wanted])
+    options = pyarrow.json.ParseOptions(explicit_schema=texts, unexpected_field_behavior="ignore")
+    return pyarrow.json.read_json(source, parse_options=options)
 
 
 def _csv_batches(path: Path, source: Source, names: list[str], texts: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -1,10 +1,9 @@
 """The page of the job file: every table and key, read from the classes that check them."""
 
 from skyband.config.parameters import parameters_of
-from skyband.job.local_engine import WRITABLE
+from skyband.job.local_engine import READS, WRITABLE
 from skyband.job.model import ENGINES, FILE_FORMATS, Sink, Source
 from skyband.job.reading import TABLES
-from skyband.job.source_files import READABLE
 from skyband.job.spark_session import LOCAL
 from skyband.job.sql_reader import KNOWN
 from skyband.job.text_files import OPTIONS
@@ -12,7 +11,6 @@ from skyband.queries import load_query
 from skyband.reference.markdown import code, fenced, page, parameters, section, table
 from skyband.reference.usable import usable_queries, usable_roles
 from skyband.spark import GROUPED_SHARDS, SETTINGS
-from skyband.tables import FORMATS
 
 STREAM = """
 name = "clients"                   # what Spark calls it; the file's name unless given
@@ -113,7 +111,7 @@ def _spark() -> str:
 def _engines() -> str:
     honoured = "; ".join(f"{name}: {', '.join(known) or 'none'}" for name, known in OPTIONS.items())
     return table(["", "spark", "local"], [
-        ["reads", "any source of Spark", ", ".join((*READABLE, *FORMATS))],
+        ["reads", "any source of Spark", ", ".join(READS)],
         ["writes", "any sink of Spark", ", ".join(WRITABLE)],
         ["needs `path`", ", ".join((*FILE_FORMATS, "delta")), "the same"],
         ["needs `table` and `catalog`", "iceberg, unless it has a `path` for Spark's connector", "iceberg"],
