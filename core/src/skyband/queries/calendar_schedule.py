@@ -152,7 +152,10 @@ class CalendarSchedule(Schedule):
         return found
 
     def has_ended(self, last: Int64, watermark: Any) -> Array:
-        ended: Array = self.empty_at(last) <= watermark
+        ended: Array = self.after(last) <= watermark
+        where = np.flatnonzero(ended)
+        if len(where):  # where a moment has come: few of the rows
+            ended[where] = self.empty_at(last[where]) <= np.broadcast_to(watermark, last.shape)[where]
         return ended
 
     def oldest(self, time: int) -> int:

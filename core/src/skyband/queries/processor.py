@@ -12,6 +12,8 @@ from skyband.columns.rows import Rows
 from skyband.errors import PluginError, SnapshotError
 from skyband.queries.schedule import Regular, Schedule
 
+_FIRST_LOOKED_AT = 1024
+
 
 class GroupProcessor(ABC):
     """One group's stream: takes rows in time order and gives the answers of every moment passed."""
@@ -135,8 +137,14 @@ class ScheduledProcessor(GroupProcessor):
         if self._rows or not len(times):
             return len(times)
         before = times[0] if self._last is None else self._last
-        found = np.flatnonzero(self._schedule.has_ended(np.append(before, times[:-1]), times))
-        return int(found[0]) if len(found) else len(times)
+        start, size = 0, _FIRST_LOOKED_AT
+        while start < len(times):  # no further than twice what is found, as the rest is looked at again
+            here = times[start : start + size]
+            found = np.flatnonzero(self._schedule.has_ended(np.append(before, here[:-1]), here))
+            if len(found):
+                return start + int(found[0])
+            before, start, size = here[-1], start + size, 2 * size
+        return len(times)
 
 
 class RegularProcessor(ScheduledProcessor):
