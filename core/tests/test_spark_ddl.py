@@ -29,10 +29,18 @@ def test_not_null():
     assert not parse_ddl("a int not null, b int").field("a").nullable
 
 
+def test_comments_as_spark_writes_them():
+    text = "ts TIMESTAMP COMMENT 'when it\\'s sent, >', s STRUCT<a: INT COMMENT \"one\", b: INT> NOT NULL COMMENT ''"
+    nested = pa.struct([("a", pa.int32()), ("b", pa.int32())])
+    assert parse_ddl(text) == pa.schema([pa.field("ts", INSTANT), pa.field("s", nested, nullable=False)])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "names no column"),
+        ("a int comment b", "expected a comment in quotes, found 'b'"),
+        ("a int comment 'b", 'cannot read "\'"'),
         ("ts", "expected 'a word', found 'the end'"),
         ("ts timstamp", "unknown type 'timstamp'; did you mean 'timestamp'?"),
         ("a int b int", "expected ','"),

@@ -37,7 +37,10 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
     "timestamp_ntz": lambda pa: pa.timestamp("us"),
 }
 _NESTED = ("array", "map", "struct", "decimal")
-_TOKEN = re.compile(r"`(?P<quoted>[^`]+)`|(?P<word>\w+)|(?P<mark>[<>(),:])|(?P<space>\s+)|(?P<other>.)")
+_TOKEN = re.compile(
+    r"`(?P<quoted>[^`]+)`|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(?P<word>\w+)|(?P<mark>[<>(),:])|"
+    r"(?P<space>\s+)|(?P<other>.)"
+)
 
 
 def parse_ddl(text: str) -> "pa.Schema":
@@ -69,6 +72,12 @@ class _Tokens:
             raise ValueError(f"expected {wanted or 'a word'!r}, found {word or 'the end'!r} in {self._text!r}")
         return self._words.pop(0)
 
+    def take_text(self) -> None:
+        """Pass the text of a comment."""
+        word = self.take()
+        if word[0] not in "'\"":
+            raise ValueError(f"expected a comment in quotes, found {word!r} in {self._text!r}")
+
     def skip(self, word: str) -> bool:
         found = self.peek().lower() == word
         if found:
@@ -85,6 +94,8 @@ def _fields(pa: Any, tokens: _Tokens, end: str) -> list[Any]:
         tokens.skip(":")
         kind = _type(pa, tokens)
         nullable = not (tokens.skip("not") and tokens.skip("null"))
+        if tokens.skip("comment"):
+            tokens.take_text()
         fields.append(pa.field(name, kind, nullable))
     return fields
 
