@@ -1,0 +1,35 @@
+"""Small groups hold what a pane weighs in whole units: nothing is lost when a group grows, however heavy its rows."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.engines import local
+from skyband.queries import small_groups
+
+SECOND = 1_000_000
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1, 3.0, 2.0**-20])
+def test_rows_of_up_to_2_53_units_come_out_as_they_went_in(unit, monkeypatch):
+    rng = np.random.default_rng(13)
+    rows = 300
+    units = 2 ** rng.integers(0, 54, rows) - rng.integers(0, 2, rows)
+    stream = pa.table(
+        {
+            "ts": pa.array(np.sort(rng.integers(0, 60, rows)) * SECOND, pa.timestamp("us", "UTC")),
+            "group": rng.integers(0, 3, rows),
+            "object": rng.integers(0, 4, rows),
+            "weight": units * unit,
+        }
+    )
+    query = {"kind": "heavy-hitters", "time": "ts", "by": ["group"], "object": "object", "total": "sum", "k": 4}
+    query |= {"weight": "weight", "unit": unit, "windows": ["20 seconds", "8 seconds"], "every": "4 seconds"}
+    found = []
+    for most in (512, 3, 0):  # always small, grown at once, never small
+        monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+        found.append(
+            local.apply(stream, query).sort_by([(name, "ascending") for name in ("group", "at", "window", "rank")])
+        )
+    assert len(found[0]) > 300
+    assert found[0].equals(found[2])
+    assert found[1].equals(found[2])
