@@ -104,15 +104,21 @@ def _starts(source: Source) -> dict[int, int]:
     text = given.get(_STARTS.lower(), "earliest")
     if text == "earliest":
         return {}
+    found = _offsets(text, given.get("subscribe", ""))
+    if found is None:
+        said = f'must be "earliest", or offsets of the topic such as {{"requests": {{"0": 23}}}} (got {text!r})'
+        raise ConfigError(Problem(f"options.{_STARTS}", f"{said}: the local engine reads to the topic's end and stops"))
+    return found
+
+
+def _offsets(text: str, wanted: str) -> dict[int, int] | None:
+    """The offset of each partition of the topic `wanted`; None where the text is anything else."""
     try:
         ((topic, starts),) = json.loads(text).items()
         found = {int(number): int(offset) for number, offset in starts.items()}
-        if topic == given.get("subscribe") and all(offset >= -2 and offset != -1 for offset in found.values()):
-            return found
     except (ValueError, TypeError, AttributeError):
-        pass
-    said = f'must be "earliest", or offsets of the topic such as {{"requests": {{"0": 23}}}} (got {text!r})'
-    raise ConfigError(Problem(f"options.{_STARTS}", f"{said}: the local engine reads to the topic's end and stops"))
+        return None
+    return found if topic == wanted and all(offset >= -2 and offset != -1 for offset in found.values()) else None
 
 
 def _parsed(messages: Messages, wanted: "pa.Schema") -> Any:
