@@ -83,3 +83,37 @@ def test_the_default_sketch_gives_the_same_rows_on_every_engine(session, files, 
     streamed, _ = stream(folder, asked)
     reached = str(table["ts"][-1].as_py())[:19]
     assert keyed(streamed, ["status"]) == {key: count for key, count in answers.items() if key[-2] <= reached}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("keys", "total"),
+    [
+        ({"total": "rows"}, "count(*)"),
+        ({"total": "sum", "weight": "size"}, "sum(size)"),
+        ({"total": "distinct", "value": "client_id"}, "count(distinct client_id)"),
+    ],
+    ids=["requests", "bytes", "clients"],
+)
+def test_the_busiest_pages_are_those_of_spark_sql(session, files, log, keys, total):
+    """By status, in batch: the totals of each rank, and that they are the pages' own; equal ones rank by a hash."""
+    table = requests(log, SOME_HOURS)
+    table = table.filter(pc.and_(pc.is_valid(table["size"]), pc.is_valid(table["status"])))
+    frame = session.read.parquet(files(table, 4))
+    asked = {"kind": "heavy-hitters", "time": "ts", "by": ["status"], "object": "url", "k": 10, **keys}
+    asked |= {"windows": ["10 minutes"], "every": "5 minutes"}
+    found = {}
+    for row in sorted(spark.apply(frame, asked).collect(), key=lambda row: row["rank"]):
+        found.setdefault((row["status"], str(row["at"])[:19]), []).append((row["object"], row["total"]))
+    window = sql.window("ts", "10 minutes", "5 minutes")
+    counted = frame.groupBy("status", window, "url").agg(sql.expr(total).alias("total")).filter("total > 0")
+    expected = {}
+    for row in counted.collect():
+        expected.setdefault((row["status"], str(row["window"]["end"])[:19]), {})[row["url"]] = row["total"]
+    last = max(at for _, at in found)
+    expected = {key: totals for key, totals in expected.items() if key[1] <= last}
+    assert found.keys() == expected.keys()
+    assert len(found) > 50
+    for key, totals in expected.items():
+        assert [total for _, total in found[key]] == sorted(totals.values(), reverse=True)[:10]
+        assert all(totals[url] == total for url, total in found[key])
