@@ -82,10 +82,12 @@ def test_a_batch_is_appended_or_takes_the_place_of_what_is_there(format, place):
 def test_a_table_of_other_columns_is_refused_with_both(format, place, wrong):
     sink = open_sink(format, *place)
     sink.append(ANSWERS)
-    with pytest.raises(
-        ConfigError, match=r"(path|table): the .* table '.*' has place string, at .*: choose another \1"
-    ):
+    sink.check(ANSWERS.schema)
+    said = r"(path|table): the .* table '.*' has place string, at .*: choose another \1"
+    with pytest.raises(ConfigError, match=said):
         sink.write(wrong, "one", 0)
+    with pytest.raises(ConfigError, match=said):
+        sink.check(wrong.schema)
     assert rows(format, place) == ANSWERS.to_pylist() and sink.latest("one") is None
 
 
@@ -147,6 +149,18 @@ def test_what_is_wrong_with_a_job_of_tables_is_told_before_it_runs(call, format)
     ):
         told = call("check", *reading(format), *into(format), setting).stdout
         assert said in told
+
+
+def test_a_table_of_other_columns_is_told_before_it_runs(call, format, place):
+    sink = open_sink(format, *place)
+    sink.append(ANSWERS)
+    for mode in ("append", "overwrite"):
+        told = call("check", *into(format, mode=mode))
+        key = "path" if format == "delta" else "table"
+        assert told.exit_code == 1 and f"sink.{key}: the " in told.stdout, told.stdout
+        assert "has place string, at" in told.stdout and "count double" in told.stdout
+    assert call("check", *into(format, mode="ignore")).exit_code == 0, "nothing will be written"
+    assert rows(format, place) == ANSWERS.to_pylist()
 
 
 @pytest.mark.parametrize("format", FORMATS)

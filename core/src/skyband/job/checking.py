@@ -12,7 +12,9 @@ from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, Sink, Source, is_pattern, local_path
 from skyband.job.path_overlap import overlaps
 from skyband.job.source_files import open_files
-from skyband.job.table_location import location_problems
+from skyband.job.table_location import location_problems, needs_connector
+from skyband.tables import FORMATS as TABLES
+from skyband.tables import table_problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,6 +63,8 @@ def everything(
             from skyband.job.text_files import unwritable_in_csv
 
             problems += [] if query.gives_states else unwritable_in_csv(query.result_schema(schema))
+        if sink is not None and schema is not None and not problems:
+            problems += _columns(sink, query.result_schema(schema))
         problems += engine.query_problems(query, tables)
     else:
         problems += _unbound(tables.get("query"), schema, backends)
@@ -111,6 +115,20 @@ def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
     if stream and sink.mode not in (None, "append"):
         problems.append(Problem("sink.mode", f"a stream only appends: use append, or drop it (got {sink.mode!r})"))
     return problems
+
+
+def _columns(sink: Sink, answers: "pa.Schema") -> list[Problem]:
+    """Where the table that the answers go to is there already, and has other columns."""
+    if sink.format not in TABLES or needs_connector(sink) or table_problem(sink.format) is not None:
+        return []
+    from skyband.job.table_sink import check_columns, told_of_sink
+
+    try:
+        with told_of_sink():
+            check_columns(sink, answers)
+    except ConfigError as error:
+        return list(error.problems)
+    return []
 
 
 def _schema(source: Source) -> "pa.Schema | None":

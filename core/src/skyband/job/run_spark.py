@@ -21,7 +21,7 @@ from skyband.job.spark_session import require_spark, spark_session
 from skyband.job.spark_tables_without_connector import is_ours, table_frame
 from skyband.job.stream_lock import in_use
 from skyband.job.table_location import place_of
-from skyband.job.table_sink import check_goes_on, is_free, sink_of, told_of_sink
+from skyband.job.table_sink import check_columns, check_goes_on, is_free, sink_of, told_of_sink
 
 _POLL = 0.3
 _STARTS = 3
@@ -122,8 +122,11 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
 
 def _into_table(job: Job, answers: Any, progress: Progress) -> bool:
     """Write a batch's answers from here; False where the table is there and the mode says to leave it."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
     with told_of_sink():
         sink = sink_of(job)
+        check_columns(job.sink, to_arrow_schema(answers.schema))
         if is_free(job, sink):
             sink.append(_in_order(job, answers.toArrow()), replace=job.sink.mode == "overwrite")
             return True
@@ -159,6 +162,7 @@ def _run_to_its_end(job: Job, source: Any, progress: Progress, totals: Totals, l
 def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
     """Start the stream; `last`: the run in which it is taken as complete."""
     from pyspark.sql import functions as sql
+    from pyspark.sql.pandas.types import to_arrow_schema
 
     idle_after, finish = job.source.idle_after, last if job.source.finish else None
     answers = spark.apply(
@@ -177,6 +181,7 @@ def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
     if is_ours(source.sparkSession, job.sink):
         with told_of_sink():
             sink = sink_of(job)
+            check_columns(job.sink, to_arrow_schema(answers.schema))
             check_goes_on(job, sink)
         return writer.foreachBatch(sink).start()
     return writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))

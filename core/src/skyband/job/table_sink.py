@@ -4,12 +4,16 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skyband.errors import ConfigError, Problem
-from skyband.job.model import Job, local_path
+from skyband.job.model import Job, Sink, local_path
 from skyband.job.spark_sink_log import latest
 from skyband.job.table_location import arguments, place_key, place_of
 from skyband.tables import BatchSink, open_sink
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def sink_of(job: Job) -> BatchSink:
@@ -30,6 +34,12 @@ def is_free(job: Job, sink: BatchSink) -> bool:
     key, place = place_key(job.sink), place_of(job.sink)
     said = f"{place!r} exists already: choose another {key}, or set sink.mode to {choices}"
     raise ConfigError(Problem(key, said))
+
+
+def check_columns(job_sink: Sink, answers: "pa.Schema") -> None:
+    """Raise ConfigError where the sink's table is there already, is to be written to, and has other columns."""
+    if job_sink.mode != "ignore":
+        open_sink(job_sink.format, *arguments(job_sink)).check(answers)
 
 
 def check_goes_on(job: Job, sink: BatchSink) -> None:

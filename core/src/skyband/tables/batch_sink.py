@@ -45,6 +45,9 @@ class BatchSink(ABC):
     def exists(self) -> bool:
         """Whether there is such a table."""
 
+    def check(self, schema: "pa.Schema") -> None:  # noqa: B027 - a log takes answers of any columns
+        """Raise ConfigError where the table is there and cannot hold answers of these columns."""
+
     @abstractmethod
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
         """Write the answers of a batch, all or nothing; `replace`: in place of what is there."""

@@ -46,6 +46,12 @@ class DeltaSink(BatchSink):
         with _told("path"):
             return bool(imported(LIBRARY, EXTRA).DeltaTable.is_deltatable(self.path, dict(self.options)))
 
+    def check(self, schema: "pa.Schema") -> None:
+        with _told("path"):
+            table = self._table()
+            if table is not None:
+                _check_columns(self.path, table, schema)
+
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
         self._write(answers, "overwrite" if replace else "append", None)
 
@@ -61,15 +67,16 @@ class DeltaSink(BatchSink):
         with _told("path"):
             table = self._table()
             if table is not None:
-                _check_columns(self.path, table, library.Schema.from_arrow(answers.schema))
+                _check_columns(self.path, table, answers.schema)
             library.write_deltalake(
                 self.path if table is None else table, answers, mode=mode, commit_properties=done,
                 **({"storage_options": dict(self.options)} if table is None else {}),
             )  # fmt: skip
 
 
-def _check_columns(path: str, table: Any, wanted: Any) -> None:
+def _check_columns(path: str, table: Any, answers: "pa.Schema") -> None:
     """Raise ConfigError where a table has other columns than the answers."""
+    wanted = imported(LIBRARY, EXTRA).Schema.from_arrow(answers)
     there, ours = ([(one.name, one.type) for one in schema.fields] for schema in (table.schema(), wanted))
     if there != ours:
         said = f"the Delta table {path!r} has {_columns(there)}, and the answers {_columns(ours)}: choose another path"

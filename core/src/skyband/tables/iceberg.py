@@ -58,6 +58,14 @@ class IcebergSink(BatchSink):
             table = self._loaded(catalog)
             return table is not None and table.current_snapshot() is not None
 
+    def check(self, schema: "pa.Schema") -> None:
+        if not is_there(self.catalog):
+            return
+        with opened(self.catalog) as catalog, _holdable():
+            table = self._loaded(catalog)
+            if table is not None:
+                _check_columns(self.table, table, schema)
+
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
         with self._changes(answers) as changes:
             if replace:
@@ -79,7 +87,8 @@ class IcebergSink(BatchSink):
         with opened(self.catalog) as catalog, _holdable():
             table = self._loaded(catalog)
             if table is not None:
-                with _fitting(self.table, table, answers.schema), table.transaction() as changes:
+                _check_columns(self.table, table, answers.schema)
+                with table.transaction() as changes:
                     yield changes
                 return
             catalog.create_namespace_if_not_exists(self.table.rpartition(".")[0])
@@ -120,21 +129,29 @@ def _holdable() -> Iterator[None]:
         raise ConfigError(Problem("format", said)) from error
 
 
-@contextmanager
-def _fitting(name: str, table: Any, wanted: "pa.Schema") -> Iterator[None]:
-    """Raise ConfigError where a table has other columns than the answers, or of other types."""
+def _check_columns(name: str, table: Any, answers: "pa.Schema") -> None:
+    """Raise ConfigError where a table has other columns than the answers, or of types that cannot hold theirs."""
     there = table.schema()
+    if {one.name for one in there.fields} == set(answers.names):
+        ours = imported("pyiceberg.io.pyarrow", EXTRA).pyarrow_to_schema(answers, there.name_mapping)
+        if all(_holds(one, ours.find_field(one.name)) for one in there.fields):
+            return
     has = ", ".join(f"{one.name}{' required' if one.required else ''} {one.field_type}" for one in there.fields)
-    ours = ", ".join(f"{one.name} {one.type}" for one in wanted)
-    said = f"the Iceberg table {name!r} has {has}, and the answers {ours}: choose another table"
-    if {one.name for one in there.fields} != set(wanted.names):
-        raise ConfigError(Problem("table", said))
+    given = ", ".join(f"{one.name} {one.type}" for one in answers)
+    said = f"the Iceberg table {name!r} has {has}, and the answers {given}: choose another table"
+    raise ConfigError(Problem("table", said))
+
+
+def _holds(column: Any, answer: Any) -> bool:
+    if column.required and not answer.required:
+        return False
+    if column.field_type == answer.field_type:
+        return True  # `promote` refuses some types that are the same
     try:
-        yield
-    except ValueError as error:
-        if str(error).startswith("Mismatch in fields"):
-            raise ConfigError(Problem("table", said)) from error
-        raise
+        imported("pyiceberg.schema", EXTRA).promote(answer.field_type, column.field_type)
+    except imported("pyiceberg.exceptions", EXTRA).ResolveError:
+        return False
+    return True
 
 
 @define(eq=False)
