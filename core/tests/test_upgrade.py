@@ -15,6 +15,7 @@ from skyband.registry import installed
 
 OTHERS = {
     "emit": "state",
+    "hash": "theta",
     "time": "later",
     "by": ["side"],
     "delay": "1 minute",
@@ -70,6 +71,8 @@ NEEDED_BY = {
     **{(kind, key): {"size": None} for kind in ("uncertain-sum", "uncertain-join") for key in ("window", "delta")},
 }
 """What goes with such a value, whatever the query and for one."""
+BACKENDS_OF = {"hash": {"sketch": "k-skb"}}
+"""The backends that know a key."""
 
 
 def source() -> pa.Table:
@@ -99,10 +102,11 @@ def test_every_changed_key_of_every_query_is_refused_and_named(kind, key):
     before, after = family(kind), family(kind, **{key: OTHERS[key], **needed})
     was, now = getattr(before, key), getattr(after, key)
     assert was != now
-    changed = LocalRun.start(after, source().schema)
+    backends = BACKENDS_OF.get(key)
+    changed = LocalRun.start(after, source().schema, backends)
     fresh = changed.operator.snapshot()
     with pytest.raises(SnapshotError) as caught:
-        changed.operator.restore(ran(before).operator.snapshot())
+        changed.operator.restore(ran(before, backends=backends).operator.snapshot())
     assert f"query.{key} was {was}, is {now}" in str(caught.value)
     assert str(caught.value).endswith("change it back, or give the changed job a new checkpoint")
     assert changed.operator.snapshot() == fresh, "and nothing of it was taken"

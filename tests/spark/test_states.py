@@ -1,5 +1,6 @@
 """States on Spark: the same bytes as the local engine's, and functions on columns of them."""
 
+import datetime
 import json
 
 import numpy as np
@@ -12,6 +13,8 @@ from skyband.cli.commands import group
 from skyband.engines import local
 
 pytestmark = pytest.mark.spark
+START = 1_760_000_400_000_000
+"""A multiple of an hour."""
 
 QUERY = {
     "kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 hour"], "every": "30 minutes",
@@ -101,6 +104,67 @@ def test_two_columns_of_states_are_laid_beside_each_other(table):
         expected = states.overlap(groups["200"], groups["404"], last="30 minutes")
         assert tuple(row.o.intersection) == expected.intersection
         assert tuple(row.o.jaccard) == expected.jaccard
+
+
+def every_theta_type(rows=40_000):
+    """An hour of rows, with a column of each type that `theta_sketch_agg` takes; all but `text` of few values."""
+    rng = np.random.default_rng(4)
+    numbers = rng.integers(0, 3000, rows)
+    words = [f"client-{number}" for number in numbers.tolist()]
+    return pa.table(
+        {
+            "ts": pa.array(np.sort(rng.integers(0, 3600 * 10**6, rows)) + START, pa.timestamp("us", "UTC")),
+            "tiny": pa.array(numbers % 100, pa.int8()),
+            "small": pa.array(numbers, pa.int16()),
+            "int": pa.array(-numbers, pa.int32()),
+            "big": pa.array(numbers << 40, pa.int64()),
+            "float": pa.array(numbers / 4, pa.float32()),
+            "double": pa.array((numbers - 5) / 3),
+            "word": pa.array(words),
+            "bytes": pa.array([word.encode("utf-16") for word in words], pa.binary()),
+            "text": pa.array([f"visitor {number}" for number in rng.integers(0, 60_000, rows)]),
+        }
+    )
+
+
+def test_theta_sketches_of_any_window_mix_with_those_of_spark(session):
+    """Beside Spark's own of the rows of the last 37 minutes: the same hashes, and in a union each client once."""
+    table = every_theta_type()
+    items = table.column_names[1:]
+    hour = {"kind": "distinct-count", "time": "ts", "windows": ["1 hour"], "every": "1 hour", "emit": "state"}
+    made = [local.apply(table, {**hour, "item": name, "hash": "theta"}, {"sketch": "k-skb"}) for name in items]
+    held = [(name, bytearray(one["state"][0].as_py())) for name, one in zip(items, made, strict=True)]
+    begin = datetime.datetime.fromtimestamp(START // 10**6 + 23 * 60, datetime.UTC)
+    recent = session.createDataFrame(table).where(sql.col("ts") >= sql.lit(begin))
+    for name in ("tiny", "small"):
+        recent = recent.withColumn(name, sql.col(name).cast("int"))  # which theta_sketch_agg asks for
+    theirs = recent.agg(*(sql.theta_sketch_agg(name, 16).alias(name) for name in items))
+    counts = recent.agg(*(sql.count_distinct(name).alias(name) for name in items)).first().asDict()
+    beside = session.createDataFrame(held, "item string, state binary").join(
+        theirs.unpivot([], [*items], "item", "spark"), "item"
+    )
+    spark_states.register(session)
+    found = beside.withColumn("ours", spark_states.theta("state", last="37 minutes")).selectExpr(
+        "item",
+        "theta_sketch_estimate(ours) AS own",
+        "theta_sketch_estimate(spark) AS theirs",
+        "theta_sketch_estimate(theta_union(ours, spark, 16)) AS either",
+        "theta_sketch_estimate(theta_intersection(ours, spark)) AS both",
+        "theta_sketch_estimate(theta_difference(ours, spark)) AS ours_only",
+        "theta_sketch_estimate(theta_difference(spark, ours)) AS theirs_only",
+        "skyband_theta(state, '37 minutes') = ours AND skyband_theta(NULL, '37 minutes') IS NULL AS same_in_sql",
+        "theta_sketch_estimate(skyband_theta(state, NULL)) AS of_the_hour",
+    )
+    rows = {row.item: row for row in found.collect()}
+    assert {*rows} == {*items}
+    text, exact = rows.pop("text"), counts["text"]
+    assert text.theirs == exact > 15_000, "more than the state keeps of"
+    assert text.own == text.either == text.both == pytest.approx(exact, rel=0.04)
+    assert (text.ours_only, text.theirs_only, text.same_in_sql) == (0, 0, True)
+    for item, row in rows.items():
+        assert row.own == row.theirs == row.either == row.both == counts[item], row
+        assert (row.ours_only, row.theirs_only, row.same_in_sql) == (0, 0, True), row
+        assert row.of_the_hour == len(set(table[item].to_pylist())), row
 
 
 def test_null_is_null_and_what_is_not_covered_ends_the_query(session, table):

@@ -16,7 +16,9 @@ from skyband.errors import InputError
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-NAMES = ("skyband_estimate", "skyband_union", "skyband_union_list", "skyband_overlap", "skyband_describe")
+NAMES = (
+    "skyband_estimate", "skyband_union", "skyband_union_list", "skyband_overlap", "skyband_theta", "skyband_describe",
+)  # fmt: skip
 
 
 def register(session: "SparkSession") -> None:
@@ -65,6 +67,16 @@ def overlap(left: "Column | str", right: "Column | str", *, since: Any = None, l
     right_only and jaccard, each a struct of count, low, high, and the method. `skyband.states.Overlap` says more.
     """
     return _call("skyband_overlap", _column(left), _column(right), _window(since, last))
+
+
+def theta(state: "Column | str", *, since: Any = None, last: Any = None) -> "Column":
+    """A theta sketch (binary) of the items that came in a window, from each state made with `hash = "theta"`.
+
+    Spark's `theta_sketch_estimate`, `theta_union`, `theta_intersection`, `theta_difference` and `theta_union_agg` take
+    it, also beside sketches that `theta_sketch_agg` made of the same column. The window is as `estimate` takes it; null
+    where the state is. `skyband.states.theta` says more.
+    """
+    return _call("skyband_theta", _column(state), _window(since, last))
 
 
 def describe(state: "Column | str") -> "Column":

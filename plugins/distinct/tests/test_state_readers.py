@@ -11,7 +11,7 @@ from skyband_specs.mutations import mutations
 
 CASES = [
     ("exact", {}), ("k-skb", {"epsilon": 0.1}), ("k-skb", {}), ("pcsa-ml", {"epsilon": 0.1}), ("pcsa-ml", {}),
-    ("se-fm", {"epsilon": 0.3}),
+    ("se-fm", {"epsilon": 0.3}), ("k-skb", {"epsilon": 0.1, "hash": "theta"}), ("exact", {"hash": "theta"}),
 ]  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""One hash for every key type: the low 64 bits of MurmurHash3_x64_128, seed 0, as `mmh3.hash64` gives them.
+"""One hash for every key type: the low 64 bits of MurmurHash3_x64_128, as `mmh3.hash64` gives them; the seed is 0 but
+for keys that are hashed as Apache DataSketches and Spark's `theta_sketch_agg` do.
 
 What is hashed is the value, not how it is stored, so that a key hashes alike on every engine:
 
@@ -19,34 +20,38 @@ from skyband.arrays import Array, UInt64
 from skyband.errors import InputError
 
 NULL = np.uint64(0)
+THETA_SEED = 9001
+"""The seed of DataSketches, which hashes whole numbers, floats, text and bytes; its theta sketches leave out the lowest
+bit of each hash."""
 
 
-def hash_column(column: pa.Array | pa.ChunkedArray) -> UInt64:
+def hash_column(column: pa.Array | pa.ChunkedArray, seed: int = 0) -> UInt64:
     """uint64[n] of an Arrow array; 0 where it is null. O(bytes). Raises InputError on a type that has no hash."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if pa.types.is_dictionary(column.type):
         codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        known = hash_column(column.dictionary)
+        known = hash_column(column.dictionary, seed)
         hashes = known[codes] if len(known) else np.zeros(len(column), np.uint64)
     else:
-        hashes = _hash_values(column)
+        hashes = _hash_values(column, np.uint64(seed))
     if column.null_count:
         hashes[column.is_null().to_numpy(zero_copy_only=False)] = NULL
     return hashes
 
 
-def hash_columns(columns: list[pa.Array]) -> UInt64:
+def hash_columns(columns: list[pa.Array], seed: int = 0) -> UInt64:
     """uint64[n] of several columns together, such as the grouping columns of a query."""
     if len(columns) == 1:
-        return hash_column(columns[0])
+        return hash_column(columns[0], seed)
     from skyband.kernels import murmur
 
-    together = np.stack([hash_column(column) for column in columns], axis=1)
-    return murmur.hash_fixed(_read_only(np.ascontiguousarray(together).view(np.uint8).reshape(-1)), 8 * len(columns))
+    together = np.stack([hash_column(column, seed) for column in columns], axis=1)
+    data = _read_only(np.ascontiguousarray(together).view(np.uint8).reshape(-1))
+    return murmur.hash_fixed(data, 8 * len(columns), np.uint64(seed))
 
 
-def _hash_values(column: pa.Array) -> UInt64:
+def _hash_values(column: pa.Array, seed: np.uint64) -> UInt64:
     from skyband.kernels import murmur
 
     kind = column.type
@@ -56,12 +61,13 @@ def _hash_values(column: pa.Array) -> UInt64:
         column = column.cast(pa.large_binary())
     if pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type):
         offsets, data = _binary_buffers(column)
-        return murmur.hash_slices(_read_only(offsets), _read_only(data))
+        return murmur.hash_slices(_read_only(offsets), _read_only(data), seed)
     if pa.types.is_decimal(kind):
         width = kind.bit_width // 8
         data = np.frombuffer(column.buffers()[1], np.uint8)
-        return murmur.hash_fixed(_read_only(data[column.offset * width : (column.offset + len(column)) * width]), width)
-    return murmur.hash_words(_read_only(_eight_bytes(column).view(np.uint64)))
+        values = data[column.offset * width : (column.offset + len(column)) * width]
+        return murmur.hash_fixed(_read_only(values), width, seed)
+    return murmur.hash_words(_read_only(_eight_bytes(column).view(np.uint64)), seed)
 
 
 def _read_only(values: Array) -> Array:

@@ -1,4 +1,4 @@
-"""MurmurHash3_x64_128 in compiled loops, low 64 bits, seed 0. Apart from `hashing`, which loads it when it hashes."""
+"""MurmurHash3_x64_128 in compiled loops, low 64 bits. Apart from `hashing`, which loads it when it hashes."""
 
 from typing import Any
 
@@ -47,9 +47,9 @@ def _read(data, start, count):  # type: ignore[no-untyped-def]
 
 
 @_compiled()
-def _murmur(data, start, length):  # type: ignore[no-untyped-def]
-    h1 = np.uint64(0)
-    h2 = np.uint64(0)
+def _murmur(data, start, length, seed):  # type: ignore[no-untyped-def]
+    h1 = seed
+    h2 = seed
     blocks = length // 16
     for b in range(blocks):
         k1 = _read(data, start + 16 * b, _WORD)
@@ -72,31 +72,31 @@ def _murmur(data, start, length):  # type: ignore[no-untyped-def]
 
 
 @_compiled()
-def hash_slices(offsets, data):  # type: ignore[no-untyped-def]
-    """uint64[n] of the byte strings data[offsets[i]:offsets[i + 1]]."""
+def hash_slices(offsets, data, seed):  # type: ignore[no-untyped-def]
+    """uint64[n] of the byte strings data[offsets[i]:offsets[i + 1]], of a seed (uint64)."""
     hashes = np.empty(len(offsets) - 1, np.uint64)
     for i in range(len(hashes)):
-        hashes[i] = _murmur(data, offsets[i], offsets[i + 1] - offsets[i])
+        hashes[i] = _murmur(data, offsets[i], offsets[i + 1] - offsets[i], seed)
     return hashes
 
 
 @_compiled()
-def hash_fixed(data, width):  # type: ignore[no-untyped-def]
+def hash_fixed(data, width, seed):  # type: ignore[no-untyped-def]
     """uint64[n] of consecutive byte strings of one width."""
     hashes = np.empty(len(data) // width, np.uint64)
     for i in range(len(hashes)):
-        hashes[i] = _murmur(data, i * width, width)
+        hashes[i] = _murmur(data, i * width, width, seed)
     return hashes
 
 
 @_compiled()
-def hash_words(words):  # type: ignore[no-untyped-def]
+def hash_words(words, seed):  # type: ignore[no-untyped-def]
     """uint64[n] of 8-byte strings given as little-endian uint64: `hash_fixed` of width 8 without its byte loop."""
     hashes = np.empty(len(words), np.uint64)
     length = np.uint64(8)
     for i in range(len(words)):
-        h1 = (_rotl(words[i] * _C1, _31) * _C2) ^ length
-        h2 = length
+        h1 = seed ^ (_rotl(words[i] * _C1, _31) * _C2) ^ length
+        h2 = seed ^ length
         h1 += h2
         h2 += h1
         hashes[i] = _fmix(h1) + _fmix(h2)

@@ -1,6 +1,7 @@
 """distinct-count: how many different items each window holds."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -9,7 +10,8 @@ import pyarrow.compute as pc
 from attrs import define
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.columns.hashing import hash_columns
+from skyband.columns.hashing import THETA_SEED, hash_columns
+from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
 from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, lengths
 from skyband.config.durations import Duration, written
@@ -26,9 +28,14 @@ from skyband.queries.window_parameters import every_parameter, of_calendar, offs
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
 from skyband.states.coverage import Coverage
+from skyband.states.theta_sketches import HASH as THETA
 
 _FEWEST_KEYS, _MOST_KEYS = 16, 512
 """Keys of a small group: fewer would not be worth it, and more make a walk through them slow."""
+_THETA_TYPES = (
+    pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
+    pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
+)  # fmt: skip
 
 
 @define(eq=True)
@@ -60,6 +67,12 @@ class DistinctCount(Query):
         help="give states instead of answers, to be asked later: of all groups, or of those that changed",
     )  # fmt: skip
 
+    hash: str | None = choice(
+        THETA, default=None, kw_only=True,
+        help="\"theta\": hash the items as Spark's theta_sketch_agg does, so that states give theta sketches that mix "
+        "with those of others",
+    )  # fmt: skip
+
     def __attrs_post_init__(self) -> None:
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
         problems = problems_of(self.every, self.offset, windows)
@@ -89,7 +102,23 @@ class DistinctCount(Query):
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         items = [batch.column(name) for name in columns_of(self.item)]
         masks = {"null item": missing(items)} if any(column.null_count for column in items) else {}
-        return {"key": pa.array(hash_columns(items))}, masks
+        return {"key": pa.array(hash_columns(items, THETA_SEED if self.hash == THETA else 0))}, masks
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        problems = super().check(schema)
+        return problems if problems or self.hash is None else self._unlike_theta(schema)
+
+    def _unlike_theta(self, schema: pa.Schema) -> list[Problem]:
+        """What Spark's theta_sketch_agg cannot take."""
+        names = columns_of(self.item)
+        if len(names) > 1:
+            said = f"must be one column with hash = {self.hash!r}: join them to one text in the source"
+            return [Problem("item", f"{said} (got {', '.join(names)})")]
+        kind = plain_type(schema.field(names[0]).type)
+        if any(accepts(kind) for accepts in _THETA_TYPES):
+            return []
+        said = f"column {names[0]!r} is {kind}, which Spark's theta_sketch_agg refuses with hash = {self.hash!r}"
+        return [Problem("item", f"{said}: cast it to a whole number, a float, text or bytes")]
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         if self.emit is not None:
@@ -97,8 +126,12 @@ class DistinctCount(Query):
         numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high")]
         return [at_field(self, schema), pa.field("window", pa.string()), *numbers]
 
-    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - a sketch takes nothing from the query
-        return {}
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        return {} if self.hash is None else {"hash": self.hash}
+
+    def sketch_of(self, bindings: Mapping[str, Binding]) -> Sketch:
+        """A fresh sketch."""
+        return cast(Sketch, bindings["sketch"].create(**self.backend_parameters("sketch")))
 
     @property
     def gives_states(self) -> bool:
@@ -112,7 +145,10 @@ class DistinctCount(Query):
         return super().in_whole_numbers(answers) if self.emit is None else emitted_states.summarised(answers)
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:
-        """Moments that are not the start of a pane, where the sketch lacks `any-since`."""
+        """Moments that are not the start of a pane, where the sketch lacks `any-since`; a hash of the sketch alone."""
+        if self.hash is None and backend.parameters().get("hash") == THETA:
+            said = f'must be "theta" too, as hash of {backend.name} is: set it here, and leave it out there'
+            return [Problem("hash", said)]
         grain = cast(Sketch, backend).grain
         if grain == 1:
             return []
@@ -127,17 +163,17 @@ class DistinctCount(Query):
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         made = _CountingProcessor if self.emit is None else _StateProcessor
-        return made(self, bindings["sketch"], answers)
+        return made(self, bindings, answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
-        most = min(cast(Sketch, bindings["sketch"].create()).exact_up_to, _MOST_KEYS)
+        most = min(self.sketch_of(bindings).exact_up_to, _MOST_KEYS)
         calendar = of_calendar(self.every, *self.windows)
         if self.rows or calendar or most < _FEWEST_KEYS or self.emit is not None:
             return None
 
         def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
-            return _CountingProcessor(self, bindings["sketch"], answers).begin(last, times, keys)
+            return _CountingProcessor(self, bindings, answers).begin(last, times, keys)
 
         from skyband.queries.small_distinct_counts import SmallDistinctCounts  # on use, because it loads numba
 
@@ -168,13 +204,13 @@ class DistinctCount(Query):
 
 
 class _CountingProcessor(WindowedProcessor):
-    def __init__(self, query: DistinctCount, sketch: Binding, answers: pa.Schema) -> None:
+    def __init__(self, query: DistinctCount, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._labels = [str(window) for window in query.windows]
         schedule = query.schedule
         super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
-        self._binding = sketch
+        self._new_sketch = partial(query.sketch_of, bindings)
         self._schema = answers
-        self._sketch = cast(Sketch, sketch.create())
+        self._sketch = self._new_sketch()
         self._answers: list[tuple[int, str, float, float, float]] = []
 
     def begin(self, last: int, times: Int64, keys: UInt64) -> "_CountingProcessor":
@@ -201,7 +237,7 @@ class _CountingProcessor(WindowedProcessor):
         return pa.RecordBatch.from_arrays([*columns, *map(pa.array, numbers)], schema=self._schema)
 
     def clear(self) -> None:
-        self._sketch = cast(Sketch, self._binding.create())
+        self._sketch = self._new_sketch()
 
     def merge(self, other: GroupProcessor) -> None:
         theirs = cast(_CountingProcessor, other)
@@ -223,8 +259,8 @@ class _CountingProcessor(WindowedProcessor):
 class _StateProcessor(_CountingProcessor):
     """Gives the sketch itself at each moment, or at those before which rows came since the last."""
 
-    def __init__(self, query: DistinctCount, sketch: Binding, answers: pa.Schema) -> None:
-        super().__init__(query, sketch, answers)
+    def __init__(self, query: DistinctCount, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
+        super().__init__(query, bindings, answers)
         self._changed = query.emit == emitted_states.CHANGED
         self._states: list[tuple[int, bytes]] = []
 

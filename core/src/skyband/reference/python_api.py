@@ -13,10 +13,10 @@ from skyband.reference.markdown import code, fenced, line, page, prose, section,
 
 SPARK = (spark.session, spark.apply)
 HERE = (local.apply, queries.make_query)
-STATES = (states.estimate, states.estimates, states.union, states.overlap, states.describe)
+STATES = (states.estimate, states.estimates, states.union, states.overlap, states.theta, states.describe)
 COLUMNS = (
-    spark_states.estimate, spark_states.union, spark_states.union_list, spark_states.overlap, spark_states.describe,
-    spark_states.register,
+    spark_states.estimate, spark_states.union, spark_states.union_list, spark_states.overlap, spark_states.theta,
+    spark_states.describe, spark_states.register,
 )  # fmt: skip
 TABLES = (tables.open_sink, tables.open_table, tables.kafka_sink)
 CHARTS = (skyband.plot,)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 from skyband.arrays import Array, UInt64
+from skyband.errors import InputError
 
 
 class Sample(NamedTuple):
@@ -60,3 +61,12 @@ class SketchReader(ABC):
     def samples(self, since: int) -> Sequence[Sample]:  # noqa: ARG002 - most sketches hold none
         """Samples of the keys with time >= `since`, in the same order for equal parameters; empty if it keeps none."""
         return ()
+
+    @classmethod
+    def smallest(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[UInt64, int | None]:  # noqa: ARG003
+        """The smallest hashes of the keys that at least one state has since its moment, with equal parameters in all.
+
+        uint64[n], ascending and distinct, of the keys as they came, and the next hash after them: None where these are
+        all keys. For backends with a parameter `hash`, of states that have `hash = "theta"`.
+        """
+        raise InputError("states", f"of {type(readers[0]).__name__} give no hashes: they make no theta sketch")

@@ -3,6 +3,7 @@
 from skyband.states.counting import Estimate, estimate, estimates
 from skyband.states.description import Description, describe
 from skyband.states.item_overlap import Overlap, overlap
+from skyband.states.theta_sketches import theta
 from skyband.states.uniting import union
 
-__all__ = ["Description", "Estimate", "Overlap", "describe", "estimate", "estimates", "overlap", "union"]
+__all__ = ["Description", "Estimate", "Overlap", "describe", "estimate", "estimates", "overlap", "theta", "union"]

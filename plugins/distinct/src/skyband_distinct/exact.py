@@ -9,6 +9,7 @@ from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
+from skyband_distinct import sketch_parameters
 from skyband_distinct.last_time_table import enter_last, free_table, move
 
 _FEWEST_LOGGED = 1024
@@ -23,7 +24,9 @@ class Exact(Sketch):
 
     Parameters
     ----------
-    None.
+    hash : str, default None
+        "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the query's
+        key `hash` sets it (one of theta)
 
     Complexity
     ----------
@@ -47,6 +50,8 @@ class Exact(Sketch):
     """
 
     name: ClassVar[str] = "exact"
+
+    hash: str | None = sketch_parameters.hash_()
 
     _table: Int64 = field(init=False)
     _count: int = field(default=0, init=False)

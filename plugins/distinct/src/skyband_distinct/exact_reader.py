@@ -5,17 +5,18 @@ from typing import Any, Self
 
 import numpy as np
 from skyband.arrays import TIME_MIN, Array, UInt64
+from skyband.config.parameters import build
 from skyband.roles.sketch_reader import Sample, SketchReader
 from skyband.state_validation import StateReader
 
-from skyband_distinct.state_readers import distinct, no_parameters
+from skyband_distinct.state_readers import HashOnly, distinct
 
 
 class ExactReader(SketchReader):
     """O(keys) a state, O(keys) an estimate."""
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        no_parameters(parameters)
+        build(HashOnly, parameters)
         read = StateReader(state)
         self._now = read.optional("now")
         self._floor = read.number("floor", at_least=TIME_MIN + 1)
@@ -49,6 +50,11 @@ class ExactReader(SketchReader):
 
     def samples(self, since: int) -> Sequence[Sample]:
         return [Sample(self._keys_since(since), 1.0)]
+
+    @classmethod
+    def smallest(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[UInt64, int | None]:
+        parts = [reader._keys_since(moment) for reader, moment in zip(readers, since, strict=True)]
+        return distinct(np.concatenate(parts)), None
 
     def _keys_since(self, since: int) -> UInt64:
         if since > self._since_all:

@@ -1,5 +1,8 @@
 """What this distribution brings; imported by discovery, so it imports no backend."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from skyband import BackendInfo, hookimpl
 
 _PAPER = "Zhang, Zhang, Cheema and Lin 2010, Counting distinct objects over sliding windows"
@@ -53,3 +56,12 @@ def skyband_backends() -> list[BackendInfo]:
             reference=f"{_PAPER}, section 3.3",
         ),
     ]
+
+
+@hookimpl
+def skyband_cases(role: str, name: str) -> list[Mapping[str, Any]]:
+    """Keys that are hashed as Spark hashes them, and are their own random bits."""
+    if role != "sketch" or name not in ("exact", "k-skb"):
+        return []
+    bounds = {"epsilon": 0.1, "delta": 0.05} if name == "k-skb" else {}
+    return [{**bounds, "hash": "theta"}]

@@ -12,7 +12,7 @@ from skyband.state_validation import StateReader
 
 from skyband_distinct import sketch_parameters
 from skyband_distinct.key_hashing import salt
-from skyband_distinct.sketch_sizes import skyband_size, subsketches
+from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.sweep_kernel import count_since, hash_all, sweep
 from skyband_distinct.time_order import in_one_order, oldest_first
 
@@ -41,6 +41,10 @@ class KSkb(Sketch):
     is kept, and (k − 1) / v is the unbiased estimate. The skyband is found by a sweep over buffered rows instead of the
     paper's tree, with the same result.
 
+    With `hash = "theta"` the keys are MurmurHash3 of seed 9001, `skyband.columns.hashing.THETA_SEED`, and there is one
+    subsketch, of the keys as they are, with so many more hashes that it keeps the promise alone. The k smallest of them
+    since any moment are a theta sketch of Apache DataSketches: `skyband.states.theta` gives its image.
+
     Parameters
     ----------
     epsilon : float, default 0.02
@@ -49,6 +53,9 @@ class KSkb(Sketch):
         share of the answers that may be off by more than epsilon (at least 1e-09 and below 1)
     seed : int, default 0
         seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
+    hash : str, default None
+        "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the query's
+        key `hash` sets it (one of theta)
 
     Complexity
     ----------
@@ -76,6 +83,7 @@ class KSkb(Sketch):
     epsilon: float = sketch_parameters.epsilon()
     delta: float = sketch_parameters.delta()
     seed: int = sketch_parameters.seed()
+    hash: str | None = sketch_parameters.hash_()
 
     _k: int = field(init=False)
     _salts: list[Any] = field(init=False)
@@ -85,9 +93,10 @@ class KSkb(Sketch):
     _floor: int = field(default=TIME_MIN, init=False)
 
     def __attrs_post_init__(self) -> None:
-        count = subsketches(self.delta)
-        self._k = skyband_size(self.epsilon, self.delta, count)
-        self._salts = [salt(self.seed, index) for index in range(count)]
+        theta = self.hash == sketch_parameters.THETA
+        sketch_parameters.check_seed(self.seed, self.hash)
+        count, self._k = skyband_shape(self.epsilon, self.delta, theta)
+        self._salts = [None if theta else salt(self.seed, index) for index in range(count)]
         self._skybands = [(_NO_TIMES, _NO_HASHES, _NO_HASHES)] * count
 
     def __len__(self) -> int:
@@ -152,7 +161,7 @@ class KSkb(Sketch):
         for start in range(0, len(times), _CHUNK):
             some, which = oldest_first(times[start : start + _CHUNK], keys[start : start + _CHUNK])
             for index, word in enumerate(self._salts):
-                self._sweep(index, some, hash_all(which, word))
+                self._sweep(index, some, which if word is None else hash_all(which, word))
 
     def _sweep(self, index: int, times: Int64, hashes: UInt64) -> None:
         kept_times, kept_hashes, _ = self._skybands[index]

@@ -10,8 +10,8 @@ from skyband.arrays import TIME_MIN, Array, UInt64
 from skyband.roles.sketch_reader import Sample, SketchReader
 from skyband.state_validation import StateReader
 
-from skyband_distinct.sketch_sizes import skyband_size, subsketches
-from skyband_distinct.state_readers import distinct, promised
+from skyband_distinct.sketch_sizes import skyband_shape
+from skyband_distinct.state_readers import PromisedOfHashes, distinct, promised
 
 _WHOLE = 2.0**64
 
@@ -24,9 +24,8 @@ class KSkbReader(SketchReader):
     """
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        self._promised = promised(parameters)
-        count = subsketches(self._promised.delta)
-        self._k = skyband_size(self._promised.epsilon, self._promised.delta, count)
+        self._promised = promised(PromisedOfHashes, parameters)
+        count, self._k = skyband_shape(self._promised.epsilon, self._promised.delta, self._promised.theta)
         read = StateReader(state)
         self._now = read.optional("now")
         self._floor = read.number("floor")
@@ -58,12 +57,17 @@ class KSkbReader(SketchReader):
 
     @classmethod
     def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
-        pairs = list(zip(readers, since, strict=True))
-        together = [
-            distinct(np.concatenate([reader._since(index, moment) for reader, moment in pairs]))
-            for index in range(len(readers[0]._skybands))
-        ]
-        return readers[0]._told(together)
+        return readers[0]._told([cls._together(readers, since, index) for index in range(len(readers[0]._skybands))])
+
+    @classmethod
+    def smallest(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[UInt64, int | None]:
+        hashes, k = cls._together(readers, since, 0), readers[0]._k
+        return (hashes, None) if len(hashes) < k else (hashes[: k - 1], int(hashes[k - 1]))
+
+    @classmethod
+    def _together(cls, readers: Sequence[Self], since: Sequence[int], index: int) -> UInt64:
+        parts = [reader._since(index, moment) for reader, moment in zip(readers, since, strict=True)]
+        return distinct(np.concatenate(parts))
 
     def samples(self, since: int) -> Sequence[Sample]:
         found = []

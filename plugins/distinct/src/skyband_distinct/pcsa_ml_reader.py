@@ -12,7 +12,7 @@ from skyband.state_validation import StateReader
 from skyband_distinct.likelihood_formula import LEVELS, likeliest
 from skyband_distinct.salts import mixed, salt
 from skyband_distinct.sketch_sizes import likelihood_arrays, likelihood_recent
-from skyband_distinct.state_readers import distinct, promised
+from skyband_distinct.state_readers import Promised, distinct, promised
 
 
 class PcsaMlReader(SketchReader):
@@ -22,7 +22,7 @@ class PcsaMlReader(SketchReader):
     """
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        self._promised = promised(parameters)
+        self._promised = promised(Promised, parameters)
         self._arrays = likelihood_arrays(self._promised.epsilon, self._promised.delta)
         self._size = likelihood_recent(self._promised.epsilon)
         read = StateReader(state)

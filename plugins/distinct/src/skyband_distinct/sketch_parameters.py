@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from skyband.config.parameters import integer, number
+from skyband.config.parameters import choice, integer, number
+from skyband.errors import ConfigError, Problem
 
 
 def epsilon() -> Any:
@@ -18,3 +19,20 @@ def delta() -> Any:
 def seed() -> Any:
     """What the hashes begin with."""
     return integer(0, at_least=0, at_most=2**63 - 1, help="seed of the hashes; sketches merge only if theirs agree")
+
+
+THETA = "theta"
+"""Keys are hashed as Apache DataSketches and Spark's theta sketches hash them."""
+
+
+def hash_() -> Any:
+    """How the keys were hashed."""
+    said = '"theta": the keys are hashed as Spark\'s theta_sketch_agg does, so that states give theta sketches; the '
+    return choice(THETA, default=None, help=f"{said}query's key `hash` sets it")
+
+
+def check_seed(seed: int, hash_: str | None) -> None:
+    """Raise ConfigError where keys that are hashed as others do are to be hashed with a seed of one's own."""
+    if seed and hash_ == THETA:
+        said = f"goes without hash = {THETA!r}, whose hashes all have one seed: leave it out"
+        raise ConfigError(Problem("seed", f"{said} (got {seed})"))

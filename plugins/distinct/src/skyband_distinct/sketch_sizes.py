@@ -73,6 +73,36 @@ def skyband_size(epsilon: float, delta: float, count: int) -> int:
     return max(_FEWEST, math.ceil(max(2.0, (_SKYBAND_MARGIN * high) ** 2) / epsilon**2))
 
 
+@lru_cache(maxsize=64)
+def theta_size(epsilon: float, delta: float) -> int:
+    """The fewest hashes k with which one sketch, without a median, is off by more than epsilon with delta at most.
+
+    With many keys, (k - 1) / estimate is to their number as a gamma value of shape k is to k - 1. Its tails are those
+    of Wilson and Hilferty's cube root (1931), with a tenth of delta to spare.
+    """
+    low, high = _FEWEST - 1, _FEWEST
+    while _misses(high, epsilon) > delta / _MARGIN:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _misses(middle, epsilon) > delta / _MARGIN else (low, middle)
+    return high
+
+
+def _misses(k: int, epsilon: float) -> float:
+    ends = (((k - 1) / ((1 + side * epsilon) * k)) ** (1 / 3) for side in (1, -1))
+    above, below = (3 * math.sqrt(k) * (end - 1 + 1 / (9 * k)) for end in ends)
+    return NormalDist().cdf(above) + NormalDist().cdf(-below)
+
+
+def skyband_shape(epsilon: float, delta: float, theta: bool) -> tuple[int, int]:
+    """How many subsketches there are, and the k of each. A theta sketch has one hash, so it is one."""
+    if theta:
+        return 1, theta_size(epsilon, delta)
+    count = subsketches(delta)
+    return count, skyband_size(epsilon, delta, count)
+
+
 def _most_beyond(deviations: float, count: int) -> float:
     """The probability that more than half of `count` normal values exceed so many standard deviations."""
     one = NormalDist().cdf(-deviations)

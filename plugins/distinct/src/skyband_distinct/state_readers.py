@@ -1,13 +1,12 @@
 """What the readers of this distribution's states share: the parameters, and how the arrays of a state are cut."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import define
 from skyband.arrays import UInt64
 from skyband.config.parameters import build
-from skyband.errors import ConfigError, Problem
 
 from skyband_distinct import sketch_parameters
 
@@ -25,29 +24,46 @@ class Promised:
         return count / (1 + self.epsilon), count / (1 - self.epsilon)
 
 
-_KNOWN: dict[tuple[Any, ...], Promised] = {}
+@define
+class PromisedOfHashes(Promised):
+    """The same of a sketch that may take hashes of others' making."""
+
+    hash: str | None = sketch_parameters.hash_()
+
+    def __attrs_post_init__(self) -> None:
+        sketch_parameters.check_seed(self.seed, self.hash)
+
+    @property
+    def theta(self) -> bool:
+        """Whether the hashes are those of theta sketches."""
+        return self.hash == sketch_parameters.THETA
+
+
+P = TypeVar("P", bound=Promised)
+_KNOWN: dict[tuple[Any, ...], Any] = {}
 _MOST_KNOWN = 64
 
 
-def promised(parameters: Mapping[str, Any]) -> Promised:
+def promised(cls: type[P], parameters: Mapping[str, Any]) -> P:
     """The parameters in a state's header. Raises ConfigError where they are no ones; the same ones are looked up."""
-    key = tuple(parameters.items()), tuple(map(type, parameters.values()))
+    key = cls, tuple(parameters.items()), tuple(map(type, parameters.values()))
     try:
-        found = _KNOWN.get(key)
+        found: P | None = _KNOWN.get(key)
     except TypeError:  # a list is no parameter of theirs
-        return build(Promised, parameters)
+        return build(cls, parameters)
     if found is None:
-        found = build(Promised, parameters)
+        found = build(cls, parameters)
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.clear()
         _KNOWN[key] = found
     return found
 
 
-def no_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raises ConfigError where there are any."""
-    if parameters:
-        raise ConfigError(*(Problem(name, "unknown; it has no parameters") for name in parameters))
+@define
+class HashOnly:
+    """The parameter of a sketch that is exact."""
+
+    hash: str | None = sketch_parameters.hash_()
 
 
 def distinct(hashes: UInt64) -> UInt64:

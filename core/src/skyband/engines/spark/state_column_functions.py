@@ -76,6 +76,22 @@ def overlap_udf() -> Any:
     return arrow_udf(overlap, OVERLAP)
 
 
+def theta_udf() -> Any:
+    """(state, window) -> a theta sketch."""
+    readers = Readers.installed()
+
+    def theta(state: pa.Array, window: pa.Array) -> pa.Array:
+        name, given = next(iter(_asked(window).items()))
+        found = []
+        for row, blob in enumerate(state):
+            asked = None if given is None else window[row].as_py()
+            missing = not blob.is_valid or (given is not None and asked is None)
+            found.append(None if missing else states.theta([blob], readers=readers, **{name: asked}))
+        return pa.array(found, pa.binary())
+
+    return arrow_udf(theta, "binary")
+
+
 def describe_udf() -> Any:
     """(state) -> struct of what it says of itself."""
     readers = Readers.installed()
@@ -92,6 +108,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "skyband_union": union_udf,
     "skyband_union_list": union_list_udf,
     "skyband_overlap": overlap_udf,
+    "skyband_theta": theta_udf,
     "skyband_describe": describe_udf,
 }
 """By the name under which SQL knows them."""

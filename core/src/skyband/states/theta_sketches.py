@@ -1,0 +1,77 @@
+"""Theta sketches of Apache DataSketches, which Spark's theta functions take, out of states at any window."""
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from skyband.arrays import UInt64
+from skyband.errors import InputError
+from skyband.states.compatibility import common_coverage
+from skyband.states.counting import read_all
+from skyband.states.since_or_last import Asked
+from skyband.states.state import Readers
+
+HASH = "theta"
+"""What the parameter `hash` of a state is that gives theta sketches."""
+WHOLE = 2**63 - 1
+"""Theta of a sketch of all keys."""
+_SEED_HASH = 0x93CC
+"""The low 16 bits of MurmurHash3_x64_128, seed 0, of the seed 9001 as 8 bytes."""
+_EMPTY_TEXT = np.uint64(0x1E70A32266491BB9 >> 1)
+"""The hash of no bytes."""
+_VERSION, _FAMILY, _READ_ONLY, _EMPTY, _COMPACT, _ORDERED = 3, 3, 2, 4, 8, 16
+
+
+def theta(states: Any, *, since: Any = None, last: Any = None, readers: Readers | None = None) -> bytes:
+    """A theta sketch of the items that came in a window, from a state or from several together.
+
+    The states are of `distinct-count` with `hash = "theta"`, so that their hashes are those of Spark's
+    `theta_sketch_agg` of the same column, and those of the package `datasketches`. Its `theta_sketch_estimate` is the
+    count that `estimate` gives, and `theta_union`, `theta_intersection` and `theta_difference` take it together with
+    sketches that others made. DataSketches counts no empty text and no empty bytes: they are left out of it.
+
+    Parameters
+    ----------
+    states : bytes, list or Arrow column
+        the bytes of one state, or several states, as `skyband.states.estimate` takes them
+    since, last
+        the window, as `skyband.states.estimate` takes them
+    readers : Readers, default None
+        the backends whose states can be read; None: those that are installed
+
+    Returns
+    -------
+    bytes
+        a compact theta sketch, serial version 3
+
+    Raises
+    ------
+    InputError, SnapshotError
+        as `skyband.states.estimate` does, and where the states were made without `hash = "theta"`
+    """
+    held = read_all(states, readers)
+    first, several = held[0], len(held) > 1
+    if first.parameters.get("hash") != HASH:
+        said = f'of {first.key} were made without hash = "theta", so their hashes are not those of theta sketches'
+        raise InputError("states", f"{said}: set it in the query that makes them, with sketch/k-skb or sketch/exact")
+    asked = Asked.read(since, last)
+    covers = common_coverage(held) if several else first.covers
+    moment = asked.within(covers, max(state.floor for state in held))
+    hashes, limit = type(first.reader).smallest([state.reader for state in held], [moment] * len(held))
+    return image_of(hashes, limit)
+
+
+def image_of(hashes: UInt64, limit: int | None) -> bytes:
+    """The image of the smallest hashes (uint64[n], ascending and distinct); `limit` is the next, None of all keys."""
+    below = WHOLE if limit is None else limit >> 1
+    kept = np.unique(hashes >> np.uint64(1))
+    kept = kept[(kept > 0) & (kept < below) & (kept != _EMPTY_TEXT)]
+    flags = _READ_ONLY | _COMPACT | _ORDERED | (0 if len(kept) or limit is not None else _EMPTY)
+    longs = 3 if limit is not None else 2 if len(kept) > 1 else 1
+    image = struct.pack("<BBBBBBH", longs, _VERSION, _FAMILY, 0, 0, flags, _SEED_HASH)
+    if longs > 1:
+        image += struct.pack("<II", len(kept), 0)
+    if longs > 2:
+        image += struct.pack("<Q", below)
+    return image + kept.astype("<u8").tobytes()
