@@ -142,3 +142,23 @@ def test_a_distribution_seen_twice_on_the_path_counts_once(site, tmp_path, monke
     other.install_sketch("Acme", "two")
     monkeypatch.syspath_prepend(str(site.folder))
     assert [plugin.distribution for plugin in discover()].count("acme") == 1
+
+
+def test_a_distribution_that_hides_another_of_its_name_hides_its_plugins(site, tmp_path, monkeypatch):
+    site.install_sketch("acme-sketch", "mine")
+    first = tmp_path / "first" / "Acme_Sketch-2.0.dist-info"
+    first.mkdir(parents=True)
+    (first / "METADATA").write_text("Metadata-Version: 2.1\nName: Acme.Sketch\nVersion: 2.0\n")
+    monkeypatch.syspath_prepend(str(first.parent))
+    assert "acme-sketch" not in {plugin.distribution for plugin in discover()}
+    (first / "METADATA").unlink()
+    (found,) = (plugin for plugin in discover() if plugin.distribution == "acme-sketch")
+    assert found.version == "1.0", "what is half removed hides nothing"
+
+
+def test_the_metadata_of_distributions_that_are_no_plugins_is_not_read(site):
+    other = site.folder / "other-1.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").mkdir()
+    (other / "entry_points.txt").write_text("[console_scripts]\nother = other:main\n")
+    assert "other" not in {plugin.distribution for plugin in discover()}

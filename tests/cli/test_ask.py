@@ -145,11 +145,53 @@ def test_a_damaged_state_is_named_with_its_group(tmp_path):
     assert "not a Skyband snapshot" in ask(tmp_path / "x.parquet").stderr
 
 
-def test_it_loads_neither_spark_nor_compiled_code_nor_pandas(folder):
+HEAVY = (
+    "numba", "pyspark", "pandas", "pyarrow.compute", "pyarrow.dataset", "numpy.ma", "skyband.job", "skyband.engines",
+    "skyband.queries", "skyband.operator", "skyband.roles.matcher",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("sketch", ["exact", "k-skb", "pcsa-ml"])
+def test_it_loads_nothing_that_it_does_not_need(tmp_path, sketch):
+    pq.write_table(local.apply(TABLE, QUERY, {"sketch": sketch}), tmp_path / "states.parquet")
     code = (
         "import sys; from skyband.cli.commands import group; "
-        f"group(['ask', {str(folder / 'all')!r}, '--union'], standalone_mode=False); "
-        "print([name for name in ('numba', 'pyspark', 'pandas', 'pyarrow.dataset') if name in sys.modules])"
+        f"group(['ask', {str(tmp_path)!r}, '--union'], standalone_mode=False); "
+        f"print([name for name in {HEAVY} if name in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_moments_in_other_units_and_row_groups_of_any_size(tmp_path):
+    answers = local.apply(TABLE, QUERY, {"sketch": "exact"})
+    for unit, rows in (("ms", 1), ("ns", 3), ("us", 1000)):
+        at = answers["at"].cast(pa.timestamp(unit, "UTC"))
+        place = answers.column_names.index("at")
+        pq.write_table(answers.set_column(place, "at", at), tmp_path / f"{unit}.parquet", row_group_size=rows)
+        (row,) = answered(tmp_path / f"{unit}.parquet", "--union", "--last", "10 minutes", "--at", "2025-10-09T11:00")
+        assert row["count"] == clients(10, at=120)
+    nulls = answers.set_column(place, "at", pa.array([None] * len(answers), pa.timestamp("us", "UTC")))
+    pq.write_table(nulls, tmp_path / "null.parquet")
+    assert "column 'at' has a null" in ask(tmp_path / "null.parquet").stderr
+    words = answers.set_column(place, "at", pa.array(["noon"] * len(answers)))
+    pq.write_table(words, tmp_path / "words.parquet")
+    assert "column 'at' must be moments (got string)" in ask(tmp_path / "words.parquet").stderr
+
+
+def test_the_local_engine_writes_few_states_into_a_row_group(tmp_path):
+    job = tmp_path / "job.toml"
+    pq.write_table(TABLE, tmp_path / "visits.parquet")
+    query = "\n".join(f"{key} = {value!r}" for key, value in QUERY.items())
+    source, sink = (f'[{name}]\nformat = "parquet"\npath = "{path}"' for name, path in NAMED)
+    job.write_text(f'{source}\n[query]\n{query}\n{sink}\n[backends.sketch]\nname = "pcsa-ml"\nepsilon = 0.01\n')
+    ran = CliRunner().invoke(group, ["run", str(job), "--engine", "local"])
+    assert ran.exit_code == 0, ran.output
+    (file,) = (tmp_path / "states").glob("*.parquet")
+    sizes = [pq.ParquetFile(file).metadata.row_group(0).num_rows, pq.ParquetFile(file).metadata.num_rows]
+    blobs = pq.read_table(file)["state"].to_pylist()
+    assert sum(map(len, blobs[: sizes[0]])) <= 1 << 20
+    assert sum(map(len, blobs)) < 1 << 20 or sizes[0] < sizes[1]
+
+
+NAMED = (("source", "visits.parquet"), ("sink", "states"))

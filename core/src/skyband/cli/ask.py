@@ -29,7 +29,7 @@ def command(
     distinct items of all, each counted once.
     """
     from skyband import text_tables
-    from skyband.job.asking_emitted_states import ask
+    from skyband.states.asking_a_table import ask
 
     found = ask(states, lasts, at, by, united, column)
     if as_json:

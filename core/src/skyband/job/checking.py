@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from skyband.config.parameters import build, parameters_of
+from skyband.data_files import is_pattern
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.job.engine import Engine
-from skyband.job.model import AVAILABLE_NOW, Sink, Source, is_pattern, local_path
+from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
 from skyband.job.path_overlap import overlaps
 from skyband.job.source_files import open_files
 from skyband.job.table_location import location_problems, needs_connector

@@ -27,6 +27,9 @@ from skyband.tables import FORMATS as TABLES
 from skyband.tables import BatchSink
 from skyband.tables.json_rows import json_rows
 
+STATES_TOGETHER = 1 << 20
+"""Bytes of states in a row group of Parquet."""
+
 
 class Writer(ABC):
     """Takes answers as they come. `commit` makes them visible, `abandon` leaves nothing."""
@@ -212,7 +215,15 @@ def _format_writer(path: Path, sink: Sink, schema: pa.Schema) -> Any:
         csv_file = pyarrow.csv.CSVWriter(str(path), schema, write_options=options)
         return csv_file.write_table, csv_file.close
     parquet_file = pyarrow.parquet.ParquetWriter(str(path), schema)
-    return parquet_file.write_table, parquet_file.close
+    if not any(pa.types.is_binary(kind) for kind in schema.types):
+        return parquet_file.write_table, parquet_file.close
+
+    def write(states: pa.Table) -> None:
+        """States of 100 KB each are asked a few at a time: who reads one row group reads little."""
+        rows = len(states) * STATES_TOGETHER // max(states.nbytes, 1)
+        parquet_file.write_table(states, max(rows, 1))
+
+    return write, parquet_file.close
 
 
 def _json_writer(path: Path) -> Any:

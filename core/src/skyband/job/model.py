@@ -233,11 +233,6 @@ def local_path(path: str) -> Path | None:
     return None if _SCHEME.match(path) else Path(path)
 
 
-def is_pattern(path: Path) -> bool:
-    """Whether a path stands for all that match it."""
-    return any(mark in str(path) for mark in "*?[")
-
-
 def absolute(path: str, folder: Path) -> str:
     """A path of a job taken from its folder; one elsewhere as it is."""
     return path if _SCHEME.match(path) else str(folder.absolute() / path)

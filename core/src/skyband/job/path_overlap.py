@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
+from skyband.data_files import data_files, is_pattern
 from skyband.errors import ConfigError, Problem
-from skyband.job.model import Sink, Source, is_pattern, local_path
-from skyband.job.source_files import data_files
+from skyband.job.model import Sink, Source, local_path
 
 _REMEDY = "choose a folder of its own"
 

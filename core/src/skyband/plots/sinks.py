@@ -6,10 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 from attrs import frozen
 
+from skyband.data_files import data_files
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Sink, Source, local_path, option_text
 from skyband.job.reading import JobError, read_sink
-from skyband.job.source_files import READABLE, data_files, open_files
+from skyband.job.source_files import READABLE, open_files
 from skyband.job.table_location import arguments, location_problems
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import open_table, table_problem

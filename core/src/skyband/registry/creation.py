@@ -1,13 +1,16 @@
 """What a program calls: the installed backends, a new one, and one back from its bytes."""
 
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from skyband import snapshot
 from skyband.errors import ConfigError, SnapshotError
 from skyband.registry.backend_loading import key_of, load_class, revive_decoded
 from skyband.registry.info import BackendInfo
 from skyband.registry.registry import installed
-from skyband.roles import Backend, Matcher, ObjectRanker, PairRanker, Sketch, Window, WorkloadRanker
+from skyband.roles import Backend
+
+if TYPE_CHECKING:
+    from skyband.roles import Matcher, ObjectRanker, PairRanker, Sketch, Window, WorkloadRanker
 
 
 def backends(role: str | None = None) -> list[BackendInfo]:
@@ -24,27 +27,27 @@ def backends(role: str | None = None) -> list[BackendInfo]:
 @overload
 def create(
     role: Literal["sketch"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
-) -> Sketch: ...
+) -> "Sketch": ...
 @overload
 def create(
     role: Literal["window"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
-) -> Window: ...
+) -> "Window": ...
 @overload
 def create(
     role: Literal["matcher"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
-) -> Matcher: ...
+) -> "Matcher": ...
 @overload
 def create(
     role: Literal["object-ranker"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
-) -> ObjectRanker: ...
+) -> "ObjectRanker": ...
 @overload
 def create(
     role: Literal["pair-ranker"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
-) -> PairRanker: ...
+) -> "PairRanker": ...
 @overload
 def create(
     role: Literal["workload-ranker"], name: str | None = ..., *, distribution: str | None = ..., **parameters: Any
-) -> WorkloadRanker: ...
+) -> "WorkloadRanker": ...
 @overload
 def create(role: str, name: str | None = ..., *, distribution: str | None = ..., **parameters: Any) -> Backend: ...
 def create(role: str, name: str | None = None, *, distribution: str | None = None, **parameters: Any) -> Backend:

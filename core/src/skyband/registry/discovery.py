@@ -91,15 +91,32 @@ def cause(error: BaseException) -> str:
 
 
 def _installed() -> Iterator[tuple[str, Distribution]]:
+    """The distributions that may be plugins, each name's first on the path.
+
+    What others are called is not read: parsing the metadata of an environment's hundreds takes longer than all else.
+    """
     seen = set()
     for distribution in distributions():
-        try:
-            name = _canonical(distribution.metadata["Name"])
-        except Exception:  # what cannot be named is no distribution: half removed, or damaged
+        if not _may_be_ours(distribution):
             continue
+        name = _name(distribution)
         if name and name not in seen:
             seen.add(name)
-            yield name, distribution
+            yield name, next((first for first in distributions(name=name) if _name(first) == name), distribution)
+
+
+def _may_be_ours(distribution: Distribution) -> bool:
+    try:
+        return GROUP in (distribution.read_text("entry_points.txt") or "")
+    except Exception:  # the file is text that anyone may have written
+        return True
+
+
+def _name(distribution: Distribution) -> str | None:
+    try:
+        return _canonical(distribution.metadata["Name"])
+    except Exception:  # what cannot be named is no distribution: half removed, or damaged
+        return None
 
 
 def _plugins_of(name: str, distribution: Distribution) -> list[Plugin]:

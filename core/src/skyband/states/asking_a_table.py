@@ -1,0 +1,88 @@
+"""What `skyband ask` does: any windows of a table of states, its groups united as asked. Loads no numba."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from skyband.errors import InputError, suggest
+from skyband.states.counting import Estimate, estimate_of
+from skyband.states.coverage import Coverage
+from skyband.states.since_or_last import Asked
+from skyband.states.state import State
+from skyband.states.table import StatesTable
+
+
+@frozen
+class Row:
+    """The answer of one group, or of several united, over one window."""
+
+    group: Mapping[str, Any]
+    """By grouping column its value; without those that were united."""
+    window: str
+    estimate: Estimate
+
+
+@frozen
+class Answers:
+    """What a table answers at one moment."""
+
+    at: str
+    """The moment, as a person reads it."""
+    by: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def ask(
+    path: str, lasts: Sequence[str] = (), at: str | None = None, by: Sequence[str] = (), united: bool = False,
+    column: str = "state",
+) -> Answers:  # fmt: skip
+    """The answers of the groups of a table at a moment: each by itself, by some columns, or all united.
+
+    `at`: a moment of the table, the newest where it is None. Raises InputError, naming the option, where a column, a
+    moment or a window is not there, and SnapshotError, naming the group, where a state is damaged.
+    """
+    windows = [Asked.read(None, last) for last in lasts] or [Asked()]
+    table = StatesTable(path, column)
+    for name in by:
+        if name not in table.grouping:
+            raise InputError("by", f"the states have no grouping column {name!r}; {suggest(name, table.grouping)}")
+    chosen, held = table.as_of(None if at is None else _number(at))
+    moment = _moment_of([each.state for each in held], chosen)
+    named = list(by) if by else table.grouping
+    parts: dict[tuple[Any, ...], list[State]] = {}
+    if by or not united:
+        for each in held:
+            parts.setdefault(tuple(each.group[name] for name in named), []).append(each.state)
+    answered = [(dict(zip(named, key, strict=True)), parts[key]) for key in sorted(parts, key=lambda k: [*map(str, k)])]
+    if united and (named or not parts):
+        answered.append(({}, [each.state for each in held]))
+    found = tuple(
+        Row(group, str(window.last or moment.length), _estimate(states, window, moment))
+        for group, states in answered
+        for window in windows
+    )
+    return Answers(moment.show(moment.at), tuple(named) if parts else (), found)
+
+
+def _estimate(states: Sequence[State], window: Asked, moment: Coverage) -> Estimate:
+    """Where only changed groups have states, each is as good as of the moment asked, as its group's newest."""
+    since = window.within(moment, moment.since)
+    if len(states) == 1:
+        return Estimate(*states[0].reader.estimate(since))
+    return estimate_of(list(states), Asked(since=since))
+
+
+def _moment_of(states: Sequence[State], chosen: int) -> Coverage:
+    covers = [state.covers for state in states if state.covers is not None]
+    length = min(each.at - each.since for each in covers)
+    return Coverage(chosen, chosen - length, covers[0].rows, covers[0].changed)
+
+
+def _number(at: str) -> int:
+    try:
+        number = Asked.read(int(at) if at.lstrip("-").isdigit() else at, None).since
+    except InputError as error:
+        raise InputError("at", error.message) from error
+    assert number is not None
+    return number
