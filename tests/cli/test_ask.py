@@ -163,6 +163,38 @@ def test_it_loads_nothing_that_it_does_not_need(tmp_path, sketch):
     assert ran.stdout.splitlines()[-1] == "[]"
 
 
+TOP = {**QUERY, "kind": "heavy-hitters", "object": "host", "by": "status", "k": 1}
+TOP.pop("item")
+
+
+@pytest.mark.parametrize("ranker", ["exact", "k-skb"])
+def test_the_objects_with_the_largest_totals(tmp_path, ranker):
+    pq.write_table(local.apply(TABLE, TOP, {"total-ranker": ranker}), tmp_path / "tops.parquet")
+    rows = answered(tmp_path, "--last", "30 minutes", "--by", "status", "--union", "-k", 2)
+    times = np.asarray(TABLE["ts"].cast(pa.int64())) - START
+    for status in ("200", "404", None):
+        mask = times >= 150 * MINUTE
+        mask &= np.array(TABLE["status"].to_pylist()) == status if status else True
+        hosts = np.array(TABLE["host"].to_pylist())[mask]
+        expected = sorted(((int((hosts == host).sum()), host) for host in set(hosts.tolist())), reverse=True)
+        found = [(row["total"], row["object"]) for row in rows if row.get("status") == status]
+        assert found == expected
+    assert [row["rank"] for row in answered(tmp_path, "--union")] == [1], "the query's own k"
+    told = ask(tmp_path, "--union", "-k", 2)
+    assert told.stdout.split()[:7] == ["last", "rank", "object", "total", "share", "low", "high"]
+    code = (
+        "import sys; from skyband.cli.commands import group; "
+        f"group(['ask', {str(tmp_path)!r}, '--union'], standalone_mode=False); "
+        "print([name for name in ('numba', 'pyspark', 'pandas', 'skyband.queries') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_number_of_objects_is_for_rankers(folder):
+    assert "k: goes with states of rankers" in ask(folder / "all", "-k", 3).stderr
+
+
 def test_moments_in_other_units_and_row_groups_of_any_size(tmp_path):
     answers = local.apply(TABLE, QUERY, {"sketch": "exact"})
     for unit, rows in (("ms", 1), ("ns", 3), ("us", 1000)):

@@ -235,3 +235,23 @@ def test_the_state_of_a_checkpoint_is_that_of_the_local_engine(session, files, t
     assert largest["values"]["status"] in ("200", "404") and 0 < largest["nbytes"] <= told["nbytes"]
     lines = dict(line.split(maxsplit=1) for line in call("state").stdout.splitlines() if line)
     assert lines["groups"] == "2" and lines["made"].startswith("by")
+
+
+def test_the_objects_with_the_largest_totals_of_any_window(session):
+    asked = {**QUERY, "kind": "heavy-hitters", "object": "client", "windows": ["2 hours"], "k": 5}
+    del asked["item"]
+    expected = local.apply(TABLE, asked, {"total-ranker": "k-skb"})
+    frame = session.createDataFrame(TABLE.to_pandas())
+    made = frame.transform(spark.apply, asked, {"total-ranker": "k-skb"}, shards=2).cache()
+    assert in_order(made.toArrow()) == in_order(expected)
+    united = made.groupBy("at").agg(spark_states.union("state").alias("state"))
+    columns = united.select("at", spark_states.heavy_hitters("state", last="37 minutes", k=3).alias("top"))
+    for row in columns.collect():
+        blobs = [each["state"] for each in expected.to_pylist() if each["at"].timestamp() == row["at"].timestamp()]
+        told = states.heavy_hitters(blobs, last="37 minutes", k=3).to_pylist()
+        assert [entry.asDict() for entry in row["top"]] == [{**each, "object": str(each["object"])} for each in told]
+    spark_states.register(session)
+    made.createOrReplaceTempView("tops")
+    (one,) = session.sql("SELECT skyband_heavy_hitters(state, '10 minutes', 2) AS top FROM tops LIMIT 1").collect()
+    assert [entry["rank"] for entry in one["top"]] == [1, 2]
+    made.unpersist()

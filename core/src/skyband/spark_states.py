@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
 NAMES = (
-    "skyband_estimate", "skyband_union", "skyband_union_list", "skyband_overlap", "skyband_theta", "skyband_describe",
+    "skyband_estimate", "skyband_union", "skyband_union_list", "skyband_overlap", "skyband_theta",
+    "skyband_heavy_hitters", "skyband_describe",
 )  # fmt: skip
 
 
@@ -77,6 +78,27 @@ def theta(state: "Column | str", *, since: Any = None, last: Any = None) -> "Col
     where the state is. `skyband.states.theta` says more.
     """
     return _call("skyband_theta", _column(state), _window(since, last))
+
+
+def heavy_hitters(state: "Column | str", *, since: Any = None, last: Any = None, k: int | None = None) -> "Column":
+    """The objects with the largest totals of a window, from each state of heavy-hitters.
+
+    An array of structs of rank, object (as text), total, share, low and high; null where the state is. In SQL
+    `skyband_heavy_hitters(state, '37 minutes', 10)`.
+
+    Parameters
+    ----------
+    state : Column or str
+        the column of states, or its name
+    since, last
+        the window, as `estimate` takes them
+    k : int, default None
+        how many objects, at most; None: as many as the query that gave the states
+    """
+    from pyspark.sql import functions as sql
+
+    most = sql.lit(k).cast("bigint")
+    return _call("skyband_heavy_hitters", _column(state), _window(since, last), most)
 
 
 def describe(state: "Column | str") -> "Column":

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from skyband_totals.units import worth
+from skyband_totals.unit_worth import worth
 
 
 @pytest.mark.parametrize(("unit", "digits"), [(0.1, 1), (0.01, 2), (0.05, 2), (0.25, 2), (1e-6, 6), (5.0, 0), (0.3, 1)])

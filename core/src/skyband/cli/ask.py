@@ -18,31 +18,44 @@ import click
     "--by", metavar="COLUMN", multiple=True, help="Unite the states of each value; may be given several times."
 )
 @click.option("--union", "united", is_flag=True, help="Add the union of all, or answer that alone without --by.")
+@click.option("-k", "k", type=click.IntRange(1), help="Of rankers: objects in an answer. [default: the query's]")
 @click.option("--column", default="state", show_default=True, help="The column of states.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(
-    states: str, lasts: tuple[str, ...], at: str | None, by: tuple[str, ...], united: bool, column: str, as_json: bool
-) -> None:
+    states: str, lasts: tuple[str, ...], at: str | None, by: tuple[str, ...], united: bool, k: int | None, column: str,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Answer windows from STATES, the Parquet files that a query with `emit = "state"` wrote: a folder or a file.
 
     Each group is answered at one moment. With --by the groups of equal values are united, with --union all of them: the
-    distinct items of all, each counted once.
+    distinct items of all, each counted once, or the objects with the largest totals of all.
     """
     from skyband import text_tables
     from skyband.states.asking_a_table import ask
 
-    found = ask(states, lasts, at, by, united, column)
+    found = ask(states, lasts, at, by, united, column, k)
     if as_json:
-        rows = [{**row.group, "last": row.window, **_numbers(row)} for row in found.rows]
+        rows = [{**row.group, "last": row.window, **row.numbers} for row in found.rows]
         click.echo(json.dumps({"at": found.at, "answers": rows}, indent=2, default=str))
         return
-    shown = [[*_groups(found.by, row), row.window, *map(round, row.estimate)] for row in found.rows]
+    names = list(found.rows[0].numbers) if found.rows else []
+    show = _whole if "count" in names else _shown
+    shown = [[*_groups(found.by, row), row.window, *map(show, names, row.numbers.values())] for row in found.rows]
     click.echo(f"at {found.at}", err=True)
-    text_tables.table([*found.by, "last", "count", "low", "high"], shown)
+    text_tables.table([*found.by, "last", *names], shown)
 
 
-def _numbers(row: Any) -> dict[str, float]:
-    return dict(zip(("count", "low", "high"), row.estimate, strict=True))
+def _shown(name: str, value: Any) -> Any:
+    """Totals as they are, estimates of them to two places."""
+    if not isinstance(value, float):
+        return value
+    if name == "share":
+        return f"{value:.4f}"
+    return round(value) if value == round(value) else f"{value:.2f}"
+
+
+def _whole(_: str, value: float) -> int:
+    return round(value)
 
 
 def _groups(by: tuple[str, ...], row: Any) -> list[Any]:

@@ -9,20 +9,17 @@ from skyband.arrays import Array, Int64
 from skyband.columns import keyed_frames
 from skyband.columns.arrived_rows import ArrivedRows
 from skyband.columns.hashing import hash_column
+from skyband.columns.integer_ids import SIGN
+from skyband.columns.integer_ids import integers_of as integers_of  # for authors of queries
+from skyband.columns.integer_ids import is_integer_id as is_integer_id
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.kernels.sorted_arrays import among, distinct
 
 _LEAST = 1024
-_SIGN = np.uint64(1 << 63)
 PLAIN = "a plain value such as a string or a number"
 """What `is_plain` asks for, in words."""
-
-
-def is_integer_id(kind: pa.DataType) -> bool:
-    """Whether ids tell the values of this type, in their order: integers."""
-    return pa.types.is_integer(kind)
 
 
 def is_plain(kind: pa.DataType) -> bool:
@@ -40,13 +37,8 @@ def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
         return hash_column(column).view(np.int64), keyed_frames.decoded(column)
     values = keyed_frames.decoded(column).fill_null(0)
     if values.type == pa.uint64():
-        return (values.to_numpy(zero_copy_only=False) ^ _SIGN).view(np.int64), None
+        return (values.to_numpy(zero_copy_only=False) ^ SIGN).view(np.int64), None
     return values.cast(pa.int64()).to_numpy(zero_copy_only=False), None
-
-
-def integers_of(ids: Int64, kind: pa.DataType) -> pa.Array:
-    """The integers that `to_ids` gave these ids."""
-    return pa.array(ids.view(np.uint64) ^ _SIGN) if kind == pa.uint64() else pa.array(ids).cast(kind)
 
 
 def id_values(rows: Rows, kind: pa.DataType) -> pa.Array:

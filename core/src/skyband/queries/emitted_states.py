@@ -1,8 +1,12 @@
 """Answers that are states: a column of snapshots, each of which says what it covers."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pyarrow as pa
 
-from skyband.roles import Sketch
+from skyband.arrays import Array
+from skyband.roles import Backend
 from skyband.states.coverage import Coverage
 from skyband.states.description import describe
 from skyband.states.state import encode_state
@@ -11,11 +15,12 @@ from skyband.states.uniting import union
 STATE, CHANGED = "state", "changed-state"
 KINDS = (STATE, CHANGED)
 FIELD = pa.field("state", pa.binary())
+NOTHING: Mapping[str, Array] = MappingProxyType({})
 
 
-def state_of(sketch: Sketch, covers: Coverage) -> bytes:
-    """A sketch as it is now."""
-    return encode_state(sketch.role, sketch.name, sketch.parameters(), sketch.dump_state(), covers)
+def state_of(backend: Backend, covers: Coverage, extra: Mapping[str, Array] = NOTHING) -> bytes:
+    """A backend as it is now; `extra`: what belongs to its state besides its own arrays."""
+    return encode_state(backend.role, backend.name, backend.parameters(), {**backend.dump_state(), **extra}, covers)
 
 
 def merged(answers: pa.Table) -> pa.Table:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.arrays import TIME_MIN, Array, Int64
-from skyband.columns.ids import integers_of, is_integer_id
+from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments

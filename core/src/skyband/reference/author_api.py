@@ -23,6 +23,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.roles.pair_ranker": ("MEETS", "KEPT"),
     "skyband.roles.similarity": ("NAMED",),
     "skyband.roles.sketch_reader": ("SketchReader",),
+    "skyband.roles.top_reader": ("TopReader", "Ranking"),
     "skyband.queries.query": ("Query", "Input", "column_name"),
     "skyband.queries.processor": ("GroupProcessor", "WindowedProcessor"),
     "skyband.queries.row_encoding": ("at_field", "moments", "microseconds", "is_null", "closed_length", "too_short"),

@@ -6,10 +6,13 @@ from typing import Any
 from attrs import frozen
 
 from skyband.errors import InputError, suggest
+from skyband.states.compatibility import check_alike, common_coverage
 from skyband.states.counting import Estimate, estimate_of
 from skyband.states.coverage import Coverage
+from skyband.states.heavy_hitters import ranked
+from skyband.states.ranker_state import RankerState, check_together
 from skyband.states.since_or_last import Asked
-from skyband.states.state import State
+from skyband.states.state import AnyState, State
 from skyband.states.table import StatesTable
 
 
@@ -20,7 +23,8 @@ class Row:
     group: Mapping[str, Any]
     """By grouping column its value; without those that were united."""
     window: str
-    estimate: Estimate
+    numbers: Mapping[str, Any]
+    """Of a sketch count, low and high; of a ranker a row for each rank, with object, total, share, low and high."""
 
 
 @frozen
@@ -35,12 +39,13 @@ class Answers:
 
 def ask(
     path: str, lasts: Sequence[str] = (), at: str | None = None, by: Sequence[str] = (), united: bool = False,
-    column: str = "state",
+    column: str = "state", k: int | None = None,
 ) -> Answers:  # fmt: skip
     """The answers of the groups of a table at a moment: each by itself, by some columns, or all united.
 
-    `at`: a moment of the table, the newest where it is None. Raises InputError, naming the option, where a column, a
-    moment or a window is not there, and SnapshotError, naming the group, where a state is damaged.
+    `at`: a moment of the table, the newest where it is None. `k`: objects in an answer of rankers. Raises InputError,
+    naming the option, where a column, a moment or a window is not there, and SnapshotError, naming the group, where a
+    state is damaged.
     """
     windows = [Asked.read(None, last) for last in lasts] or [Asked()]
     table = StatesTable(path, column)
@@ -50,7 +55,7 @@ def ask(
     chosen, held = table.as_of(None if at is None else _number(at))
     moment = _moment_of([each.state for each in held], chosen)
     named = list(by) if by else table.grouping
-    parts: dict[tuple[Any, ...], list[State]] = {}
+    parts: dict[tuple[Any, ...], list[AnyState]] = {}
     if by or not united:
         for each in held:
             parts.setdefault(tuple(each.group[name] for name in named), []).append(each.state)
@@ -58,22 +63,35 @@ def ask(
     if united and (named or not parts):
         answered.append(({}, [each.state for each in held]))
     found = tuple(
-        Row(group, str(window.last or moment.length), _estimate(states, window, moment))
+        Row(group, str(window.last or moment.length), numbers)
         for group, states in answered
         for window in windows
+        for numbers in _answers(states, window, moment, k)
     )
     return Answers(moment.show(moment.at), tuple(named) if parts else (), found)
 
 
-def _estimate(states: Sequence[State], window: Asked, moment: Coverage) -> Estimate:
+def _answers(states: list[AnyState], window: Asked, moment: Coverage, k: int | None) -> list[dict[str, Any]]:
     """Where only changed groups have states, each is as good as of the moment asked, as its group's newest."""
     since = window.within(moment, moment.since)
-    if len(states) == 1:
-        return Estimate(*states[0].reader.estimate(since))
-    return estimate_of(list(states), Asked(since=since))
+    rankers = [state for state in states if isinstance(state, RankerState)]
+    sketches = [state for state in states if isinstance(state, State)]
+    if rankers and sketches:
+        check_alike(states)
+    if rankers:
+        if len(rankers) > 1:
+            check_together(rankers)
+            common_coverage(rankers)
+        rows: list[dict[str, Any]] = ranked(rankers, since, k, None, "last").to_pylist()
+        return rows
+    if k is not None:
+        raise InputError("k", f"goes with states of rankers, such as those of heavy-hitters (got {k})")
+    if len(sketches) == 1:
+        return [Estimate(*sketches[0].reader.estimate(since))._asdict()]
+    return [estimate_of(sketches, Asked(since=since))._asdict()]
 
 
-def _moment_of(states: Sequence[State], chosen: int) -> Coverage:
+def _moment_of(states: Sequence[AnyState], chosen: int) -> Coverage:
     covers = [state.covers for state in states if state.covers is not None]
     length = min(each.at - each.since for each in covers)
     return Coverage(chosen, chosen - length, covers[0].rows, covers[0].changed)

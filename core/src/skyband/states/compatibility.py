@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from skyband.errors import InputError
 from skyband.states.coverage import Coverage
-from skyband.states.state import State
+from skyband.states.state import AnyState
 
 
-def check_alike(states: Sequence[State], name: str = "states") -> None:
+def check_alike(states: Sequence[AnyState], name: str = "states") -> None:
     """Raise InputError, naming the row, unless all are of one backend with equal parameters."""
     first = states[0]
     for row, other in enumerate(states[1:], 1):
@@ -21,7 +21,7 @@ def check_alike(states: Sequence[State], name: str = "states") -> None:
             raise InputError(name, f"{said}: they must be equal", row)
 
 
-def common_coverage(states: Sequence[State]) -> Coverage | None:
+def common_coverage(states: Sequence[AnyState]) -> Coverage | None:
     """What all of these answer together, None where they are snapshots without one. Raises InputError, naming the row.
 
     States of tables that hold only what changed may be of different moments: each is its group's newest.
@@ -44,6 +44,6 @@ def common_coverage(states: Sequence[State]) -> Coverage | None:
     return whole
 
 
-def _differs(key: str, one: State, other: State) -> bool:
+def _differs(key: str, one: AnyState, other: AnyState) -> bool:
     mine, theirs = one.parameters.get(key), other.parameters.get(key)
     return mine != theirs or type(mine) is not type(theirs)

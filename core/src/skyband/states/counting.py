@@ -1,7 +1,7 @@
 """How many distinct items a state, or the union of several, holds in any window."""
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -10,6 +10,7 @@ from skyband.states.compatibility import common_coverage
 from skyband.states.since_or_last import Asked
 from skyband.states.state import Readers, State, read_state
 
+S = TypeVar("S")
 ESTIMATE = pa.struct([(name, pa.float64()) for name in ("count", "low", "high")])
 
 
@@ -63,12 +64,17 @@ def estimate_of(states: list[State], asked: Asked) -> Estimate:
 
 
 def read_all(states: Any, readers: Readers | None = None) -> list[State]:
-    """The states, one or several. Raises InputError where there is none."""
+    """The states of sketches, one or several. Raises InputError where there is none."""
+    return read_all_with(read_state, states, readers)
+
+
+def read_all_with(read: Callable[[Any, Readers | None], S], states: Any, readers: Readers | None) -> list[S]:
+    """The states, one or several, each by `read`. Raises InputError where there is none."""
     if isinstance(states, bytes | bytearray | memoryview):
-        return [read_state(states, readers)]
+        return [read(states, readers)]
     if isinstance(states, str) or not isinstance(states, Iterable):
         raise InputError("states", f"must be the bytes of a state, or several of them (got {type(states).__name__})")
-    held = [read_state(_bytes(state), readers) for state in states]
+    held = [read(_bytes(state), readers) for state in states]
     if not held:
         raise InputError("states", "there is none to ask")
     return held

@@ -4,7 +4,8 @@ from typing import Any
 
 from attrs import frozen
 
-from skyband.states.state import Readers, read_state
+from skyband.states.ranker_state import read_any_state
+from skyband.states.state import Readers
 
 
 @frozen
@@ -31,17 +32,17 @@ class Description:
 
 def describe(state: Any, *, readers: Readers | None = None) -> Description:
     """What a state (bytes) is. Raises SnapshotError where it is damaged, or of a backend that is not installed."""
-    held = read_state(state, readers)
+    held = read_any_state(state, readers)
     covers = held.covers
-    floor = held.reader.floor
+    floor = held.earliest
     return Description(
         backend=held.key,
         parameters=held.parameters,
         unit="" if covers is None else "rows" if covers.rows else "time",
         at=None if covers is None else covers.at,
         since=covers.since if covers is not None else floor if floor > -(2**63) else None,
-        latest=held.reader.latest,
-        retained=held.reader.retained,
+        latest=held.latest,
+        retained=held.retained,
         nbytes=held.nbytes,
         changed=covers is not None and covers.changed,
     )

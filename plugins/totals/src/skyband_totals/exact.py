@@ -13,7 +13,7 @@ from skyband_totals.pair_ledger import PairLedger
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.sum_ledger import SumLedger
 from skyband_totals.top import Top, Tops
-from skyband_totals.units import worth
+from skyband_totals.unit_worth import worth
 
 _NOTHING = np.empty(0, np.int64)
 _NO_VALUES = np.empty(0, np.uint64)
@@ -72,6 +72,7 @@ class Exact(TotalRanker):
     """
 
     name: ClassVar[str] = "exact"
+    gives_states: ClassVar[bool] = True
 
     _ledger: SumLedger | PairLedger = field(init=False)
 

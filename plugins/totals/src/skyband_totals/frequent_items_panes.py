@@ -13,7 +13,7 @@ from skyband.state_validation import StateReader
 from skyband_totals.frequent_items import LEAST, SIZES, PaneSketch, Summary, error_of, most_items
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.top import NOTHING, Top
-from skyband_totals.units import worth
+from skyband_totals.unit_worth import worth
 
 _ANY = 2**62
 _COLUMNS = ("weights", "errors", "sizes")

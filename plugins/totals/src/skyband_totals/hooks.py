@@ -14,6 +14,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="every pane's totals, and a bar that finds the largest without a look at the others",
             guarantee="exact",
             reference="panes: Li, Maier, Tufte, Papadimos and Tucker 2005; the bar: Yi et al. 2003",
+            reader="skyband_totals.exact_reader:ExactReader",
             lacks={
                 "any-since": "a pane is one total: what came in its first half cannot be told from the rest",
                 "out-of-order": "a pane that was closed is not opened again",
@@ -35,6 +36,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="the k smallest random numbers since any moment, each with its object: a uniform sample",
             guarantee="bounded",
             reference="Zhang et al. 2010, section 4; Cohen and Kaplan 2007; Duffield, Lund and Thorup 2007",
+            reader="skyband_totals.k_skb_reader:KSkbReader",
             lacks={"out-of-order": "rows wait in a buffer in the order of time"},
         ),
         BackendInfo(

@@ -6,16 +6,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Float64, Int64, UInt64
-from skyband.config.parameters import integer, number
+from skyband.arrays import Array, Int64, UInt64
 from skyband.errors import SnapshotError
 
+from skyband_totals import ranker_parameters, sample_answers
 from skyband_totals import sample_kernels as kernel
 from skyband_totals.ledger import writable
-from skyband_totals.poisson_bounds import bounds_of
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.top import NOTHING, Top
-from skyband_totals.units import worth
 
 _BUFFERED = 8
 _CHUNK = 1 << 20
@@ -85,14 +83,11 @@ class KSkb(TotalRanker):
 
     name: ClassVar[str] = "k-skb"
     order_matters: ClassVar[bool] = True
+    gives_states: ClassVar[bool] = True
 
-    epsilon: float = number(0.01, at_least=0.001, below=1, help="how far shares may be off, as part of the grand total")
-    delta: float = number(
-        0.05, at_least=1e-9, below=1, help="share of the answers that may be off by more than epsilon"
-    )
-    seed: int = integer(
-        0, at_least=0, at_most=2**63 - 1, help="seed of the random numbers; rankers merge only if theirs agree"
-    )
+    epsilon: float = ranker_parameters.epsilon()
+    delta: float = ranker_parameters.delta()
+    seed: int = ranker_parameters.seed()
 
     _size: int = field(init=False)
     _salt: Any = field(init=False)
@@ -105,7 +100,7 @@ class KSkb(TotalRanker):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        self._size = sample_size(self.epsilon, self.delta)
+        self._size = sample_answers.sample_size(self.epsilon, self.delta)
         self._salt = _salt(self.seed)
 
     @property
@@ -162,37 +157,12 @@ class KSkb(TotalRanker):
         unit = self.unit if self.total == "sum" else 1.0
         if count < self._size:
             keys, _, sums = kernel.tally(objects, scores, units, count, np.uint64(_ALL), 0.0)
-            exact = sums.astype(np.float64)
-            return self._answer(keys, exact, exact, exact, (float(sums.sum()),) * 3, 0.0, unit)
+            return sample_answers.exact(keys, sums, self.limit, self.share, unit)
         limit = self._limits[count - 1]
-        scale = 2.0**64 / (float(limit) + 1)
+        scale = sample_answers.scale_of(limit)
         heavy = scale if self.total == "sum" else math.inf
         keys, lights, sums = kernel.tally(objects, scores, units, count, limit, heavy)
-        lows, highs, grand, none = self._bounds(lights, sums, scale)
-        return self._answer(keys, sums + lights * scale, lows, highs, grand, none, unit)
-
-    def _bounds(self, lights: Int64, sums: Int64, scale: float) -> Any:
-        """Bounds of each object, of the grand total, and the most that an object may have that is not in the sample."""
-        sample = float(lights.sum())
-        counts = np.concatenate([lights, [sample, 0.0]]).astype(np.float64)
-        distinct, places = np.unique(counts, return_inverse=True)
-        low, high = (column[places] for column in bounds_of(distinct, max(sample, 1.0), self.delta))
-        total = float(sums.sum())
-        grand = (total + sample * scale, total + low[-2] * scale, total + high[-2] * scale)
-        lows = sums + np.maximum(low[:-2] * scale, lights)
-        return lows, sums + high[:-2] * scale, grand, float(high[-1] * scale)
-
-    def _answer(
-        self, keys: Int64, totals: Float64, lows: Float64, highs: Float64, grand: Any, none: float, unit: float
-    ) -> Top:
-        likely = highs >= (self.share or 0.0) * grand[1]
-        order = np.lexsort((keys[likely], -totals[likely]))[: self.limit]
-        chosen = np.flatnonzero(likely)[order]
-        others = np.delete(highs, chosen)
-        rest = max(none, float(others.max(initial=0.0)))
-        numbers = (float(worth(number, unit)) for number in (*grand, rest))
-        columns = (worth(column[chosen], unit) for column in (totals, lows, highs))
-        return Top(keys[chosen], *columns, *numbers)
+        return sample_answers.estimated(keys, lights, sums, scale, self.delta, self.limit, self.share, unit)
 
     def _merge(self, other: Self, now: int) -> None:
         self._settle()
@@ -244,20 +214,6 @@ class KSkb(TotalRanker):
         if len(times):
             assert self._now is not None
             self._sweep([column[::-1].copy() for column in (times, scores, objects, units)], self._now - self.longest)
-
-
-def sample_size(epsilon: float, delta: float) -> int:
-    """The least k with which no object's share is off by more than epsilon, but for a share delta of the answers.
-
-    Objects of one share p are at most 1 / p; by Bernstein's inequality each is off by more with a probability of at
-    most 2 exp(−(k − 1) epsilon² / (2 (p (1 − p) + epsilon / 3))). Those below epsilon fall into at most 2 / epsilon
-    groups.
-    """
-    needed = 0.0
-    for objects in range(2, math.ceil(2 / epsilon) + 1):
-        spread = (1 - 1 / objects) / objects + epsilon / 3
-        needed = max(needed, 2 * spread * math.log(4 * objects / delta) / epsilon**2)
-    return 2 + math.ceil(needed)
 
 
 def _salt(seed: int) -> np.uint64:

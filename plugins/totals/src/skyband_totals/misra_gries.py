@@ -16,7 +16,7 @@ from skyband_totals import tally_kernels as tallies
 from skyband_totals.ledger import writable
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.top import NOTHING, Top
-from skyband_totals.units import worth
+from skyband_totals.unit_worth import worth
 
 _ANY = 2**62
 _NOTHING = np.empty(0, np.int64)

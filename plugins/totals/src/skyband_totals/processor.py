@@ -1,6 +1,6 @@
 """One group's stream of a query heavy-hitters: rows to a total-ranker, its answers to rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -50,8 +50,11 @@ class TotalsProcessor(BatchedProcessor):
 
     def begin(self) -> None:
         self._ranker = cast(TotalRanker, self._binding.create(**self._parameters))
-        self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
+        self._names = ValuesById(pa.int64() if self._several else self._object_type())
         self._ranked_rows = RankedRows(self._carry, "latest")
+
+    def _object_type(self) -> pa.DataType:
+        return self._schema.field("object").type
 
     def begin_with(self, last: int, rows: Rows) -> "TotalsProcessor":
         """Go on from the entries of a small group, the moments up to the last row's time being answered."""
@@ -63,27 +66,35 @@ class TotalsProcessor(BatchedProcessor):
         if len(times):
             self._names.update(times, rows)
             self._ranked_rows.update(times, rows, np.zeros(len(times)))
-        columns = self._in_order(times, rows)
+        return self._answered(times, self._in_order(times, rows), asked)
+
+    def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> pa.RecordBatch | None:
         if self._calendar:
             found = self._since_starts(times, columns, asked)
         else:
             objects, phase = columns.pop("object"), self._phase
-            found = self._ranker.answers(times - phase, objects, **_arguments(columns), moments=asked - phase)
+            found = self._ranker.answers(times - phase, objects, **arguments_of(columns), moments=asked - phase)
         return self._answers(asked, found) if len(asked) else None
 
     def _since_starts(self, times: Int64, columns: dict[str, Array], asked: Int64) -> Tops:
         """The answers over windows that differ in length, moment by moment."""
-        found, start = list[Top](), 0
+        found = list[Top]()
+        for at in self._moments(times, columns, asked):
+            found += [self._ranker.since(since - self._phase) for since in self._schedule.starts(at)]
+        return Tops.of(found)
+
+    def _moments(self, times: Int64, columns: dict[str, Array], asked: Int64) -> Iterator[int]:
+        """Feed the ranker up to each moment asked, and then the rest."""
+        start = 0
         stops = np.searchsorted(times, asked).tolist()
         for at, stop in zip([*asked.tolist(), None], [*stops, len(times)], strict=True):
             if stop > start:
                 part = {name: column[start:stop] for name, column in columns.items()}
-                self._ranker.update(times[start:stop], part.pop("object"), **_arguments(part))
+                self._ranker.update(times[start:stop] - self._phase, part.pop("object"), **arguments_of(part))
                 start = stop
             if at is not None:
-                self._ranker.advance(at)
-                found += [self._ranker.since(since) for since in self._schedule.starts(at)]
-        return Tops.of(found)
+                self._ranker.advance(at - self._phase)
+                yield at
 
     def _in_order(self, times: Int64, rows: Rows) -> dict[str, Array]:
         """The columns, with rows of one time in one order where the ranker's answers depend on it.
@@ -153,5 +164,6 @@ class TotalsProcessor(BatchedProcessor):
         rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
 
 
-def _arguments(columns: Mapping[str, Array]) -> dict[str, Array]:
+def arguments_of(columns: Mapping[str, Array]) -> dict[str, Array]:
+    """A frame's columns as a ranker's arguments."""
     return {f"{name}s": column for name, column in columns.items()}

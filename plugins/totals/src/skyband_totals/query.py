@@ -1,7 +1,7 @@
 """heavy-hitters: the objects with the most rows, the largest sum or the most distinct values of each window."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.parameters import choice, integer, number
 from skyband.errors import ConfigError, Problem
-from skyband.queries import top_k_merging
+from skyband.queries import emitted_states, top_k_merging
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -44,11 +44,15 @@ from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.registry import Binding
+from skyband.roles import Backend
 
 from skyband_totals.processor import TotalsProcessor
 from skyband_totals.ranker_lengths import ranker_lengths
-from skyband_totals.role import TOTALS
-from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units, worth
+from skyband_totals.ranker_parameters import TOTALS
+from skyband_totals.role import TotalRanker
+from skyband_totals.states_processor import StatesProcessor, state_field
+from skyband_totals.unit_worth import worth
+from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
 GRANDS = ("grand", "grand_low", "grand_high")
 """Columns of a shard's answers besides the result's."""
@@ -82,6 +86,11 @@ class HeavyHitters(Query):
 
     Rows whose object, weight or value is null are left out and counted, and so are weights that are negative, no
     number, or no multiple of `unit`: sums are of whole units, so that nothing is lost when rows leave a window.
+
+    With `emit = "state"` the columns are at, state: one row a moment, the ranker itself with the objects' values, which
+    `skyband ask` and `skyband.states.heavy_hitters` ask for the largest objects of any window up to the longest, alone
+    or united. With `emit = "changed-state"` a group has one only at moments since the last of which rows came. The
+    backend `k-skb` answers since any moment, `exact` since multiples of the common divisor of `every` and `windows`.
     """
 
     kind: ClassVar[str] = "heavy-hitters"
@@ -105,6 +114,10 @@ class HeavyHitters(Query):
     k: int | None = integer(None, at_least=1, help="objects in an answer, at most")
     share: float | None = number(None, above=0, at_most=1, help="the part of the grand total that puts an object in")
     carry: tuple[str, ...] = carry_parameter(help="further columns of the object's latest row to give with it")
+    emit: str | None = choice(
+        *emitted_states.KINDS, default=None, kw_only=True,
+        help="give states instead of answers, to be asked later: of all groups, or of those that changed",
+    )  # fmt: skip
 
     def __attrs_post_init__(self) -> None:
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
@@ -125,6 +138,11 @@ class HeavyHitters(Query):
         taken = ("at", "window", "rank", "total", "share", "low", "high", *GRANDS, *self.by)
         problems += name_problems("object", several(self.object), taken)
         problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
+        if self.emit is not None and len(several(self.object)):
+            said = "goes with one column `object`: make one of them with source.select, or drop `emit`"
+            problems.append(Problem("object", f"{said} (got {', '.join(several(self.object))})"))
+        if self.emit is not None and self.carry:
+            problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
         if problems:
             raise ConfigError(*problems)
 
@@ -184,6 +202,8 @@ class HeavyHitters(Query):
         return columns, masks
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        if self.emit is not None:
+            return [at_field(self, schema), state_field(schema.field(columns_of(self.object)[0]).type)]
         numbers = [pa.field(name, pa.float64()) for name in ("total", "share", "low", "high")]
         ranked = [pa.field("window", pa.string()), pa.field("rank", pa.int64())]
         ranked += [*identity_fields("object", self.object, schema), *numbers]
@@ -191,7 +211,8 @@ class HeavyHitters(Query):
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         """A shard also tells its grand total, in a row of rank 0 without an object, as it may have no other."""
-        return [*self.answer_fields(schema), *(pa.field(name, pa.float64()) for name in GRANDS)]
+        grands = [] if self.gives_states else [pa.field(name, pa.float64()) for name in GRANDS]
+        return [*self.answer_fields(schema), *grands]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         every, windows = ranker_lengths(self.every, self.windows, self.offset)
@@ -205,13 +226,32 @@ class HeavyHitters(Query):
             "by": "rows" if self.rows else "time",
         }
 
+    @property
+    def gives_states(self) -> bool:
+        return self.emit is not None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("merge",) if self.gives_states else ()
+
+    def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
+        return emitted_states.summarised(answers) if self.gives_states else super().in_whole_numbers(answers)
+
+    def unsupported_by(self, backend: Backend) -> list[Problem]:
+        if self.emit is None or cast(TotalRanker, backend).gives_states:
+            return []
+        said = "its states answer no window without it: take total-ranker/exact or total-ranker/k-skb, or drop `emit`"
+        return [Problem("emit", f"does not go with {backend.role}/{backend.name}, {said} (got {self.emit!r})")]
+
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        return TotalsProcessor(self, bindings["total-ranker"], answers)
+        made = TotalsProcessor if self.emit is None else StatesProcessor
+        return made(self, bindings["total-ranker"], answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         most = most_entries(bindings["total-ranker"], self.backend_parameters("total-ranker"))
-        if self.rows or self.carry or several(self.object) or not most or of_calendar(self.every, *self.windows):
+        apart = self.rows or self.carry or several(self.object) or self.gives_states
+        if apart or not most or of_calendar(self.every, *self.windows):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -231,8 +271,10 @@ class HeavyHitters(Query):
         """Shards share no object, so the best of all are among the best of each, and grand totals add.
 
         An object with a share of all has it of its shard, too: each tells those of its own, and here the rest go. What
-        is added and compared is units, so that it comes out as where one operator has all rows.
+        is added and compared is units, so that it comes out as where one operator has all rows. States are united.
         """
+        if self.gives_states:
+            return emitted_states.merged(answers)
         columns = answers.column_names[: -len(GRANDS)]
         each = ["at", "window"]
         totals = answers.filter(pc.equal(answers.column("rank"), 0)).select([*each, *GRANDS])

@@ -1,47 +1,26 @@
 """TotalRanker: the objects with the largest totals over several windows, all from one state."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import deepcopy
-from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 from skyband.arrays import Array, Int64, UInt64, column, moment, never_back
-from skyband.config.parameters import checked, choice, integer, number
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
 from skyband.roles.clock import Clocked
 
+from skyband_totals import ranker_parameters
+from skyband_totals.ranker_parameters import LONGEST, TOTALS
 from skyband_totals.top import NOTHING, Top, Tops
 from skyband_totals.units import FINE, REASONS, to_units
 
-LONGEST = 2**61
-"""No window is longer, and no time farther than twice this from 0, so that no sum of two leaves 64 bits."""
-MOST_WINDOWS = 60
-TOTALS = ("rows", "sum", "distinct")
 _FULL = 2**63 - 1
 
 Amounts = Int64 | UInt64 | None
 """What a row adds: nothing but itself (None), its units (int64[n]), or one of its object's values (uint64[n])."""
-
-
-def _as_lengths(value: Any) -> Any:
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        return tuple(int(length) if isinstance(length, np.integer) else length for length in value)
-    return value
-
-
-def _check_windows(value: Any) -> list[Problem]:
-    if not isinstance(value, tuple) or not 1 <= len(value) <= MOST_WINDOWS:
-        return [Problem("", f"must be a list of 1 to {MOST_WINDOWS} lengths (got {value!r})")]
-    return [
-        Problem(f"[{place}]", f"must be a whole number from 1 to 2**61 (got {length!r})")
-        for place, length in enumerate(value)
-        if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= LONGEST
-    ]
 
 
 @define(eq=False)
@@ -61,28 +40,21 @@ class TotalRanker(Clocked):
     """Groups of at most so many entries are ranked many at once, without a backend, if it is exact. 0: none are."""
     order_matters: ClassVar[bool] = False
     """Whether rows of one time, in another order, may give another answer that is as right."""
+    gives_states: ClassVar[bool] = False
+    """Whether its state can be asked for any window without the ranker, by the `reader` of its BackendInfo."""
 
-    windows: Sequence[int] = checked(
-        type="list of int",
-        check=_check_windows,
-        bounds="1 to 60 lengths, each at least 1",
-        help="lengths of the windows, in the unit of the times or in rows",
-        converter=_as_lengths,
-    )
-    every: int = integer(at_least=1, at_most=LONGEST, help="answers are asked for at multiples of this")
-    k: int | None = integer(None, at_least=1, help="objects in an answer, at most")
-    share: float | None = number(
-        None, above=0, at_most=1, help="the part of the grand total from which on objects are in"
-    )
-    total: str = choice(*TOTALS, default="rows", help="what is counted or added up of an object")
-    unit: float = number(1.0, above=0, help="weights are whole multiples of this")
+    windows: Sequence[int] = ranker_parameters.windows()
+    every: int = ranker_parameters.every()
+    k: int | None = ranker_parameters.k()
+    share: float | None = ranker_parameters.share()
+    total: str = ranker_parameters.total()
+    unit: float = ranker_parameters.unit()
 
     _last: int | None = field(default=None, init=False)
     """Time of the last row."""
 
     def __attrs_post_init__(self) -> None:
-        if self.k is None and self.share is None:
-            raise ConfigError(Problem("k", "is required where there is no `share`: give one of them, or both"))
+        ranker_parameters.check_limits(self.k, self.share)
         if self.total not in self.totals:
             said = f"must be {' or '.join(self.totals)} with {self.name}: take another backend (got {self.total!r})"
             raise ConfigError(Problem("total", said))
@@ -95,7 +67,12 @@ class TotalRanker(Clocked):
     @property
     def pane(self) -> int:
         """The longest step at whose multiples all windows begin and end: the common divisor of them and `every`."""
-        return reduce(math.gcd, self.windows, self.every)
+        return ranker_parameters.pane_of(self.windows, self.every)
+
+    @property
+    def latest(self) -> int | None:
+        """Time of the last row, None before the first."""
+        return self._last
 
     @property
     def grain(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from skyband.arrays import Array, Int64
-from skyband.columns.ids import integers_of, is_integer_id
+from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
@@ -17,7 +17,8 @@ from skyband.queries.small_group_table import SmallGroupTable, Step, Walked
 from skyband.state_validation import StateReader
 
 from skyband_totals.small_totals_kernels import rank_totals
-from skyband_totals.units import MOST, to_units, worth
+from skyband_totals.unit_worth import MOST, worth
+from skyband_totals.units import to_units
 
 if TYPE_CHECKING:
     from skyband_totals.query import HeavyHitters

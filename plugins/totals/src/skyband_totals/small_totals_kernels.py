@@ -11,7 +11,7 @@ from numba import njit
 from skyband.queries.small_groups_kernels import longer, oldest_needed
 
 from skyband_totals.selection import count_of_share, in_order, offer
-from skyband_totals.units import MOST
+from skyband_totals.unit_worth import MOST
 
 
 @njit(cache=True)

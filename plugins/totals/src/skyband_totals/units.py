@@ -5,16 +5,13 @@ The rule: a weight counts as the whole number of units nearest to it, if it is t
 rounding of float64, one part in 2^50 or a millionth of a unit. Any other weight is refused.
 """
 
-from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import njit
 from skyband.arrays import Array, Float64, Int64
 
-MOST = 2**53
-"""Units a row may weigh: float64 holds every whole number up to here."""
+from skyband_totals.unit_worth import MOST
 
 FINE, NEGATIVE, NO_NUMBER, TOO_LARGE, NO_MULTIPLE = range(5)
 REASONS = {
@@ -31,22 +28,6 @@ def to_units(weights: Float64, unit: float) -> tuple[Int64, Array]:
     units, codes = np.empty(len(weights), np.int64), np.empty(len(weights), np.int8)
     _convert(np.require(weights, requirements="W"), unit, units, codes)
     return units, codes
-
-
-@cache
-def fraction(unit: float) -> tuple[float, float]:
-    """A unit as the numerator and denominator that it is written as: 1 and 10 of 0.1, which is no float64."""
-    top, bottom = Fraction(repr(float(unit))).as_integer_ratio()
-    return (float(top), float(bottom)) if max(top, bottom) <= MOST else (float(unit), 1.0)
-
-
-def worth(units: Any, unit: float) -> Any:
-    """What a number of units is worth, float64 of its shape: 39 units of 0.1 are 3.9, and not 39 times 0.1.
-
-    O(n). The nearest float64 where units times the numerator is below 2^53.
-    """
-    top, bottom = fraction(unit)
-    return np.divide(np.multiply(units, top, dtype=np.float64), bottom)
 
 
 @njit(cache=True)

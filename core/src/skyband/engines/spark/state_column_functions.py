@@ -23,6 +23,9 @@ OVERLAP = (
     )
     + ", method: string>"
 )
+HEAVY_HITTERS = (
+    "array<struct<`rank`: bigint, `object`: string, total: double, `share`: double, low: double, high: double>>"
+)
 DESCRIPTION = (
     "struct<backend: string, parameters: map<string, string>, unit: string, at: bigint, since: bigint, "
     "latest: bigint, retained: bigint, bytes: bigint, changed: boolean>"
@@ -92,6 +95,27 @@ def theta_udf() -> Any:
     return arrow_udf(theta, "binary")
 
 
+def heavy_hitters_udf() -> Any:
+    """(state, window, k) -> array of structs: the objects with the largest totals, as text."""
+    readers = Readers.installed()
+
+    def heavy_hitters(state: pa.Array, window: pa.Array, k: pa.Array) -> pa.Array:
+        name, given = next(iter(_asked(window).items()))
+        found: list[Any] = []
+        for row, blob in enumerate(state):
+            asked = None if given is None else window[row].as_py()
+            if not blob.is_valid or (given is not None and asked is None):
+                found.append(None)
+                continue
+            table = states.heavy_hitters([blob], k=k[row].as_py(), readers=readers, **{name: asked})
+            place = table.column_names.index("object")
+            named = table.set_column(place, "object", table.column("object").cast(pa.string()))
+            found.append(named.to_pylist())
+        return pa.array(found, _HEAVY_HITTERS)
+
+    return arrow_udf(heavy_hitters, HEAVY_HITTERS)
+
+
 def describe_udf() -> Any:
     """(state) -> struct of what it says of itself."""
     readers = Readers.installed()
@@ -109,6 +133,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "skyband_union_list": union_list_udf,
     "skyband_overlap": overlap_udf,
     "skyband_theta": theta_udf,
+    "skyband_heavy_hitters": heavy_hitters_udf,
     "skyband_describe": describe_udf,
 }
 """By the name under which SQL knows them."""
@@ -120,6 +145,14 @@ _OVERLAP = pa.struct(
         ("method", pa.string()),
     ]
 )
+_HEAVY_HITTERS = pa.list_(
+    pa.struct(
+        [
+            ("rank", pa.int64()), ("object", pa.string()), *((name, pa.float64()) for name in ("total", "share")),
+            *((name, pa.float64()) for name in ("low", "high")),
+        ]
+    )
+)  # fmt: skip
 _DESCRIPTION = pa.struct(
     [
         ("backend", pa.string()), ("parameters", pa.map_(pa.string(), pa.string())), ("unit", pa.string()),

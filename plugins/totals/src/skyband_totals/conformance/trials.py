@@ -13,7 +13,7 @@ from skyband_specs.driver import Case, Trial
 from skyband_totals.conformance.oracle import TotalOracle
 from skyband_totals.conformance.plain import columns, exactly, plain, rows_of
 from skyband_totals.conformance.streams import TotalStream, zipf
-from skyband_totals.role import TOTALS
+from skyband_totals.ranker_parameters import TOTALS
 
 
 @frozen(eq=False)

@@ -1,0 +1,27 @@
+"""Integers that are their own ids, and back; loads no compiled code."""
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Int64
+
+SIGN = np.uint64(1 << 63)
+
+
+def is_integer_id(kind: pa.DataType) -> bool:
+    """Whether ids tell the values of this type, in their order: integers."""
+    return pa.types.is_integer(kind)
+
+
+def integers_of(ids: Int64, kind: pa.DataType) -> pa.Array:
+    """The integers that `to_ids` gave these ids."""
+    if kind == pa.uint64():
+        return numbers_column(ids.view(np.uint64) ^ SIGN)
+    plain = numbers_column(ids)
+    return plain if kind == pa.int64() else plain.cast(kind)
+
+
+def numbers_column(values: Array) -> pa.Array:
+    """Numbers as a column, their memory shared: `pa.array` imports pandas where it is installed."""
+    shared = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(shared.dtype), len(shared), [None, pa.py_buffer(shared)])

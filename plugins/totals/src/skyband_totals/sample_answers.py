@@ -1,0 +1,72 @@
+"""What a sample by k-skb says of all totals: estimates with bounds, the largest in order. Loads no compiled code."""
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from skyband.arrays import Float64, Int64
+
+from skyband_totals.poisson_bounds import bounds_of
+from skyband_totals.top import Top
+from skyband_totals.unit_worth import worth
+
+
+@cache
+def sample_size(epsilon: float, delta: float) -> int:
+    """The least k with which no object's share is off by more than epsilon, but for a share delta of the answers.
+
+    Objects of one share p are at most 1 / p; by Bernstein's inequality each is off by more with a probability of at
+    most 2 exp(−(k − 1) epsilon² / (2 (p (1 − p) + epsilon / 3))). Those below epsilon fall into at most 2 / epsilon
+    groups.
+    """
+    needed = 0.0
+    for objects in range(2, math.ceil(2 / epsilon) + 1):
+        spread = (1 - 1 / objects) / objects + epsilon / 3
+        needed = max(needed, 2 * spread * math.log(4 * objects / delta) / epsilon**2)
+    return 2 + math.ceil(needed)
+
+
+def scale_of(limit: Any) -> float:
+    """How many rows or pairs each with a score below the limit stands for."""
+    return 2.0**64 / (float(limit) + 1)
+
+
+def exact(keys: Int64, sums: Int64, limit: int, share: float | None, unit: float) -> Top:
+    """The answer where the sample is all there is."""
+    totals = sums.astype(np.float64)
+    return _answer(keys, totals, totals, totals, (float(sums.sum()),) * 3, 0.0, limit, share, unit)
+
+
+def estimated(
+    keys: Int64, lights: Int64, sums: Int64, scale: float, delta: float, limit: int, share: float | None, unit: float
+) -> Top:
+    """The answer from a sample of each object: how many are light, and the units of the others."""
+    lows, highs, grand, none = _bounds(lights, sums, scale, delta)
+    return _answer(keys, sums + lights * scale, lows, highs, grand, none, limit, share, unit)
+
+
+def _bounds(lights: Int64, sums: Int64, scale: float, delta: float) -> Any:
+    """Bounds of each object, of the grand total, and the most that an object may have that is not in the sample."""
+    sample = float(lights.sum())
+    counts = np.concatenate([lights, [sample, 0.0]]).astype(np.float64)
+    distinct, places = np.unique(counts, return_inverse=True)
+    low, high = (column[places] for column in bounds_of(distinct, max(sample, 1.0), delta))
+    total = float(sums.sum())
+    grand = (total + sample * scale, total + low[-2] * scale, total + high[-2] * scale)
+    lows = sums + np.maximum(low[:-2] * scale, lights)
+    return lows, sums + high[:-2] * scale, grand, float(high[-1] * scale)
+
+
+def _answer(
+    keys: Int64, totals: Float64, lows: Float64, highs: Float64, grand: Any, none: float, limit: int,
+    share: float | None, unit: float,
+) -> Top:  # fmt: skip
+    likely = highs >= (share or 0.0) * grand[1]
+    order = np.lexsort((keys[likely], -totals[likely]))[:limit]
+    chosen = np.flatnonzero(likely)[order]
+    others = np.delete(highs, chosen)
+    rest = max(none, float(others.max(initial=0.0)))
+    numbers = (float(worth(number, unit)) for number in (*grand, rest))
+    columns = (worth(column[chosen], unit) for column in (totals, lows, highs))
+    return Top(keys[chosen], *columns, *numbers)

@@ -1,0 +1,26 @@
+"""What whole units are worth; loads no compiled code."""
+
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+MOST = 2**53
+"""Units a row may weigh: float64 holds every whole number up to here."""
+
+
+@cache
+def fraction(unit: float) -> tuple[float, float]:
+    """A unit as the numerator and denominator that it is written as: 1 and 10 of 0.1, which is no float64."""
+    top, bottom = Fraction(repr(float(unit))).as_integer_ratio()
+    return (float(top), float(bottom)) if max(top, bottom) <= MOST else (float(unit), 1.0)
+
+
+def worth(units: Any, unit: float) -> Any:
+    """What a number of units is worth, float64 of its shape: 39 units of 0.1 are 3.9, and not 39 times 0.1.
+
+    O(n). The nearest float64 where units times the numerator is below 2^53.
+    """
+    top, bottom = fraction(unit)
+    return np.divide(np.multiply(units, top, dtype=np.float64), bottom)
