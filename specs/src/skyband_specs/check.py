@@ -72,7 +72,8 @@ def expect(condition: bool, message: str) -> None:
 
 def expect_equal(got: Any, wanted: Any, what: str) -> None:
     """Fail the running check unless the two are equal."""
-    expect(bool(got == wanted), f"{what}: {difference(got, wanted)}")
+    if not bool(got == wanted):  # what differs is said, and looked for, only then
+        raise AssertionError(f"{what}: {difference(got, wanted)}")
 
 
 def difference(got: Any, wanted: Any) -> str:
