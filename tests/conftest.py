@@ -1,5 +1,6 @@
 """In which order all tests run, and which of them share a process."""
 
+import os
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -32,6 +33,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     grouped = [item for item in items if item.get_closest_marker("xdist_group")]
     if getattr(config.option, "loadgroup", False) and grouped and "@" not in grouped[0].nodeid:
         raise pytest.UsageError("this pytest-xdist does not see groups with this pytest: take those of tox.ini")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The tests that share a Spark session are the longest chain: other processes let theirs go first on the cores."""
+    if "PYTEST_XDIST_WORKER" in os.environ and not os.nice(0) and "session" not in getattr(item, "fixturenames", ()):
+        os.nice(3)
 
 
 def group_of(item: pytest.Item) -> str:

@@ -187,6 +187,33 @@ def test_a_turn_costs_its_rows_and_not_the_state():
     assert max(read[4:]) <= 4  # what the other worker did since: never the state
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_log_holds_no_more_work_than_may_be_waited_for(monkeypatch, workers):
+    """Beside a state of 3 MB each step is small in bytes: its log ends where catching up would take too long."""
+    rng = np.random.default_rng(1)
+    queries = [QUICK | {"name": str(size), "window": f"{size} seconds"} for size in range(5, 305)]
+    plan = ship(asked("workload", queries=queries, carry=["place"]), rows(0, 1).schema)
+    longest = {}
+    for most in (1e9, 0.02):
+        monkeypatch.setattr(state_store, "MOST_TO_CATCH_UP", most)
+        cluster, longest[most] = Cluster(monkeypatch, workers), 0
+        for turn in range(60):
+            count = 20_000 if turn == 0 else 50
+            seconds = np.sort(rng.integers(0, 300, count)) if turn == 0 else np.full(count, 300 + turn)
+            given = {
+                "ts": pa.array(seconds * SECOND, pa.timestamp("us", "UTC")),
+                "place": ["x" * 150] * count,
+                "name": [f"{i}" for i in rng.integers(0, 10**6, count)],
+                "side": ["a"] * count,
+                "value": -seconds.astype(float),
+            }
+            frame = encode(plan.query, pa.table(given).to_batches()[0]).frame
+            cluster.run(plan, frame, int(seconds[-1]) * SECOND, turn % workers)
+            longest[most] = max(longest[most], len(cluster.committed["log"]))
+    assert longest[1e9] == 59, "by its bytes the log could hold them all"
+    assert 0 < longest[0.02] < 40, longest
+
+
 def test_a_small_state_is_written_whole_rather_than_its_rows(monkeypatch):
     table, query = rows(2, 20_000), asked("counts", windows=["10 seconds"])
     plan, cluster = ship(query, table.schema), Cluster(monkeypatch, 1)

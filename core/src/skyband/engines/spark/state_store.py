@@ -1,10 +1,10 @@
 """Where an operator rests between micro-batches: in Spark's state store, as a snapshot and a log, and in this worker.
 
 A micro-batch writes what it was given, not what it made of it: its frames go to a log, from which an operator that is
-behind catches up. When the log is as large as the last snapshot, or long, the whole state is written anew and the log
-begins afresh. So a micro-batch costs its own bytes, and a whole state once in as many bytes of rows; a state smaller
-than its rows is written whole every time. (Writing only the changed pieces of a snapshot would not do: a backend whose
-state is compact changes most of it with every batch.)
+behind catches up. When the log is as large as the last snapshot, or long, or dear to catch up with, the whole state is
+written anew and the log begins afresh. So a micro-batch costs its own bytes, and a whole state once in as many bytes of
+rows; a state smaller than its rows is written whole every time. (Writing only the changed pieces of a snapshot would
+not do: a backend whose state is compact changes most of it with every batch.)
 
 Each step has a random token, written with it. An operator left in this worker is used again where its token is that of
 the state's last step, or of one in its log or its snapshot: then it catches up. A task that failed after its operator
@@ -13,6 +13,7 @@ started again loads the state, which says what may change.
 """
 
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +30,11 @@ CHUNK = 256 * 1024
 
 MOST_LOGGED = 1000
 """Steps in a log: what an operator that begins from the snapshot has to catch up with, at most."""
+
+MOST_TO_CATCH_UP = 2.0
+"""Seconds of work that a log may hold, so that a shard that moves to another worker answers soon: more only where
+writing the state takes longer than that. A worker knows what its own steps cost, and those of others from catching up.
+"""
 
 MOST_CACHED = 256
 """Shards remembered in a worker, each with its newest operator only: others would be copies of the whole state."""
@@ -68,17 +74,22 @@ class StateStore:
         """The operator as the last committed micro-batch left it."""
         self._head = self._read_head(plan.shards)
         self._anew = self._head.step == 0
+        self._work = self._writing = 0.0
+        self._began = time.thread_time()
         if self._anew:
             return plan.operator()
         held = _CACHE.pop(self._head.shard_id, None)
         if held is not None and plan.made(held.operator) and self._follows(held):
-            operator, step = held.operator, held.step
+            operator, step, self._writing = held.operator, held.step, held.writing
             steps = [*self._steps(step + 1)]
+            if step > self._head.base:
+                self._work = held.work
         else:
             operator, steps = plan.operator(), [*self._steps(self._head.base + 1)]
             count = -(-self._head.base_size // CHUNK)
             snapshot = b"".join(bytes(self._chunks.getValue((number,))[0]) for number in range(count))
             self._anew = operator.restore(snapshot, joined=steps[-1].watermark if steps else None)
+            self._began = time.thread_time()  # what it takes to restore is no reason to write it again
         if steps:
             operator.replay(steps)
         return operator
@@ -87,18 +98,26 @@ class StateStore:
         """Write the step that was given these frames, remember the operator here; returns the bytes of state kept."""
         head, token = self._head, os.urandom(16)
         head = head._replace(step=head.step + 1, token=token)
-        given = sum(map(len, frames))
-        if self._anew or head.logged + given > head.base_size or head.step - head.base > MOST_LOGGED:
+        if self._is_to_be_whole(head, sum(map(len, frames))):
+            before = time.perf_counter()
             head = self._write_whole(head, operator.snapshot())
+            self._work, self._writing = 0.0, time.perf_counter() - before
         else:
             entry = operator.logged_batch(frames)
             self._log.updateValue((head.step,), (token, entry))
             head = head._replace(logged=head.logged + len(entry))
         self._state.update(tuple(head))
-        _CACHE[head.shard_id] = _Held(operator, head.step, token)
+        _CACHE[head.shard_id] = _Held(operator, head.step, token, self._work, self._writing)
         while len(_CACHE) > MOST_CACHED:
             _CACHE.popitem(last=False)
         return head.base_size + head.logged
+
+    def _is_to_be_whole(self, head: Head, given: int) -> bool:
+        """Whether the state is written rather than the step that was given so many bytes, whose work is added."""
+        self._work += time.thread_time() - self._began
+        if self._anew or head.logged + given > head.base_size or head.step - head.base > MOST_LOGGED:
+            return True
+        return self._work > max(MOST_TO_CATCH_UP, self._writing)
 
     def begin(self, snapshot: bytes, shards: int) -> None:
         """Write the first state of a shard of a stream that begins with it."""
@@ -150,6 +169,10 @@ class _Held(NamedTuple):
     operator: "Operator"
     step: int
     token: bytes
+    work: float
+    """Seconds of work in the log up to this step, as this worker knows them."""
+    writing: float
+    """Seconds that the last snapshot took; 0 where another worker wrote it."""
 
 
 _CACHE: OrderedDict[bytes, _Held] = OrderedDict()
