@@ -5,6 +5,7 @@ import shutil
 import time
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -229,3 +230,27 @@ def test_every_family_begins_with_history(session, files, tmp_path, kind):
     jobs = Jobs(tmp_path, kind)
     files(table, 3)
     check_history(session, jobs, table, jobs.write("history", 2, stream=False), tmp_path / "saved")
+
+
+def test_a_stream_begins_with_a_table_of_states(session, files, tmp_path):
+    table = events(9, rows=600, span=240)
+    jobs = Jobs(tmp_path, "distinct-count", windows=["30 seconds", "2 minutes"], every="10 seconds")
+    saved = tmp_path / "saved"
+    states = local.apply(table, family(jobs.kind, **jobs.keys, emit="state"))
+    pq.write_table(states, tmp_path / "states.parquet")
+    moments = sorted(set(states["at"].to_pylist()))
+    at = moments[len(moments) // 2]
+    files(table, 2)
+    job = jobs.write("one", 3)
+    assert "--at: goes with --states" in jobs.refused("savepoint", job, saved, "--at", at.isoformat())
+    assert "query.by: the states are of groups by place" in jobs.refused(
+        "savepoint", jobs.write("other", 1, by=[]), saved, "--states", tmp_path / "states.parquet"
+    )
+    told = jobs.call("savepoint", job, saved, "--states", tmp_path / "states.parquet", "--at", at.isoformat())
+    assert "saved: 1 shards, " in told.stdout
+    summary = jobs.call("run", job, "--from", saved).stderr
+    late = sum(time < at for time in table["ts"].to_pylist())
+    assert f"late     {late:,}" in summary, summary
+    whole = jobs.asked(table)
+    later = whole.filter(pc.greater(whole["at"], pa.scalar(at, whole.schema.field("at").type)))
+    assert jobs.rows(session, "one") == rows_of(later.to_pylist(), later.column_names)

@@ -14,7 +14,10 @@ from skyband.job.savepoint import Position, Savepoint
 from skyband.job.spark_errors import plain_errors
 from skyband.job.spark_session import spark_session
 from skyband.job.stream_lock import in_use
+from skyband.operator.first_states import begin_with_states
 from skyband.operator.operator import Operator
+from skyband.states.since_or_last import moment_named
+from skyband.states.table import StatesTable
 
 
 def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Savepoint:
@@ -66,6 +69,27 @@ def save_history(job: Job, folder: Path, until: str, progress: Progress | None =
         if len(snapshots) != plan.shards:
             raise EngineError(f"the source holds no row before {until}")
         return savepoint.write(folder, job.query, snapshots, moment, _versions(session, plan), None)
+
+
+def save_states(
+    job: Job, folder: Path, states: Path, at: str | None = None, progress: Progress | None = None
+) -> Savepoint:
+    """The savepoint of a table of states: the state of a stream that has had all their rows, up to one moment.
+
+    at: a moment of the table, the newest where it is None. Raises ConfigError with everything in which the job does not
+    fit the states, InputError where they are no table of states or have none of the moment.
+    """
+    savepoint.check_free(folder)
+    table = StatesTable(str(states))
+    chosen = None if at is None else moment_named("at", at)
+    with plain_errors(job), spark_session(job, progress or Progress()) as session:
+        from skyband.job.run_spark import source_frame
+
+        plan = spark.plan_of(source_frame(session, job), job.query, job.backends, 1)
+        operator = plan.operator()
+        moment = begin_with_states(operator, table, chosen)
+        versions = _versions(session, plan)
+        return savepoint.write(folder, job.query, [operator.snapshot()], moment, versions, None)
 
 
 def checkpoint_of(job: Job) -> Path:

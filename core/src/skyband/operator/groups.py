@@ -1,7 +1,7 @@
 """The groups of an operator: their keys and values, and how each gets its rows, small ones all together."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -166,6 +166,17 @@ class Groups:
         named = zip(self._values.columns, self._by.types, strict=True)
         values = [keyed_frames.typed(column.take(places), kind) for column, kind in named]
         return pa.RecordBatch.from_arrays([*values, *together.columns], schema=pa.schema([*self._by, *together.schema]))
+
+    def begin(self, keys: UInt64, values: pa.RecordBatch, processors: Sequence[GroupProcessor]) -> None:
+        """Begin with these groups, each with the values that name it and its processor. Called where there is none."""
+        there = np.array([not processor.empty for processor in processors], bool)
+        self._key = keys[there]
+        self._values = values.filter(pa.array(there)) if len(self._by) else self._values
+        for key, processor in zip(keys.tolist(), processors, strict=True):
+            if not processor.empty:
+                self._processors.begin(key, processor)
+        self._pick(np.argsort(self._key))
+        self._processors.rest()
 
     def absorb(self, other: "Groups", chosen: Array) -> None:
         """Take over another's groups (`chosen`: bool, one for each), none of which is here. Both are as loaded."""

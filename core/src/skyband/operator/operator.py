@@ -228,6 +228,10 @@ class Operator:
                 self._waiting = [later]
         return keyed_frames.ordered(waiting, self.query.ties) if len(waiting) else None
 
+    def fresh_processor(self) -> GroupProcessor:
+        """That of a group without rows."""
+        return self._processor()
+
     def _processor(self) -> GroupProcessor:
         processor = self.query.processor(self.bindings, self._answers)
         if self._joined:
@@ -258,6 +262,14 @@ class Operator:
         if self.watermark is not None:
             self.advance(self.watermark)
         self.take_metrics()
+
+    def begin_with(
+        self, keys: UInt64, values: pa.RecordBatch, processors: Sequence[GroupProcessor], at: int, latest: int
+    ) -> None:
+        """On a fresh one: begin with these groups, at a moment up to which all is answered; `latest`: of any row."""
+        self._clock.add(EventTimeProgress([latest] * self.query.source_count, latest))
+        self.watermark = at
+        self._groups.begin(keys, values, processors)
 
     def stand_with(self, other: "Operator") -> None:
         """On a fresh one: come as far in time as another shard, to `absorb` or `merge` its groups."""

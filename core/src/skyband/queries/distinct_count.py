@@ -28,6 +28,7 @@ from skyband.queries.window_parameters import every_parameter, of_calendar, offs
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
 from skyband.states.coverage import Coverage
+from skyband.states.state import AnyState
 from skyband.states.theta_sketches import HASH as THETA
 
 _FEWEST_KEYS, _MOST_KEYS = 16, 512
@@ -186,6 +187,9 @@ class DistinctCount(Query):
         info = bindings["sketch"].info
         return f"{info.name} lacks merge: {info.lacks['merge']}" if "merge" in info.lacks else None
 
+    def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+        return []
+
     def open_keys(self, before: Query) -> tuple[str, ...]:
         """Windows may come and go below the longest, for which rows are kept."""
         same = isinstance(before, DistinctCount) and _longest(self) == _longest(before)
@@ -218,6 +222,10 @@ class _CountingProcessor(WindowedProcessor):
         self.go_on_from(last)
         self._sketch.update(times, keys)
         return self
+
+    def begin_with_state(self, state: AnyState, arrays: Mapping[str, Array], at: int) -> None:
+        self._sketch.load_state(arrays)
+        self.stand_at(at, state.latest)
 
     def update(self, times: Int64, rows: Rows) -> None:
         self._sketch.update(times, rows["key"])

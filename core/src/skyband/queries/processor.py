@@ -66,6 +66,13 @@ class GroupProcessor(ABC):
         """Rows it was given that no answer can come from, by reason, since this was last called or it was loaded."""
         return {}
 
+    def begin_with_state(self, state: Any, arrays: Mapping[str, Array], at: int) -> None:  # noqa: ARG002
+        """Begin with an emitted state, every moment up to `at` being answered. Called on a fresh processor.
+
+        state: an AnyState with which the query's `state_problems` finds nothing wrong. arrays: its snapshot's.
+        """
+        raise PluginError(f"{type(self).__name__} cannot begin with a state")
+
     @abstractmethod
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """A JSON-able header and flat arrays, from which `load_state` makes an equal processor."""
@@ -179,6 +186,17 @@ class RegularProcessor(ScheduledProcessor):
     def go_on_from(self, last: int) -> None:
         """Stand after a row at `last`, the moments up to then being answered."""
         self._next, self._last = self.moment_after(last), last
+
+    def earliest_start(self, at: int) -> int:
+        """Where the windows begin that are answered next after a moment, the longest of them."""
+        return int(min(self._schedule.starts(self.moment_after(at))))
+
+    def stand_at(self, at: int, last: int | None) -> None:
+        """Stand at a moment, it and those before it being answered, the last row having come at `last`."""
+        if last is not None and self._schedule.empty_at(last) > at:
+            self._next, self._last = self.moment_after(at), last
+        else:
+            self.begin_anew()
 
     def due(self, times: Int64, until: int) -> Int64:
         """The moments to answer at most `until`, `times` being those of the rows taken in with them."""

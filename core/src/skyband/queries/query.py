@@ -21,6 +21,7 @@ from skyband.queries.small_groups import SmallGroups
 from skyband.queries.window_parameters import zone_problems
 from skyband.registry import Binding
 from skyband.roles import Backend
+from skyband.states.state import AnyState
 from skyband.watermark import EventTimeProgress
 
 NULL_TIME, NULL_SOURCE = "null time", "null source"
@@ -262,6 +263,10 @@ class Query(ABC):
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:  # noqa: ARG002
         """Why the states of two shards without `by` do not make one; None where `GroupProcessor.merge` does that."""
         return f"the states of a {self.kind} do not merge"
+
+    def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+        """Why a stream of this query cannot begin with an emitted state, besides its backend and what it covers."""
+        return [Problem("kind", f"{self.kind} begins with no table of states: begin with history, of a batch")]
 
     def open_keys(self, before: "Query") -> tuple[str, ...]:  # noqa: ARG002
         """The keys in which this query may differ from `before`, whose savepoint it goes on from."""

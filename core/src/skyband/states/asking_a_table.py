@@ -11,7 +11,7 @@ from skyband.states.counting import Estimate, estimate_of
 from skyband.states.coverage import Coverage
 from skyband.states.heavy_hitters import ranked
 from skyband.states.ranker_state import RankerState, check_together
-from skyband.states.since_or_last import Asked
+from skyband.states.since_or_last import Asked, moment_named
 from skyband.states.state import AnyState, State
 from skyband.states.table import StatesTable
 
@@ -52,7 +52,7 @@ def ask(
     for name in by:
         if name not in table.grouping:
             raise InputError("by", f"the states have no grouping column {name!r}; {suggest(name, table.grouping)}")
-    chosen, held = table.as_of(None if at is None else _number(at))
+    chosen, held = table.as_of(None if at is None else moment_named("at", at))
     moment = _moment_of([each.state for each in held], chosen)
     named = list(by) if by else table.grouping
     parts: dict[tuple[Any, ...], list[AnyState]] = {}
@@ -95,12 +95,3 @@ def _moment_of(states: Sequence[AnyState], chosen: int) -> Coverage:
     covers = [state.covers for state in states if state.covers is not None]
     length = min(each.at - each.since for each in covers)
     return Coverage(chosen, chosen - length, covers[0].rows, covers[0].changed)
-
-
-def _number(at: str) -> int:
-    try:
-        number = Asked.read(int(at) if at.lstrip("-").isdigit() else at, None).since
-    except InputError as error:
-        raise InputError("at", error.message) from error
-    assert number is not None
-    return number

@@ -65,6 +65,14 @@ def _length(last: Any) -> Duration:
     return length
 
 
+def moment_named(name: str, text: str) -> int:
+    """A moment or a number as an option says it. Raises InputError that names the option."""
+    try:
+        return int(text) if text.lstrip("-").isdigit() else moment_of(text)
+    except InputError as error:
+        raise InputError(name, error.message) from error
+
+
 def moment_of(since: Any) -> int:
     """Microseconds since the epoch, or a row's number. Raises InputError where it is no moment."""
     if isinstance(since, pa.Scalar):

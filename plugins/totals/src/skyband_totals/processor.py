@@ -16,6 +16,7 @@ from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
 from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
+from skyband.states.ranker_state import RankerState
 
 from skyband_totals.role import TotalRanker
 from skyband_totals.top import Top, Tops
@@ -61,6 +62,16 @@ class TotalsProcessor(BatchedProcessor):
         self.feed(rows.times, rows, np.empty(0, np.int64))
         self.go_on_from(last)
         return self
+
+    def begin_with_state(self, state: RankerState, arrays: Mapping[str, Array], at: int) -> None:
+        """Values are kept as if all had come with the last row, so that none is forgotten before its object is."""
+        self._ranker.load_state(arrays)
+        names = state.names
+        if len(names) and state.latest is not None:
+            last = pa.array(np.full(len(names), state.latest))
+            columns = [last, names.column("id"), names.column("name")]
+            self._names.load_state(pa.RecordBatch.from_arrays(columns, ["last", "id", "name"]))
+        self.stand_at(at, state.latest)
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
         if len(times):

@@ -10,6 +10,7 @@ from attrs import define
 from skyband.arrays import Array
 from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, is_plain
+from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.rows import Rows
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
@@ -45,6 +46,8 @@ from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.registry import Binding
 from skyband.roles import Backend
+from skyband.states.ranker_state import RankerState
+from skyband.states.state import AnyState
 
 from skyband_totals.processor import TotalsProcessor
 from skyband_totals.ranker_lengths import ranker_lengths
@@ -266,6 +269,24 @@ class HeavyHitters(Query):
             return super().unmerged(bindings)
         info = bindings["total-ranker"].info
         return f"{info.name} lacks merge: {info.lacks['merge']}" if "merge" in info.lacks else None
+
+    def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:
+        problems = []
+        if self.carry:
+            problems.append(Problem("carry", "is in no state: begin without it, or with history"))
+        if several(self.object):
+            problems.append(Problem("object", f"is one column in the states (got {', '.join(several(self.object))})"))
+        elif isinstance(state, RankerState):
+            held, here = state.names.schema.field("name").type, plain_type(schema.field(str(self.object)).type)
+            if held != here:
+                problems.append(
+                    Problem("object", f"is {held} in the states, and {here} in the source: cast one of them")
+                )
+            if not of_calendar(self.every, *self.windows) and state.phase != self.offset.length % self.every.length:
+                problems.append(
+                    Problem("offset", f"must be that of the query that gave the states (got {self.offset})")
+                )
+        return problems
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each, and grand totals add.

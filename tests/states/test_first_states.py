@@ -1,0 +1,172 @@
+"""A stream that begins with a table of states gives the answers of one that had all rows from the start."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from skyband.columns import keyed_frames
+from skyband.engines import local
+from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
+from skyband.errors import ConfigError, InputError
+from skyband.operator.bind_backends import bind
+from skyband.operator.first_states import begin_with_states
+from skyband.queries import make_query
+from skyband.states.table import StatesTable
+
+MINUTE = 60_000_000
+START = 1_760_000_400_000_000
+COUNT = {
+    "kind": "distinct-count", "time": "ts", "item": "page", "windows": ["10 minutes", "1 hour"], "every": "5 minutes",
+    "by": "status",
+}  # fmt: skip
+TOP = {
+    "kind": "heavy-hitters", "time": "ts", "object": "page", "windows": ["20 minutes", "1 hour"], "every": "5 minutes",
+    "k": 3, "by": "status",
+}  # fmt: skip
+CASES = {
+    "pcsa-ml": (COUNT, {"sketch": {"name": "pcsa-ml", "epsilon": 0.2}}),
+    "k-skb": (COUNT, {"sketch": {"name": "k-skb", "epsilon": 0.3}}),
+    "exact": (COUNT, {"sketch": "exact"}),
+    "rows": (TOP, {"total-ranker": "exact"}),
+    "offset": ({**TOP, "offset": "2 minutes"}, {"total-ranker": "exact"}),
+    "sample": (TOP, {"total-ranker": {"name": "k-skb", "epsilon": 0.2}}),
+    "sum": ({**TOP, "total": "sum", "weight": "bytes"}, {"total-ranker": "exact"}),
+    "distinct": ({**TOP, "total": "distinct", "value": "client", "object": "client"}, {"total-ranker": "exact"}),
+    "whole": ({**COUNT, "by": []}, {"sketch": "exact"}),
+    "two columns": ({**TOP, "by": ["status", "host"]}, {"total-ranker": "exact"}),
+}  # fmt: skip
+
+
+def log(seed=0, rows=1500):
+    rng = np.random.default_rng(seed)
+    times = np.sort(rng.integers(0, 300 * MINUTE, rows))
+    status = rng.choice(["200", "404", "500"], rows)
+    status[(status == "500") & (times > 40 * MINUTE) & (times < 240 * MINUTE)] = "200"  # a group that falls silent
+    return pa.table(
+        {
+            "ts": pa.array(START + times, pa.timestamp("us", "UTC")),
+            "page": [f"/{page}" for page in rng.zipf(1.4, rows) % 60],
+            "client": rng.integers(0, 50, rows),
+            "bytes": rng.integers(0, 1000, rows).astype(float),
+            "status": status,
+            "host": rng.integers(0, 2, rows),
+        }
+    )
+
+
+TABLE = log()
+
+
+class Stream:
+    """One operator of a query, which takes rows as a stream does."""
+
+    def __init__(self, query, backends):
+        self.query = make_query(query)
+        self.plan = ShardedPlan(self.query, bind(self.query, TABLE.schema, backends), TABLE.schema, 1)
+        self.operator, self.late = self.plan.operator(), 0
+
+    def push(self, rows, size=400):
+        found = []
+        for start in range(0, len(rows), size):
+            ends = TaskEnds(self.query)
+            batches = rows.slice(start, size).select(self.query.columns).combine_chunks().to_batches()
+            for batch in self.plan.to_shuffle_rows(iter(batches)):
+                for row in batch.to_pylist():
+                    if row["frame"] is not None:
+                        self.operator.add(keyed_frames.from_bytes(row["frame"]))
+                    ends.add(row["progress"], row["dropped"])
+            found.append(self.operator.step(ends.progress))
+            restored = self.plan.operator()
+            restored.restore(self.operator.snapshot())
+            self.late += self.operator.take_metrics().rows_late
+            self.operator = restored
+        found.append(self.operator.finish(int(np.asarray(TABLE["ts"].cast(pa.int64())).max())))
+        return [row for batch in found for row in batch.to_pylist()]
+
+
+def in_order(rows):
+    return sorted(map(str, rows))
+
+
+def emitted(case, folder, **changes):
+    query, backends = CASES[case]
+    folder.mkdir(exist_ok=True)
+    pq.write_table(local.apply(TABLE, {**query, "emit": "state", **changes}, backends), folder / "states.parquet")
+    return StatesTable(str(folder))
+
+
+@pytest.mark.parametrize("kind", ["state", "changed-state"])
+@pytest.mark.parametrize("case", CASES)
+def test_it_answers_as_one_that_had_all_rows(tmp_path, case, kind):
+    query, backends = CASES[case]
+    table = emitted(case, tmp_path / "states", emit=kind)
+    expected = Stream(query, backends).push(TABLE)
+    times = np.asarray(TABLE["ts"].cast(pa.int64()))
+    for minute in (65, 140, 250):
+        at = START + (minute + (2 if case == "offset" else 0)) * MINUTE
+        stream = Stream(query, backends)
+        assert begin_with_states(stream.operator, table, at) == at
+        answers = stream.push(TABLE)
+        assert answers, "it goes on"
+        assert in_order(answers) == in_order(row for row in expected if row["at"].timestamp() * 1_000_000 > at)
+        assert stream.late == np.count_nonzero(times < at), "rows that are in the states are told, and counted once"
+        overlap = TABLE.filter(pa.array(times >= at - 7 * MINUTE))
+        stream = Stream(query, backends)
+        begin_with_states(stream.operator, table, at)
+        assert in_order(stream.push(overlap)) == in_order(answers)
+
+
+def test_the_newest_moment_and_other_windows_up_to_what_is_covered(tmp_path):
+    table = emitted("exact", tmp_path / "states")
+    cut = int(table.as_of(None)[0])
+    changed = {**COUNT, "windows": ["3 minutes", "45 minutes"], "every": "1 minute"}
+    early = TABLE.filter(pa.array(np.asarray(TABLE["ts"].cast(pa.int64())) < START + 200 * MINUTE))
+    at = START + 200 * MINUTE
+    folder = tmp_path / "early"
+    folder.mkdir()
+    pq.write_table(local.apply(early, {**COUNT, "emit": "state"}, {"sketch": "exact"}), folder / "states.parquet")
+    stream = Stream(changed, {"sketch": "exact"})
+    assert begin_with_states(stream.operator, StatesTable(str(folder))) == at < cut
+    expected = Stream(changed, {"sketch": "exact"}).push(TABLE)
+    later = [row for row in expected if row["at"].timestamp() * 1_000_000 > at]
+    assert in_order(stream.push(TABLE)) == in_order(later)
+
+
+@pytest.mark.parametrize(
+    ("case", "changes", "backends", "said"),
+    [
+        ("exact", {"by": "host"}, None, "query.by: the states are of groups by status, .*got host"),
+        ("exact", {"by": []}, None, "query.by: .* .got none"),
+        ("exact", {"windows": ["2 hours"]}, None, "query.windows: the states cover 1 hour, rows before .* forgotten"),
+        ("exact", {}, {"sketch": "k-skb"}, "backends.sketch: .* of sketch/exact, .* choose exact .got k-skb"),
+        ("pcsa-ml", {}, {"sketch": {"name": "pcsa-ml", "epsilon": 0.1}}, "backends.sketch.epsilon: .* epsilon = 0.2"),
+        ("exact", {"windows": ["100 rows"], "every": "10 rows"}, None, "query.windows: are in rows"),
+        ("rows", {"k": 5}, None, "query.k: the states were made with k = 3: take that .got 5"),
+        ("rows", {"windows": ["30 minutes"]}, None, "query.windows: the states were made with windows = "),
+        ("rows", {"carry": ["host"]}, None, "query.carry: is in no state"),
+        ("rows", {"object": "client"}, None, "query.object: is string in the states, and int64 in the source"),
+        ("rows", {"object": ["page", "client"]}, None, "query.object: is one column in the states"),
+        ("offset", {"offset": "3 minutes"}, None, "query.offset: must be that of the query that gave the states"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_taken_over_is_refused_with_the_reason(tmp_path, case, changes, backends, said):
+    query, own = CASES[case]
+    stream = Stream({**query, **changes}, backends or own)
+    with pytest.raises(ConfigError, match=said):
+        begin_with_states(stream.operator, emitted(case, tmp_path / "states"))
+
+
+def test_other_queries_and_moments_are_refused(tmp_path):
+    table = emitted("exact", tmp_path / "states")
+    with pytest.raises(InputError, match=r"there is no state of .* the nearest are of"):
+        begin_with_states(Stream(*CASES["exact"]).operator, table, START + 61 * MINUTE)
+    ranked = {
+        "kind": "top-k-workload", "time": "ts", "object": "page", "score": "bytes", "by": "status",
+        "queries": [{"name": "a", "window": "1 hour", "slide": "5 minutes", "k": 2}],
+    }  # fmt: skip
+    with pytest.raises(ConfigError, match=r"query.kind: top-k-workload begins with no table of states"):
+        begin_with_states(Stream(ranked, None).operator, table)
+    with pytest.raises(
+        ConfigError, match=r"query.kind: the states are of sketch/exact, which heavy-hitters has no use"
+    ):
+        begin_with_states(Stream(*CASES["rows"]).operator, table)
