@@ -82,6 +82,17 @@ def test_counts_are_points_between_their_bounds():
     assert "the band is from low to high" in said(chart)
 
 
+def test_ranges_of_values_are_lines_of_their_own():
+    answers = pa.concat_tables(
+        [
+            counts(moments(5), seed=seed).add_column(2, "range", pa.array([name] * 5))
+            for seed, name in enumerate(("[0, 10)", "[10, inf)"))
+        ]
+    )
+    _, rows = drawn(skyband.plot(answers))
+    assert {row["line"] for row in rows} == {"[0, 10)", "[10, inf)"} and len(rows) == 10
+
+
 def test_an_exact_count_has_no_band_to_tell_of_and_lines_that_hide_each_other_are_named():
     one, other = (counts(moments(5), window=name).set_column(3, "low", pa.array([1.0] * 5)) for name in ("1 h", "2 h"))
     exact = pa.concat_tables([one, other]).drop(["low", "high"])

@@ -16,6 +16,7 @@ from skyband.registry import installed
 OTHERS = {
     "emit": "state",
     "hash": "theta",
+    "ranges": [[0, 1]],
     "time": "later",
     "by": ["side"],
     "delay": "1 minute",
@@ -68,10 +69,12 @@ NEEDED = {"source": SOURCES, "sources": SOURCES, "idle": SOURCES, "total": {"wei
 NEEDED_BY = {
     ("heavy-hitters", "value"): {"total": "distinct", "weight": None, "unit": 1.0},
     ("top-k-workload", "repeats"): {"repeats": "best"},
+    ("distinct-count", "value"): {"ranges": [[0, 1]]},
+    ("distinct-count", "ranges"): {"value": "number"},
     **{(kind, key): {"size": None} for kind in ("uncertain-sum", "uncertain-join") for key in ("window", "delta")},
 }
 """What goes with such a value, whatever the query and for one."""
-BACKENDS_OF = {"hash": {"sketch": "k-skb"}}
+BACKENDS_OF = {("distinct-count", key): {"sketch": "k-skb"} for key in ("hash", "value", "ranges")}
 """The backends that know a key."""
 
 
@@ -102,7 +105,7 @@ def test_every_changed_key_of_every_query_is_refused_and_named(kind, key):
     before, after = family(kind), family(kind, **{key: OTHERS[key], **needed})
     was, now = getattr(before, key), getattr(after, key)
     assert was != now
-    backends = BACKENDS_OF.get(key)
+    backends = BACKENDS_OF.get((kind, key))
     changed = LocalRun.start(after, source().schema, backends)
     fresh = changed.operator.snapshot()
     with pytest.raises(SnapshotError) as caught:

@@ -182,6 +182,8 @@ def test_the_objects_with_the_largest_totals(tmp_path, ranker):
     assert [row["rank"] for row in answered(tmp_path, "--union")] == [1], "the query's own k"
     told = ask(tmp_path, "--union", "-k", 2)
     assert told.stdout.split()[:7] == ["last", "rank", "object", "total", "share", "low", "high"]
+    wrong = ask(tmp_path, "--between", 0, 10)
+    assert "between: goes with states of sketches, and these are of rankers (got [0, 10))" in wrong.stderr
     code = (
         "import sys; from skyband.cli.commands import group; "
         f"group(['ask', {str(tmp_path)!r}, '--union'], standalone_mode=False); "

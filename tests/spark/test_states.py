@@ -11,6 +11,7 @@ from pyspark.sql import functions as sql
 from skyband import spark, spark_states, states
 from skyband.cli.commands import group
 from skyband.engines import local
+from skyband.errors import InputError
 
 pytestmark = pytest.mark.spark
 START = 1_760_000_400_000_000
@@ -165,6 +166,43 @@ def test_theta_sketches_of_any_window_mix_with_those_of_spark(session):
         assert row.own == row.theirs == row.either == row.both == counts[item], row
         assert (row.ours_only, row.theirs_only, row.same_in_sql) == (0, 0, True), row
         assert row.of_the_hour == len(set(table[item].to_pylist())), row
+
+
+AMOUNTS = TABLE.append_column("bytes", pa.array(np.arange(len(TABLE)) * 7919 % 1000))
+"""The visits, each with a number of bytes."""
+VALUED = {**QUERY, "value": "bytes"}
+
+
+@pytest.mark.slow
+def test_states_with_values_have_the_bytes_of_the_local_engine(session):
+    frame = session.createDataFrame(AMOUNTS)
+    found = frame.transform(spark.apply, VALUED, backends={"sketch": "k-skb"}, shards=2).toArrow()
+    assert in_order(found) == in_order(local.apply(AMOUNTS, VALUED, {"sketch": "k-skb"}))
+
+
+def test_ranges_of_values_are_counted_as_in_python(session):
+    """A column of states, one of them null, with one range for all and one for each row."""
+    held = local.apply(AMOUNTS, VALUED, {"sketch": "k-skb"}).select(["status", "state"]).slice(0, 4)
+    frame = session.createDataFrame(
+        pa.concat_tables([held, pa.table({"status": ["200"], "state": [None]}, held.schema)])
+    )
+    spark_states.register(session)
+    found = frame.select(
+        "state",
+        spark_states.estimate("state", last="20 minutes", between=(100, None)).alias("open"),
+        sql.expr("skyband_estimate_between(state, '20 minutes', 100, 250 + length(status))").alias("sql"),
+        spark_states.estimate("state", between=(sql.lit(100), sql.length("status") + 250)).alias("each"),
+    ).collect()
+    assert [row.state is None for row in found] == [False] * 4 + [True]
+    *rows, nothing = found
+    assert nothing.open is nothing.sql is nothing.each is None
+    for row in rows:
+        state = bytes(row.state)
+        assert tuple(row.open) == states.estimate(state, last="20 minutes", between=(100, None))
+        assert tuple(row.sql) == states.estimate(state, last="20 minutes", between=(100, 253))
+        assert tuple(row.each) == states.estimate(state, between=(100, 253))
+    with pytest.raises(InputError, match="between: must begin below its end"):
+        spark_states.estimate("state", between=(10, 10))
 
 
 def test_null_is_null_and_what_is_not_covered_ends_the_query(session, table):

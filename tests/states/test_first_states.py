@@ -33,6 +33,8 @@ CASES = {
     "sum": ({**TOP, "total": "sum", "weight": "bytes"}, {"total-ranker": "exact"}),
     "distinct": ({**TOP, "total": "distinct", "value": "client", "object": "client"}, {"total-ranker": "exact"}),
     "whole": ({**COUNT, "by": []}, {"sketch": "exact"}),
+    "ranges": ({**COUNT, "value": "bytes", "ranges": [[0, 500], [500, 2000]]}, {"sketch": "k-skb"}),
+    "theta": ({**COUNT, "hash": "theta"}, {"sketch": {"name": "k-skb", "epsilon": 0.3}}),
     "two columns": ({**TOP, "by": ["status", "host"]}, {"total-ranker": "exact"}),
 }  # fmt: skip
 
@@ -90,6 +92,7 @@ def in_order(rows):
 
 def emitted(case, folder, **changes):
     query, backends = CASES[case]
+    query = {key: value for key, value in query.items() if key != "ranges"}
     folder.mkdir(exist_ok=True)
     pq.write_table(local.apply(TABLE, {**query, "emit": "state", **changes}, backends), folder / "states.parquet")
     return StatesTable(str(folder))
@@ -141,6 +144,12 @@ def test_the_newest_moment_and_other_windows_up_to_what_is_covered(tmp_path):
         ("exact", {}, {"sketch": "k-skb"}, "backends.sketch: .* of sketch/exact, .* choose exact .got k-skb"),
         ("pcsa-ml", {}, {"sketch": {"name": "pcsa-ml", "epsilon": 0.1}}, "backends.sketch.epsilon: .* epsilon = 0.2"),
         ("exact", {"windows": ["100 rows"], "every": "10 rows"}, None, "query.windows: are in rows"),
+        ("ranges", {"value": None, "ranges": None}, None, "query.value: .* keep the values of a column: name it"),
+        (
+            "exact", {"value": "bytes", "ranges": [[0, 1]]}, None,
+            "query.value: the states keep no values: leave it out .got 'bytes'",
+        ),
+        ("theta", {"hash": None}, None, "backends.sketch.hash: the states were made with hash = 'theta'"),
         ("rows", {"k": 5}, None, "query.k: the states were made with k = 3: take that .got 5"),
         ("rows", {"windows": ["30 minutes"]}, None, "query.windows: the states were made with windows = "),
         ("rows", {"carry": ["host"]}, None, "query.carry: is in no state"),

@@ -92,6 +92,8 @@ def test_a_query_without_groups_goes_on_with_its_shards(kind):
     [
         ("distinct-count", {}, {"sketch": "exact"}),
         ("distinct-count", {"emit": "state"}, {"sketch": "exact"}),
+        ("distinct-count", {"value": "number", "ranges": [[0, 90], [90, 300]]}, {"sketch": "exact"}),
+        ("distinct-count", {"value": "number", "emit": "state"}, {"sketch": "k-skb"}),
         ("heavy-hitters", {}, {"total-ranker": "exact"}),
         ("heavy-hitters", {"object": ["name", "origin"], "carry": ["number"]}, {"total-ranker": "exact"}),
     ],
@@ -128,6 +130,22 @@ def test_windows_come_and_go_up_to_the_longest():
     found = plain(Stream(after, 3).begin_from(cut).push(pieces(2)[1]))
     expected = [row for row in plain(whole.push(pieces(2)[1])) if row[2] != "30 seconds"]
     assert found == expected and any(row[2] == "15 seconds" for row in found)
+
+
+def test_ranges_come_and_go_as_the_values_are_kept():
+    before, after, both = (
+        family("distinct-count", by=["place"], value="number", ranges=ranges)
+        for ranges in ([[0, 90]], [[50, 120], [0, 50]], [[0, 90], [50, 120], [0, 50]])
+    )
+    backends = {"sketch": "k-skb"}
+    whole, cut = Stream(both, 1, backends), Stream(before, 2, backends)
+    cut.push(pieces(2)[0]), whole.push(pieces(2)[0])
+    found = plain(Stream(after, 3, backends).begin_from(cut).push(pieces(2)[1]))
+    expected = [row for row in plain(whole.push(pieces(2)[1])) if "[0, 90)" not in row]
+    assert found == expected and any("[50, 120)" in row for row in found)
+    without = Stream(family("distinct-count", by=["place"]), 2, backends)
+    with pytest.raises(SnapshotError, match=r"query\.value was number, is None"):
+        without.begin_from(cut)
 
 
 def test_queries_join_a_workload_whatever_the_shards():

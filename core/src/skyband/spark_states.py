@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
 NAMES = (
-    "skyband_estimate", "skyband_union", "skyband_union_list", "skyband_overlap", "skyband_theta",
-    "skyband_heavy_hitters", "skyband_describe",
+    "skyband_estimate", "skyband_estimate_between", "skyband_union", "skyband_union_list", "skyband_overlap",
+    "skyband_theta", "skyband_heavy_hitters", "skyband_describe",
 )  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def register(session: "SparkSession") -> None:
         session.udf.register(name, FUNCTIONS[name]())
 
 
-def estimate(state: "Column | str", *, since: Any = None, last: Any = None) -> "Column":
+def estimate(state: "Column | str", *, since: Any = None, last: Any = None, between: Any = None) -> "Column":
     """How many distinct items came in a window, from each state: a struct of count, low, high; null where the state is.
 
     A state that does not cover the window ends the query with an InputError that says from when it answers.
@@ -44,8 +44,13 @@ def estimate(state: "Column | str", *, since: Any = None, last: Any = None) -> "
     last : str or Column, default None
         instead of `since`, the window's length up to the state's moment, such as "37 minutes", or a Column of such
         texts. Without either: all that the state covers
+    between : (low, high), default None
+        only items whose latest value v in the window has low <= v < high, of states made with a `value`; each a number,
+        None for no end, or a Column. In SQL: `skyband_estimate_between(state, '37 minutes', 10, 100)`
     """
-    return _call("skyband_estimate", _column(state), _window(since, last))
+    if between is None:
+        return _call("skyband_estimate", _column(state), _window(since, last))
+    return _call("skyband_estimate_between", _column(state), _window(since, last), *_ends(between))
 
 
 def union(state: "Column | str") -> "Column":
@@ -117,6 +122,18 @@ def _column(given: Any) -> Any:
     from pyspark.sql import functions as sql
 
     return sql.col(given) if isinstance(given, str) else given
+
+
+def _ends(between: Any) -> list[Any]:
+    from pyspark.sql import Column
+    from pyspark.sql import functions as sql
+
+    from skyband.states.counting import range_asked
+
+    if isinstance(between, tuple | list) and any(isinstance(end, Column) for end in between):
+        return [end if isinstance(end, Column) else sql.lit(end).cast("double") for end in between]
+    found = range_asked(between)
+    return [] if found is None else [sql.lit(found.low), sql.lit(found.high)]
 
 
 def _window(since: Any, last: Any) -> Any:

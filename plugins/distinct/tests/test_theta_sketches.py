@@ -162,6 +162,18 @@ def test_several_states_make_the_sketch_of_their_union(table, backend):
         assert together == states.theta(one_state(table, backend), last=f"{minutes} minutes")
 
 
+@pytest.mark.parametrize("name", ["k-skb", "exact"])
+def test_of_snapshots_all_that_each_of_them_remembers_is_answered(name):
+    keys = hash_column(pa.array(range(40)), THETA_SEED)
+    parts = [create("sketch", name, hash="theta") for _ in range(2)]
+    for part, before in zip(parts, (10, 30), strict=True):
+        part.update(np.arange(40), keys)
+        part.forget(before)
+    blobs = [part.snapshot() for part in parts]
+    assert states.theta(blobs) == states.theta(blobs[::-1]) == image(range(30, 40))
+    assert states.theta(blobs[0]) == image(range(10, 40))
+
+
 def test_the_hash_is_murmurs_of_seed_9001():
     expected = [
         mmh3.hash64(data, seed=9001, x64arch=True, signed=False)[0] for data in (b"abc", b"", b"0123456789abcdefg")

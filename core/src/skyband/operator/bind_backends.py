@@ -38,7 +38,7 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
         problems.extend(Problem(f"backends.{role}.{name}", f"is set by the query ({given[name]!r})") for name in taken)
         unknown = _unknown_parameters(binding, given)
         if unknown:
-            problems.extend(Problem(f"backends.{role}", _UNABLE.format(binding.info.name, *entry)) for entry in unknown)
+            problems.extend(Problem(f"backends.{role}", _unable(query, binding, *entry)) for entry in unknown)
             continue
         try:
             with attributed(query, {role: binding}):
@@ -52,7 +52,9 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
     return bindings
 
 
-_UNABLE = "{0} has no parameter {1!r}, and the query's {1} = {2!r} needs one: choose a backend that has it"
+def _unable(query: Query, binding: Binding, name: str, value: Any) -> str:
+    remedy = query.backend_remedies.get(name, "choose a backend that has it")
+    return f"{binding.info.name} has no parameter {name!r}, and the query's {name} = {value!r} needs one: {remedy}"
 
 
 def _unknown_parameters(binding: Binding, given: Mapping[str, Any]) -> list[tuple[str, Any]]:

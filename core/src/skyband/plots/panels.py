@@ -10,7 +10,7 @@ from skyband.arrays import Array, Float64, Int64
 from skyband.plots.answers import Answers
 
 MOST_PANELS = 12
-SPLIT = ("query", "window")
+SPLIT = ("query", "window", "range")
 """Columns of answers that split a group's answers, where there are any."""
 _LABEL = 60
 

@@ -1,7 +1,6 @@
 """distinct-count: how many different items each window holds."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -9,25 +8,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
 
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Int64, UInt64
 from skyband.columns.hashing import THETA_SEED, hash_columns
 from skyband.columns.keyed_frames import plain_type
-from skyband.columns.rows import Rows
+from skyband.columns.numbers import as_float64, is_number
 from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, lengths
 from skyband.config.durations import Duration, written
 from skyband.config.parameters import choice
+from skyband.config.value_ranges import ValueRange, ranges_parameter
 from skyband.errors import ConfigError, Problem
-from skyband.queries import emitted_states, state_arrays
+from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
-from skyband.queries.processor import GroupProcessor, WindowedProcessor
-from skyband.queries.query import Input, Query
-from skyband.queries.row_encoding import at_field, moments
+from skyband.queries.distinct_count_processors import CountingProcessor, StateProcessor
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.query import Input, Query, column_name
+from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
-from skyband.states.coverage import Coverage
 from skyband.states.state import AnyState
 from skyband.states.theta_sketches import HASH as THETA
 
@@ -46,6 +46,11 @@ class DistinctCount(Query):
     Result columns: at, window, count, low, high. `low` and `high` are the bound the sketch declares, equal to
     `count` where it is exact. Null items are not counted, and reported; of several columns one is enough.
 
+    With `value`, a column of numbers, and `ranges` of it, items are counted by the value that they had last in the
+    window; of several rows at that time the largest counts. A range [low, high) holds the values from low on and below
+    high; it stands as such text in the column range, after window. Ranges that do not overlap share no item. With
+    `emit = "state"` any range is asked later. Rows whose value is null or no number are left out, and reported.
+
     With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
     of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united.
     With `emit = "changed-state"` a group has one only at moments since the last of which rows came.
@@ -56,7 +61,11 @@ class DistinctCount(Query):
     compared_by: ClassVar[tuple[str, ...]] = ("window",)
     compared_value: ClassVar[str | None] = "count"
     shard_by: ClassVar[str | None] = "key"
-    drop_reasons: ClassVar[tuple[str, ...]] = ("null item",)
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null item", "null value")
+    backend_remedies: ClassVar[Mapping[str, str]] = {
+        "hash": "choose k-skb or exact",
+        "values": "choose k-skb or exact; or make a column of the ranges in the source, and group `by` that",
+    }
     whole_columns: ClassVar[Mapping[str, Any]] = {"count": pc.round, "low": pc.floor, "high": pc.ceil}
 
     item: Columns = identity(help="the column whose distinct values are counted; several: whose values together are")
@@ -68,6 +77,13 @@ class DistinctCount(Query):
         help="give states instead of answers, to be asked later: of all groups, or of those that changed",
     )  # fmt: skip
 
+    value: str | None = column_name(
+        None, kw_only=True, help="a column of numbers: items are told apart by ranges of the value they had last"
+    )
+    ranges: tuple[ValueRange, ...] | None = ranges_parameter(
+        kw_only=True,
+        help="ranges of `value`, [[0, 10], [10, 100], [100, inf]]: each from its first number on and below its second",
+    )
     hash: str | None = choice(
         THETA, default=None, kw_only=True,
         help="\"theta\": hash the items as Spark's theta_sketch_agg does, so that states give theta sketches that mix "
@@ -76,9 +92,18 @@ class DistinctCount(Query):
 
     def __attrs_post_init__(self) -> None:
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
-        problems = problems_of(self.every, self.offset, windows)
+        problems = [*problems_of(self.every, self.offset, windows), *self._range_problems()]
         if problems:
             raise ConfigError(*problems)
+
+    def _range_problems(self) -> list[Problem]:
+        if self.value is None and self.ranges is not None:
+            return [Problem("value", "is required with `ranges`: the column of numbers whose ranges they are")]
+        if self.emit is not None and self.ranges is not None:
+            return [Problem("ranges", "are asked of the states later: leave them out where `emit` is given")]
+        if self.emit is None and self.value is not None and self.ranges is None:
+            return [Problem("ranges", 'go with `value`: give [[0, 10], [10, 100]], or emit = "state" to ask later')]
+        return []
 
     @property
     def rows(self) -> bool:
@@ -95,15 +120,25 @@ class DistinctCount(Query):
 
     @property
     def ties(self) -> tuple[str, ...]:
-        return ("key",) if self.rows else ()
+        return ("key", *([] if self.value is None else ["value"])) if self.rows else ()
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return (*self.compared_by, *(["range"] if self.ranges else []))
 
     def inputs(self) -> tuple[Input, ...]:
-        return identity_inputs("item", self.item)
+        had = [] if self.value is None else [Input("value", self.value, "a number", is_number)]
+        return (*identity_inputs("item", self.item), *had)
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         items = [batch.column(name) for name in columns_of(self.item)]
         masks = {"null item": missing(items)} if any(column.null_count for column in items) else {}
-        return {"key": pa.array(hash_columns(items, THETA_SEED if self.hash == THETA else 0))}, masks
+        columns = {"key": pa.array(hash_columns(items, THETA_SEED if self.hash == THETA else 0))}
+        if self.value is not None:
+            had = as_float64(self.value, batch.column(self.value)).fill_null(np.nan).to_numpy(zero_copy_only=False)
+            columns["value"] = pa.array(had)
+            masks |= {"null value": np.isnan(had)} if np.isnan(had).any() else {}
+        return columns, masks
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         problems = super().check(schema)
@@ -125,10 +160,17 @@ class DistinctCount(Query):
         if self.emit is not None:
             return [at_field(self, schema), emitted_states.FIELD]
         numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high")]
-        return [at_field(self, schema), pa.field("window", pa.string()), *numbers]
+        labels = [pa.field(name, pa.string()) for name in self._labels]
+        return [at_field(self, schema), *labels, *numbers]
+
+    @property
+    def _labels(self) -> list[str]:
+        """The columns of an answer that say what was counted, after its moment."""
+        return ["window", *(["range"] if self.ranges else [])]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
-        return {} if self.hash is None else {"hash": self.hash}
+        values = {} if self.value is None else {"values": "latest"}
+        return values if self.hash is None else {**values, "hash": self.hash}
 
     def sketch_of(self, bindings: Mapping[str, Binding]) -> Sketch:
         """A fresh sketch."""
@@ -150,6 +192,9 @@ class DistinctCount(Query):
         if self.hash is None and backend.parameters().get("hash") == THETA:
             said = f'must be "theta" too, as hash of {backend.name} is: set it here, and leave it out there'
             return [Problem("hash", said)]
+        if self.value is None and cast(Sketch, backend).keeps_values:
+            said = f"is required, as {backend.name} is to keep values: name the column here, and drop `values` there"
+            return [Problem("value", said)]
         grain = cast(Sketch, backend).grain
         if grain == 1:
             return []
@@ -163,18 +208,18 @@ class DistinctCount(Query):
         ]
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        made = _CountingProcessor if self.emit is None else _StateProcessor
+        made = CountingProcessor if self.emit is None else StateProcessor
         return made(self, bindings, answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         most = min(self.sketch_of(bindings).exact_up_to, _MOST_KEYS)
         calendar = of_calendar(self.every, *self.windows)
-        if self.rows or calendar or most < _FEWEST_KEYS or self.emit is not None:
+        if self.rows or calendar or most < _FEWEST_KEYS or self.emit is not None or self.value is not None:
             return None
 
         def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
-            return _CountingProcessor(self, bindings, answers).begin(last, times, keys)
+            return CountingProcessor(self, bindings, answers).begin(last, times, keys)
 
         from skyband.queries.small_distinct_counts import SmallDistinctCounts  # on use, because it loads numba
 
@@ -188,104 +233,27 @@ class DistinctCount(Query):
         return f"{info.name} lacks merge: {info.lacks['merge']}" if "merge" in info.lacks else None
 
     def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
-        return []
+        keep = state.parameters.get("values") is not None
+        if keep == (self.value is not None):
+            return []
+        said = "the states keep the values of a column: name it" if keep else "the states keep no values: leave it out"
+        return [Problem("value", f"{said} (got {self.value!r})")]
 
     def open_keys(self, before: Query) -> tuple[str, ...]:
-        """Windows may come and go below the longest, for which rows are kept."""
+        """Windows may come and go below the longest, for which rows are kept, and ranges of values that are kept."""
         same = isinstance(before, DistinctCount) and _longest(self) == _longest(before)
-        return (*self.evolvable, "windows") if same else self.evolvable
+        return (*self.evolvable, "ranges", *(["windows"] if same else []))
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no item, so their counts add, and so do the ends of their bounds. States are united."""
         if self.emit is not None:
             return emitted_states.merged(answers)
-        sums = answers.group_by([*self.by, "at", "window"]).aggregate(
+        sums = answers.group_by([*self.by, "at", *self._labels]).aggregate(
             [(name, "sum") for name in ("count", "low", "high")]
         )
         return sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names]).select(
             answers.column_names
         )
-
-
-class _CountingProcessor(WindowedProcessor):
-    def __init__(self, query: DistinctCount, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
-        self._labels = [str(window) for window in query.windows]
-        schedule = query.schedule
-        super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
-        self._new_sketch = partial(query.sketch_of, bindings)
-        self._schema = answers
-        self._sketch = self._new_sketch()
-        self._answers: list[tuple[int, str, float, float, float]] = []
-
-    def begin(self, last: int, times: Int64, keys: UInt64) -> "_CountingProcessor":
-        """Go on from the small groups: the time of the last row, and each key with its last time, by time."""
-        self.go_on_from(last)
-        self._sketch.update(times, keys)
-        return self
-
-    def begin_with_state(self, state: AnyState, arrays: Mapping[str, Array], at: int) -> None:
-        self._sketch.load_state(arrays)
-        self.stand_at(at, state.latest)
-
-    def update(self, times: Int64, rows: Rows) -> None:
-        self._sketch.update(times, rows["key"])
-
-    def answer(self, at: int) -> None:
-        starts = self._schedule.starts(at)
-        for since, name in zip(starts, self._labels, strict=True):
-            self._answers.append((at, name, *self._sketch.estimate_with_bounds(since)))
-        self._sketch.forget(min(starts))
-
-    def collect(self) -> pa.RecordBatch | None:
-        if not self._answers:
-            return None
-        at, windows, *numbers = zip(*self._answers, strict=True)
-        self._answers = []
-        columns = [moments(np.array(at), self._schema.field("at").type), pa.array(windows, pa.string())]
-        return pa.RecordBatch.from_arrays([*columns, *map(pa.array, numbers)], schema=self._schema)
-
-    def clear(self) -> None:
-        self._sketch = self._new_sketch()
-
-    def merge(self, other: GroupProcessor) -> None:
-        theirs = cast(_CountingProcessor, other)
-        self._sketch.merge(theirs._sketch)
-        self.go_on_from_both(theirs)
-
-    @property
-    def retained(self) -> int:
-        return len(self._sketch)
-
-    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        return {"clock": self.clock()}, state_arrays.with_prefix("sketch", self._sketch.dump_state())
-
-    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        self.set_clock(header["clock"])
-        self._sketch.load_state(state_arrays.without_prefix("sketch", arrays))
-
-
-class _StateProcessor(_CountingProcessor):
-    """Gives the sketch itself at each moment, or at those before which rows came since the last."""
-
-    def __init__(self, query: DistinctCount, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
-        super().__init__(query, bindings, answers)
-        self._changed = query.emit == emitted_states.CHANGED
-        self._states: list[tuple[int, bytes]] = []
-
-    def answer(self, at: int) -> None:
-        since = min(self._schedule.starts(at))
-        self._sketch.forget(since)
-        if not self._changed or self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1)):
-            covers = Coverage(at, since, self._rows, self._changed)
-            self._states.append((at, emitted_states.state_of(self._sketch, covers)))
-
-    def collect(self) -> pa.RecordBatch | None:
-        if not self._states:
-            return None
-        at, states = zip(*self._states, strict=True)
-        self._states = []
-        columns = [moments(np.array(at), self._schema.field("at").type), pa.array(states, pa.binary())]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
 def _longest(query: DistinctCount) -> object:

@@ -106,6 +106,9 @@ class Query(ABC):
     refused_keys: ClassVar[Mapping[str, str]] = {}
     """Keys that users may look for because others have them: for each a message of what to do instead."""
 
+    backend_remedies: ClassVar[Mapping[str, str]] = {}
+    """By parameter that only some backends have, what to do where the one that was chosen does not have it."""
+
     drop_reasons: ClassVar[tuple[str, ...]] = ()
     """The reasons for which `encode_columns` or a processor may leave rows out; each is a metric."""
 

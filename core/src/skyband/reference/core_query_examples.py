@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from attrs import evolve
 
 from skyband.queries.example import QueryExample
 
@@ -17,6 +18,7 @@ _BY_TIME = {"values": "samples", "probabilities": "chances", "window": "10 secon
 _BY_CHANGE = {"values": "samples", "probabilities": "chances", "delta": 1.5, "alpha": 0.9}
 _JOINED = {"side": "side", "id": "number", "beta": 0.2, "epsilon": 0.1}
 _POINTS = {"values": ["samples", "heights"], "epsilon": 0.6}
+_RANGES = {"value": "value", "ranges": [[0, 0.5], [0.5, 1], [1, float("inf")]]}
 _WORKLOAD = [
     {"name": "quick", "window": "30 seconds", "slide": "10 seconds", "k": 2},
     {"name": "slow", "window": "2 minutes", "slide": "1 minute", "k": 5},
@@ -57,6 +59,12 @@ _PAIRS = {"id": "number", "tokens": "words", "similarity": "jaccard", "k": 5}
 DISTINCT_COUNT = _examples(
     {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
     {"item": "name", "windows": ["20 rows"], "every": "7 rows"},
+) + tuple(
+    evolve(example, backends={"sketch": "k-skb"})
+    for example in _examples(
+        {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", **_RANGES},
+        {"item": "name", "windows": ["20 rows"], "every": "7 rows", **_RANGES},
+    )
 )
 TOP_K = _examples(
     {**_TOP_K, **_WINDOWS, "repeats": "per-window"},

@@ -7,10 +7,13 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import TIME_MIN, Int64, UInt64, column, moment, never_back
+from skyband.arrays import TIME_MIN, Float64, Int64, UInt64, column, moment, never_back
+from skyband.config.value_ranges import ValueRange
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
 from skyband.roles.thread_guard import inside
+
+_KEEPING = 'make it with values = "latest", which k-skb and exact take'
 
 
 @define(eq=False)
@@ -42,14 +45,22 @@ class Sketch(Backend):
         """
         return 0
 
-    def update(self, times: npt.ArrayLike, keys: npt.ArrayLike) -> None:
+    @property
+    def keeps_values(self) -> bool:
+        """Whether it keeps the value that each key had last, so that `estimate_between` answers."""
+        return False
+
+    def update(self, times: npt.ArrayLike, keys: npt.ArrayLike, values: npt.ArrayLike | None = None) -> None:
         """Take in keys (uint64[n], spread evenly, as `skyband.columns.hashing` makes them) seen at times (int64[n]).
 
+        values: float64[n], given where it `keeps_values`, and only there.
+
         Raises InputError, the sketch unchanged, on unequal lengths, wrong dtypes, the time −2^63 (it stands for
-        "never"), or times that go back in an `ordered` sketch.
+        "never"), a value that is NaN, or times that go back in an `ordered` sketch.
         """
         moments: Int64 = column("times", times, np.int64)
         seen: UInt64 = column("keys", keys, np.uint64, len(moments))
+        had = self._checked_values(values, len(moments)) if values is not None or self.keeps_values else None
         if not len(moments):
             return
         from skyband.kernels.minmax import minmax  # on use, because it loads numba
@@ -59,11 +70,28 @@ class Sketch(Backend):
             raise InputError("times", f"{TIME_MIN} is kept for never", int(moments.argmin()))
         if self.ordered:
             never_back("times", moments, self._now)
-        self._update(moments, seen)
+        if had is None:
+            self._update(moments, seen)
+        else:
+            self._update_with_values(moments, seen, had)
         self._now = last if self._now is None else max(self._now, last)
+
+    def _checked_values(self, values: npt.ArrayLike | None, rows: int) -> Float64:
+        if not self.keeps_values:
+            raise InputError("values", f"{self.name} keeps none: {_KEEPING}, or drop them")
+        if values is None:
+            raise InputError("values", f"are missing: {self.name} was made to keep the latest of each key")
+        had: Float64 = column("values", values, np.float64, rows)
+        if np.isnan(had).any():
+            raise InputError("values", "must be a number (got nan)", int(np.isnan(had).argmax()))
+        return had + 0.0  # one zero
 
     @abstractmethod
     def _update(self, times: Int64, keys: UInt64) -> None: ...
+
+    def _update_with_values(self, times: Int64, keys: UInt64, values: Float64) -> None:
+        """As `_update`, of a sketch that `keeps_values`: no NaN is among them, and one zero."""
+        raise NotImplementedError
 
     @abstractmethod
     def estimate(self, since: int) -> float:
@@ -86,6 +114,21 @@ class Sketch(Backend):
             return self.estimate(since), *self.bounds(since)
         count = self.estimate(since)
         return count, *self._around(count)
+
+    def estimate_between(self, since: int, low: float, high: float) -> tuple[float, float, float]:
+        """(count, low, high) of the distinct keys with time >= `since` whose latest value v has low <= v < high.
+
+        The latest value of a key is that of its last row, of several rows at that time the largest. `high` infinite:
+        no end. Raises InputError where it keeps no values.
+        """
+        found = ValueRange(low, high)
+        if not self.keeps_values:
+            raise InputError("values", f"{self.name} keeps none: {_KEEPING}")
+        return self._estimate_between(moment("since", since), found)
+
+    def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
+        """As `estimate_between`, of a sketch that `keeps_values`."""
+        raise NotImplementedError
 
     def _around(self, count: float) -> tuple[float, float]:
         """The interval of `epsilon` around an estimate."""

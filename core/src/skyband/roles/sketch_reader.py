@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 from skyband.arrays import Array, UInt64
+from skyband.config.value_ranges import ValueRange
 from skyband.errors import InputError
 
 
@@ -70,3 +71,16 @@ class SketchReader(ABC):
         all keys. For backends with a parameter `hash`, of states that have `hash = "theta"`.
         """
         raise InputError("states", f"of {type(readers[0]).__name__} give no hashes: they make no theta sketch")
+
+    @classmethod
+    def between(
+        cls,
+        readers: Sequence[Self],
+        since: Sequence[int],  # noqa: ARG003
+        within: ValueRange,  # noqa: ARG003
+    ) -> tuple[float, float, float]:
+        """(count, low, high) of the keys that at least one state has since its moment, their latest value in a range.
+
+        With equal parameters in all. For backends with a parameter `values`, of states that have `values = "latest"`.
+        """
+        raise InputError("states", f"of {type(readers[0]).__name__} keep no values: they count no range of them")

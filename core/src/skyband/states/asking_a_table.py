@@ -5,9 +5,10 @@ from typing import Any
 
 from attrs import frozen
 
+from skyband.config.value_ranges import ValueRange
 from skyband.errors import InputError, suggest
 from skyband.states.compatibility import check_alike, common_coverage
-from skyband.states.counting import Estimate, estimate_of
+from skyband.states.counting import estimate_of, estimate_since, range_asked
 from skyband.states.coverage import Coverage
 from skyband.states.heavy_hitters import ranked
 from skyband.states.ranker_state import RankerState, check_together
@@ -24,7 +25,8 @@ class Row:
     """By grouping column its value; without those that were united."""
     window: str
     numbers: Mapping[str, Any]
-    """Of a sketch count, low and high; of a ranker a row for each rank, with object, total, share, low and high."""
+    """Of a sketch count, low and high, and the range where one was asked for; of a ranker a row for each rank, with
+    object, total, share, low and high."""
 
 
 @frozen
@@ -39,15 +41,16 @@ class Answers:
 
 def ask(
     path: str, lasts: Sequence[str] = (), at: str | None = None, by: Sequence[str] = (), united: bool = False,
-    column: str = "state", k: int | None = None,
+    column: str = "state", k: int | None = None, ranges: Sequence[Any] = (),
 ) -> Answers:  # fmt: skip
     """The answers of the groups of a table at a moment: each by itself, by some columns, or all united.
 
-    `at`: a moment of the table, the newest where it is None. `k`: objects in an answer of rankers. Raises InputError,
-    naming the option, where a column, a moment or a window is not there, and SnapshotError, naming the group, where a
-    state is damaged.
+    `at`: a moment of the table, the newest where it is None. `k`: objects in an answer of rankers. `ranges`: each the
+    two ends of a range of values, of sketches that keep them. Raises InputError, naming the option, where a column, a
+    moment or a window is not there, and SnapshotError, naming the group, where a state is damaged.
     """
     windows = [Asked.read(None, last) for last in lasts] or [Asked()]
+    within = [range_asked(ends) for ends in ranges] or [None]
     table = StatesTable(path, column)
     for name in by:
         if name not in table.grouping:
@@ -66,12 +69,14 @@ def ask(
         Row(group, str(window.last or moment.length), numbers)
         for group, states in answered
         for window in windows
-        for numbers in _answers(states, window, moment, k)
+        for numbers in _answers(states, window, moment, k, within)
     )
     return Answers(moment.show(moment.at), tuple(named) if parts else (), found)
 
 
-def _answers(states: list[AnyState], window: Asked, moment: Coverage, k: int | None) -> list[dict[str, Any]]:
+def _answers(
+    states: list[AnyState], window: Asked, moment: Coverage, k: int | None, within: Sequence[ValueRange | None]
+) -> list[dict[str, Any]]:
     """Where only changed groups have states, each is as good as of the moment asked, as its group's newest."""
     since = window.within(moment, moment.since)
     rankers = [state for state in states if isinstance(state, RankerState)]
@@ -79,6 +84,8 @@ def _answers(states: list[AnyState], window: Asked, moment: Coverage, k: int | N
     if rankers and sketches:
         check_alike(states)
     if rankers:
+        if within != [None]:
+            raise InputError("between", f"goes with states of sketches, and these are of rankers (got {within[0]})")
         if len(rankers) > 1:
             check_together(rankers)
             common_coverage(rankers)
@@ -86,9 +93,13 @@ def _answers(states: list[AnyState], window: Asked, moment: Coverage, k: int | N
         return rows
     if k is not None:
         raise InputError("k", f"goes with states of rankers, such as those of heavy-hitters (got {k})")
-    if len(sketches) == 1:
-        return [Estimate(*sketches[0].reader.estimate(since))._asdict()]
-    return [estimate_of(sketches, Asked(since=since))._asdict()]
+    return [_counted(sketches, since, between) for between in within]
+
+
+def _counted(states: list[State], since: int, between: ValueRange | None) -> dict[str, Any]:
+    one = len(states) == 1
+    found = estimate_since(states[0], since, between) if one else estimate_of(states, Asked(since=since), between)
+    return found._asdict() if between is None else {"between": str(between), **found._asdict()}
 
 
 def _moment_of(states: Sequence[AnyState], chosen: int) -> Coverage:

@@ -5,12 +5,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment
+from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64, moment
+from skyband.config.value_ranges import ValueRange
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
 from skyband_distinct import sketch_parameters
-from skyband_distinct.last_time_table import enter_last, free_table, move
+from skyband_distinct.last_time_table import enter_last, enter_latest, free_table, move
+from skyband_distinct.latest_values import from_bits, to_bits
 
 _FEWEST_LOGGED = 1024
 
@@ -27,13 +29,16 @@ class Exact(Sketch):
     hash : str, default None
         "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the query's
         key `hash` sets it (one of theta)
+    values : str, default None
+        "latest": of each key the value that it had last is kept, so that ranges of it can be counted; the query's key
+        `value` sets it (one of latest)
 
     Complexity
     ----------
     Update O(1) expected a row, in any order of times. The first estimate sorts the last times, O(n log n) for n keys;
     from then on changes are logged, and an estimate costs a binary search and a scan of the log, which begins afresh
-    when it exceeds a quarter of the keys. Memory is 26 to 51 bytes for each key not forgotten: `forget` bounds it by
-    the keys of the longest window.
+    when it exceeds a quarter of the keys; a range costs a scan of all keys. Memory is 26 to 51 bytes for each key not
+    forgotten, with values 38 to 77: `forget` bounds it by the keys of the longest window.
 
     References
     ----------
@@ -52,6 +57,7 @@ class Exact(Sketch):
     name: ClassVar[str] = "exact"
 
     hash: str | None = sketch_parameters.hash_()
+    values: str | None = sketch_parameters.values()
 
     _table: Int64 = field(init=False)
     _count: int = field(default=0, init=False)
@@ -61,7 +67,7 @@ class Exact(Sketch):
     _logged: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._table = free_table(0)
+        self._table = free_table(0, self._columns)
         self._log = np.empty((0, 2), np.int64)
 
     def __len__(self) -> int:
@@ -71,6 +77,14 @@ class Exact(Sketch):
     def nbytes(self) -> int:
         """Bytes of the table, and of the sorted last times and the log where there are any."""
         return self._table.nbytes + self._log.nbytes + (0 if self._sorted is None else self._sorted.nbytes)
+
+    @property
+    def keeps_values(self) -> bool:
+        return self.values is not None
+
+    @property
+    def _columns(self) -> int:
+        return 3 if self.keeps_values else 2
 
     @property
     def exact_up_to(self) -> int:
@@ -90,27 +104,42 @@ class Exact(Sketch):
         if 2 * len(self) < self._count:
             self._make_room()
 
+    def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
+        if self._now is None or since > self._now:
+            return 0.0, 0.0, 0.0
+        young = self._table[self._table[:, 1] >= max(since, self._floor)]
+        count = float(np.count_nonzero(between.holds(from_bits(young[:, 2]))))
+        return count, count, count
+
     def _update(self, times: Int64, keys: UInt64) -> None:
-        row = self._enter(times, keys, 0)
+        self._enter_all(times, keys)
+
+    def _update_with_values(self, times: Int64, keys: UInt64, values: Float64) -> None:
+        self._enter_all(times, keys, to_bits(values))
+
+    def _enter_all(self, times: Int64, keys: UInt64, *values: Int64) -> None:
+        row = self._enter(0, times, keys, *values)
         while row < len(keys):
             self._make_room()
-            row = self._enter(times, keys, row)
+            row = self._enter(row, times, keys, *values)
         if self._logged > len(self._log):
             self._unsort()
 
     def _merge(self, other: Self) -> None:
         self._floor = max(self._floor, other._floor)
-        self._update(*other._entries())
+        self._enter_all(*other._entries())
 
     def _state(self) -> dict[str, Array]:
-        times, keys = self._entries()
+        times, keys, *values = self._entries()
         alive = times >= self._floor
         order = np.argsort(keys[alive])
+        kept = {"values": from_bits(values[0][alive][order])} if values else {}
         return {
             "now": np.array([] if self._now is None else [self._now], np.int64),
             "floor": np.array([self._floor], np.int64),
             "times": times[alive][order],
             "keys": keys[alive][order],
+            **kept,
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
@@ -120,24 +149,27 @@ class Exact(Sketch):
         latest = TIME_MIN if self._now is None else self._now
         times = read.column("times", np.int64, at_least=self._floor, at_most=latest)
         keys = read.ascending("keys", len(times), dtype=np.uint64, strictly=True)
-        self._table = free_table(len(keys))
-        self._enter(times, keys, 0)
+        values = [read.column("values", np.float64, len(times), at_least=-np.inf)] if self.keeps_values else []
+        self._table = free_table(len(keys), self._columns)
+        self._enter(0, times, keys, *map(to_bits, values))
 
-    def _enter(self, times: Int64, keys: UInt64, row: int) -> int:
-        row, self._count, self._logged = enter_last(
-            self._table, self._count, self._log, self._logged, times, keys, self._floor, row
+    def _enter(self, row: int, times: Int64, keys: UInt64, *values: Int64) -> int:
+        enter = enter_latest if self.keeps_values else enter_last
+        row, self._count, self._logged = enter(
+            self._table, self._count, self._log, self._logged, times, keys, *values, self._floor, row
         )
         return row
 
     def _make_room(self) -> None:
         alive = int(np.count_nonzero(self._table[:, 1] >= self._floor))
-        table = free_table(2 * alive)
+        table = free_table(2 * alive, self._columns)
         self._count = move(self._table, table, self._floor)
         self._table = table
 
-    def _entries(self) -> tuple[Int64, UInt64]:
+    def _entries(self) -> tuple[Array, ...]:
+        """Times and keys, and the bits of the values where there are any."""
         filled = self._table[self._table[:, 1] != TIME_MIN]
-        return filled[:, 1].copy(), filled[:, 0].copy().view(np.uint64)
+        return filled[:, 1].copy(), filled[:, 0].copy().view(np.uint64), *(filled[:, 2:].T.copy())
 
     def _since(self, since: int) -> int:
         """Keys last seen at `since`, a time, or later."""

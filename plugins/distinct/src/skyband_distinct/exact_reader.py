@@ -6,23 +6,26 @@ from typing import Any, Self
 import numpy as np
 from skyband.arrays import TIME_MIN, Array, UInt64
 from skyband.config.parameters import build
+from skyband.config.value_ranges import ValueRange
 from skyband.roles.sketch_reader import Sample, SketchReader
 from skyband.state_validation import StateReader
 
-from skyband_distinct.state_readers import HashOnly, distinct
+from skyband_distinct.latest_values import latest
+from skyband_distinct.state_readers import OfExact, distinct
 
 
 class ExactReader(SketchReader):
     """O(keys) a state, O(keys) an estimate."""
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        build(HashOnly, parameters)
+        valued = build(OfExact, parameters).values is not None
         read = StateReader(state)
         self._now = read.optional("now")
         self._floor = read.number("floor", at_least=TIME_MIN + 1)
         latest = TIME_MIN if self._now is None else self._now
         self._times = read.column("times", np.int64, at_least=self._floor, at_most=latest)
         self._keys = read.ascending("keys", len(self._times), dtype=np.uint64, strictly=True)
+        self._values = read.column("values", np.float64, len(self._times), at_least=-np.inf) if valued else None
 
     @property
     def latest(self) -> int | None:
@@ -55,6 +58,18 @@ class ExactReader(SketchReader):
     def smallest(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[UInt64, int | None]:
         parts = [reader._keys_since(moment) for reader, moment in zip(readers, since, strict=True)]
         return distinct(np.concatenate(parts)), None
+
+    @classmethod
+    def between(cls, readers: Sequence[Self], since: Sequence[int], within: ValueRange) -> tuple[float, float, float]:
+        parts = [reader._rows_since(moment) for reader, moment in zip(readers, since, strict=True)]
+        _, values = latest(*map(np.concatenate, zip(*parts, strict=True)))
+        count = float(np.count_nonzero(within.holds(values)))
+        return count, count, count
+
+    def _rows_since(self, since: int) -> tuple[Array, ...]:
+        assert self._values is not None
+        young = self._times >= max(since, TIME_MIN) if since <= self._since_all else np.zeros(len(self._times), bool)
+        return self._times[young], self._keys[young], self._values[young]
 
     def _keys_since(self, since: int) -> UInt64:
         if since > self._since_all:

@@ -6,15 +6,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment
+from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64, moment
+from skyband.config.value_ranges import ValueRange
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
 from skyband_distinct import sketch_parameters
 from skyband_distinct.key_hashing import salt
+from skyband_distinct.latest_values import RangeSample, sampled, told
 from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.sweep_kernel import count_since, hash_all, sweep
 from skyband_distinct.time_order import in_one_order, oldest_first
+from skyband_distinct.value_kernel import values_of
 
 # The paper counts dominances in a balanced tree (dAs-tree), updated with each row. Here rows wait in a buffer of 8 k;
 # when it is full, or an answer is asked for, one walk from the youngest to the oldest recomputes the skyband: a pair
@@ -25,7 +28,7 @@ from skyband_distinct.time_order import in_one_order, oldest_first
 # exact list of recent keys is not needed: fewer than k pairs are all keys there are.
 _BUFFERED = 8
 _CHUNK = 1 << 20
-_NO_TIMES, _NO_HASHES = np.empty(0, np.int64), np.empty(0, np.uint64)
+_NO_TIMES, _NO_HASHES, _NO_VALUES = np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.float64)
 
 
 @define(eq=False)
@@ -45,6 +48,11 @@ class KSkb(Sketch):
     subsketch, of the keys as they are, with so many more hashes that it keeps the promise alone. The k smallest of them
     since any moment are a theta sketch of Apache DataSketches: `skyband.states.theta` gives its image.
 
+    With `values = "latest"` each pair has the value of its row with it. Of each hash the youngest pair is kept, and
+    windows end at the present, so this is the value that the key had last in every window. The k − 1 smallest hashes
+    are a uniform sample of the keys, whatever their values: if m of these are in a range, about m / v keys are. That
+    count is off by at most epsilon times all keys of the window with probability 1 − delta, and exact below k keys.
+
     Parameters
     ----------
     epsilon : float, default 0.02
@@ -56,11 +64,14 @@ class KSkb(Sketch):
     hash : str, default None
         "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the query's
         key `hash` sets it (one of theta)
+    values : str, default None
+        "latest": of each key the value that it had last is kept, so that ranges of it can be counted; the query's key
+        `value` sets it (one of latest)
 
     Complexity
     ----------
     Update O(subsketches) amortised a row; estimate O(log kept), after a sweep of what is buffered. Memory is 16 bytes ·
-    subsketches · k (1 + ln(n / k)), n being the distinct keys not forgotten.
+    subsketches · k (1 + ln(n / k)), n being the distinct keys not forgotten; 24 bytes with values.
 
     References
     ----------
@@ -84,11 +95,14 @@ class KSkb(Sketch):
     delta: float = sketch_parameters.delta()
     seed: int = sketch_parameters.seed()
     hash: str | None = sketch_parameters.hash_()
+    values: str | None = sketch_parameters.values()
 
     _k: int = field(init=False)
     _salts: list[Any] = field(init=False)
     _skybands: list[tuple[Int64, UInt64, UInt64]] = field(init=False)
-    _buffer: list[tuple[Int64, UInt64]] = field(factory=list, init=False)
+    _values: list[Float64] = field(init=False)
+    """Of each skyband the values of its pairs; empty where there are none."""
+    _buffer: list[tuple[Array, ...]] = field(factory=list, init=False)
     _buffered: int = field(default=0, init=False)
     _floor: int = field(default=TIME_MIN, init=False)
 
@@ -98,6 +112,7 @@ class KSkb(Sketch):
         count, self._k = skyband_shape(self.epsilon, self.delta, theta)
         self._salts = [None if theta else salt(self.seed, index) for index in range(count)]
         self._skybands = [(_NO_TIMES, _NO_HASHES, _NO_HASHES)] * count
+        self._values = [_NO_VALUES] * count if self.keeps_values else []
 
     def __len__(self) -> int:
         self._settle()
@@ -106,7 +121,12 @@ class KSkb(Sketch):
     @property
     def nbytes(self) -> int:
         """Bytes of the skybands and of the buffer."""
-        return 16 * self._buffered + sum(24 * len(times) for times, _, _ in self._skybands)
+        row = 24 if self.keeps_values else 16
+        return row * self._buffered + sum((row + 8) * len(times) for times, _, _ in self._skybands)
+
+    @property
+    def keeps_values(self) -> bool:
+        return self.values is not None
 
     @property
     def exact_up_to(self) -> int:
@@ -140,6 +160,9 @@ class KSkb(Sketch):
         for index, skyband in enumerate(self._skybands):
             count = count_since(skyband[0], self._floor)
             self._skybands[index] = skyband[0][:count], skyband[1][:count], skyband[2][:count]
+        self._values = [
+            values[: len(skyband[0])] for values, skyband in zip(self._values, self._skybands, strict=False)
+        ]
 
     def _one(self, skyband: tuple[Int64, UInt64, UInt64], since: int) -> float:
         count = count_since(skyband[0], since)
@@ -147,43 +170,77 @@ class KSkb(Sketch):
             return float(count)
         return max(float(self._k), (self._k - 1) / ((float(skyband[2][count - 1]) + 1) / 2.0**64))
 
+    def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
+        keys = self.estimate(since)
+        since = max(since, TIME_MIN) if keys else 2**63
+        samples = [
+            self._sampled(skyband, values, since, between)
+            for skyband, values in zip(self._skybands, self._values, strict=True)
+        ]
+        return told(samples, keys, self.epsilon if keys >= self._k else 0.0)
+
+    def _sampled(
+        self, skyband: tuple[Int64, UInt64, UInt64], values: Float64, since: int, between: ValueRange
+    ) -> RangeSample:
+        times, hashes, limits = skyband
+        count = count_since(times, since) if since < 2**63 else 0
+        if count < self._k:
+            return sampled(values[:count], 1.0, between)
+        limit = limits[count - 1]
+        return sampled(values[:count][hashes[:count] < limit], (float(limit) + 1) / 2.0**64, between)
+
     def _update(self, times: Int64, keys: UInt64) -> None:
-        self._buffer.append((times.copy(), keys.copy()))
-        self._buffered += len(times)
+        self._take(times.copy(), keys.copy())
+
+    def _update_with_values(self, times: Int64, keys: UInt64, values: Float64) -> None:
+        self._take(times.copy(), keys.copy(), values)
+
+    def _take(self, *columns: Array) -> None:
+        self._buffer.append(columns)
+        self._buffered += len(columns[0])
         if self._buffered >= _BUFFERED * self._k:
             self._settle()
 
     def _settle(self) -> None:
         if not self._buffered:
             return
-        times, keys = (np.concatenate(columns) for columns in zip(*self._buffer, strict=True))
+        columns = [np.concatenate(parts) for parts in zip(*self._buffer, strict=True)]
         self._buffer, self._buffered = [], 0
-        for start in range(0, len(times), _CHUNK):
-            some, which = oldest_first(times[start : start + _CHUNK], keys[start : start + _CHUNK])
+        for start in range(0, len(columns[0]), _CHUNK):
+            some, which, *values = oldest_first(*(column[start : start + _CHUNK] for column in columns))
             for index, word in enumerate(self._salts):
-                self._sweep(index, some, which if word is None else hash_all(which, word))
+                self._sweep(index, some, which if word is None else hash_all(which, word), *values)
 
-    def _sweep(self, index: int, times: Int64, hashes: UInt64) -> None:
+    def _sweep(self, index: int, times: Int64, hashes: UInt64, values: Float64 | None = None) -> None:
+        """Take pairs in, by time ascending."""
         kept_times, kept_hashes, _ = self._skybands[index]
-        self._skybands[index] = sweep(times, hashes, kept_times, kept_hashes, self._k, self._floor)
+        band = sweep(times, hashes, kept_times, kept_hashes, self._k, self._floor)
+        self._skybands[index] = band
+        if values is not None:
+            kept = kept_times, kept_hashes, self._values[index]
+            self._values[index] = values_of(band[0], band[1], *kept, times, hashes, values)
 
     def _merge(self, other: Self) -> None:
         self._settle()
         other._settle()
         self._floor = max(self._floor, other._floor)
         for index, (times, hashes, _) in enumerate(other._skybands):
-            self._sweep(index, times[::-1].copy(), hashes[::-1].copy())
+            values = [other._values[index][::-1].copy()] if self.keeps_values else []
+            self._sweep(index, times[::-1].copy(), hashes[::-1].copy(), *values)
 
     def _state(self) -> dict[str, Array]:
         self._settle()
-        skybands = [in_one_order(times, hashes) for times, hashes, _ in self._skybands]
-        return {
+        columns: list[tuple[Any, ...]] = [(times, hashes) for times, hashes, _ in self._skybands]
+        if self.keeps_values:
+            columns = [(*pairs, values) for pairs, values in zip(columns, self._values, strict=True)]
+        skybands = [in_one_order(*pairs) for pairs in columns]
+        state = {
             "now": np.array([] if self._now is None else [self._now], np.int64),
             "floor": np.array([self._floor], np.int64),
-            "kept": np.array([len(times) for times, _ in skybands], np.int64),
-            "times": np.concatenate([times for times, _ in skybands]),
-            "hashes": np.concatenate([hashes for _, hashes in skybands]),
+            "kept": np.array([len(times) for times, *_ in skybands], np.int64),
         }
+        names = ("times", "hashes", "values") if self.keeps_values else ("times", "hashes")
+        return state | {name: np.concatenate([pairs[place] for pairs in skybands]) for place, name in enumerate(names)}
 
     def _load(self, state: Mapping[str, Array]) -> None:
         read = StateReader(state)
@@ -191,11 +248,13 @@ class KSkb(Sketch):
         self._floor = read.number("floor")
         latest = TIME_MIN if self._now is None else self._now
         times = read.column("times", np.int64, at_least=max(self._floor, TIME_MIN + 1), at_most=latest)
-        hashes = read.column("hashes", np.uint64, len(times))
+        columns = [times, read.column("hashes", np.uint64, len(times))]
+        if self.keeps_values:
+            columns.append(read.column("values", np.float64, len(times), at_least=-np.inf))
         kept = read.sizes("kept", len(self._salts), len(times))
         ends = np.cumsum(kept)[:-1]
-        for index, (some, own) in enumerate(zip(np.split(times, ends), np.split(hashes, ends), strict=True)):
+        for index, (some, *own) in enumerate(zip(*(np.split(column, ends) for column in columns), strict=True)):
             read.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
-            self._sweep(index, some[::-1].copy(), own[::-1].copy())
+            self._sweep(index, *(column[::-1].copy() for column in (some, *own)))
             whole = len(self._skybands[index][0]) == len(some)
             read.require(whole, "hashes", "must be a k-skyband: others of them rule some out")

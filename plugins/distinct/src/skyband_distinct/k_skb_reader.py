@@ -6,10 +6,12 @@ from statistics import median
 from typing import Any, Self
 
 import numpy as np
-from skyband.arrays import TIME_MIN, Array, UInt64
+from skyband.arrays import TIME_MIN, Array, Float64, UInt64
+from skyband.config.value_ranges import ValueRange
 from skyband.roles.sketch_reader import Sample, SketchReader
 from skyband.state_validation import StateReader
 
+from skyband_distinct.latest_values import latest, sampled, told
 from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.state_readers import PromisedOfHashes, distinct, promised
 
@@ -34,6 +36,10 @@ class KSkbReader(SketchReader):
         hashes = read.column("hashes", np.uint64, len(times))
         cuts = np.append(0, np.cumsum(read.sizes("kept", count, len(times)))).tolist()
         self._skybands = [(times[start:stop], hashes[start:stop]) for start, stop in pairwise(cuts)]
+        self._values: list[Float64] = []
+        if self._promised.values is not None:
+            values = read.column("values", np.float64, len(times), at_least=-np.inf)
+            self._values = [values[start:stop] for start, stop in pairwise(cuts)]
         least = max(self._floor, TIME_MIN + 1)
         for some, _ in self._skybands:
             read.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
@@ -69,6 +75,19 @@ class KSkbReader(SketchReader):
         parts = [reader._since(index, moment) for reader, moment in zip(readers, since, strict=True)]
         return distinct(np.concatenate(parts))
 
+    @classmethod
+    def between(cls, readers: Sequence[Self], since: Sequence[int], within: ValueRange) -> tuple[float, float, float]:
+        first, together, samples = readers[0], [], []
+        for index in range(len(first._skybands)):
+            parts = [reader._rows_since(index, moment) for reader, moment in zip(readers, since, strict=True)]
+            hashes, values = latest(*map(np.concatenate, zip(*parts, strict=True)))
+            few = len(hashes) < first._k
+            share = 1.0 if few else _share(hashes[first._k - 1])
+            samples.append(sampled(values if few else values[: first._k - 1], share, within))
+            together.append(hashes)
+        keys, low, high = first._told(together)
+        return told(samples, keys, 0.0 if low == high else first._promised.epsilon)
+
     def samples(self, since: int) -> Sequence[Sample]:
         found = []
         for index in range(len(self._skybands)):
@@ -78,10 +97,16 @@ class KSkbReader(SketchReader):
         return found
 
     def _since(self, index: int, since: int) -> UInt64:
-        times, hashes = self._skybands[index]
+        return self._skybands[index][1][: self._count_since(index, since)]
+
+    def _rows_since(self, index: int, since: int) -> tuple[Array, ...]:
+        count = self._count_since(index, since)
+        return *(column[:count] for column in self._skybands[index]), self._values[index][:count]
+
+    def _count_since(self, index: int, since: int) -> int:
+        times, _ = self._skybands[index]
         # By time descending: those that are `since` or younger come first.
-        count = len(times) - int(np.searchsorted(times[::-1], max(since, TIME_MIN))) if since < 2**63 else 0
-        return hashes[:count]
+        return len(times) - int(np.searchsorted(times[::-1], max(since, TIME_MIN))) if since < 2**63 else 0
 
     def _told(self, subsketches: Sequence[UInt64]) -> tuple[float, float, float]:
         count = round(float(median(map(self._one, subsketches))), 3)

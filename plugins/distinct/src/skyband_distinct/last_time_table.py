@@ -1,6 +1,8 @@
 # mypy: disable-error-code="untyped-decorator"
 """A hash table from key to last time, in compiled code: int64[slots, 2], a key's bits and its last time.
 
+Where keys have values it is int64[slots, 3], with the bits of a key's last value (`latest_values.to_bits`).
+
 Free slots have the time TIME_MIN. The number of slots is a power of two, at most five in eight are filled.
 """
 
@@ -16,12 +18,12 @@ _FEWEST_SLOTS = 16
 _1 = np.uint64(1)
 
 
-def free_table(keys: int) -> Int64:
+def free_table(keys: int, columns: int = 2) -> Int64:
     """A table with room for so many keys, and for as many again at most."""
     slots = _FEWEST_SLOTS
     while 5 * slots < 8 * keys:
         slots *= 2
-    table = np.zeros((slots, 2), np.int64)
+    table = np.zeros((slots, columns), np.int64)
     table[:, 1] = TIME_MIN
     return table
 
@@ -68,12 +70,42 @@ def enter_last(
 
 
 @njit(cache=True)
+def enter_latest(
+    table: Any, count: int, log: Any, logged: int, times: Any, keys: Any, values: Any, floor: int, start: int
+) -> tuple[int, int, int]:
+    """As `enter_last`, with values (int64[n]): a key has that of its last row, of equal times the largest."""
+    for row in range(start, len(keys)):
+        time = times[row]
+        if time < floor:
+            continue
+        key = np.int64(keys[row])
+        slot = _slot_of(table, key)
+        before = table[slot, 1]
+        if before > time:
+            continue
+        if before == time:
+            table[slot, 2] = max(table[slot, 2], values[row])
+            continue
+        if before == TIME_MIN:
+            if 8 * (count + 1) > 5 * len(table):
+                return row, count, logged
+            count += 1
+            table[slot, 0] = key
+        table[slot, 1], table[slot, 2] = time, values[row]
+        if logged < len(log):
+            log[logged, 0], log[logged, 1] = before, time
+        logged += 1
+    return len(keys), count, logged
+
+
+@njit(cache=True)
 def move(table: Any, into: Any, floor: int) -> int:
     """Put the keys whose last time is >= `floor` into an empty table; returns how many."""
     count = 0
     for old in range(len(table)):
         if table[old, 1] != TIME_MIN and table[old, 1] >= floor:
             slot = _slot_of(into, table[old, 0])
-            into[slot, 0], into[slot, 1] = table[old, 0], table[old, 1]
+            for column in range(table.shape[1]):
+                into[slot, column] = table[old, column]
             count += 1
     return count

@@ -31,6 +31,16 @@ def hash_() -> Any:
     return choice(THETA, default=None, help=f"{said}query's key `hash` sets it")
 
 
+LATEST = "latest"
+"""Of each key the value that it had last is kept."""
+
+
+def values() -> Any:
+    """Whether the keys have values."""
+    said = 'latest": of each key the value that it had last is kept, so that ranges of it can be counted; '
+    return choice(LATEST, default=None, help=f"\"{said}the query's key `value` sets it")
+
+
 def check_seed(seed: int, hash_: str | None) -> None:
     """Raise ConfigError where keys that are hashed as others do are to be hashed with a seed of one's own."""
     if seed and hash_ == THETA:

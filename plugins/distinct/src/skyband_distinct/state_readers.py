@@ -26,9 +26,10 @@ class Promised:
 
 @define
 class PromisedOfHashes(Promised):
-    """The same of a sketch that may take hashes of others' making."""
+    """The same of a sketch that may take hashes of others' making, and values of the keys."""
 
     hash: str | None = sketch_parameters.hash_()
+    values: str | None = sketch_parameters.values()
 
     def __attrs_post_init__(self) -> None:
         sketch_parameters.check_seed(self.seed, self.hash)
@@ -60,10 +61,11 @@ def promised(cls: type[P], parameters: Mapping[str, Any]) -> P:
 
 
 @define
-class HashOnly:
-    """The parameter of a sketch that is exact."""
+class OfExact:
+    """The parameters of a sketch that is exact."""
 
     hash: str | None = sketch_parameters.hash_()
+    values: str | None = sketch_parameters.values()
 
 
 def distinct(hashes: UInt64) -> UInt64:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.arrays import Int64, UInt64
+from skyband.arrays import Array, Int64, UInt64
 
 from skyband_distinct.key_hashing import mix
 
@@ -17,20 +17,20 @@ def youngest_first(times: Int64, keys: UInt64) -> tuple[Int64, UInt64]:
     return times[rows], keys[rows]
 
 
-def oldest_first(times: Int64, keys: UInt64) -> tuple[Int64, UInt64]:
+def oldest_first(times: Int64, *columns: Array) -> tuple[Array, ...]:
     """The rows by time ascending. O(n), and a sort where times go back."""
     if not (times[1:] < times[:-1]).any():
-        return times, keys
+        return times, *columns
     order = np.argsort(times, kind="stable")
-    return times[order], keys[order]
+    return times[order], *(column[order] for column in columns)
 
 
-def in_one_order(times: Int64, hashes: UInt64) -> tuple[Int64, UInt64]:
-    """Pairs by time descending, put in the order of their hashes where times are equal."""
+def in_one_order(times: Int64, hashes: UInt64, *columns: Array) -> tuple[Array, ...]:
+    """Pairs by time descending, put in the order of their hashes where times are equal, and what goes with each."""
     if not (times[1:] == times[:-1]).any():
-        return times, hashes
+        return times, hashes, *columns
     order = np.lexsort((hashes, ~times))
-    return times[order], hashes[order]
+    return times[order], hashes[order], *(column[order] for column in columns)
 
 
 @njit(cache=True)

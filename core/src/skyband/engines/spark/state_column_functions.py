@@ -42,6 +42,24 @@ def estimate_udf() -> Any:
     return arrow_udf(estimate, ESTIMATE)
 
 
+def estimate_between_udf() -> Any:
+    """(state, window, low, high) -> struct of count, low, high of the items whose latest value is in a range."""
+    readers = Readers.installed()
+
+    def estimate_between(state: pa.Array, window: pa.Array, low: pa.Array, high: pa.Array) -> pa.Array:
+        name, windows = next(iter(_asked(window).items()))
+        found = []
+        for row, blob in enumerate(state):
+            asked = None if windows is None else window[row].as_py()
+            ends = low[row].as_py(), high[row].as_py()
+            missing = not blob.is_valid or (windows is not None and asked is None)
+            one = None if missing else states.estimate([blob], readers=readers, between=ends, **{name: asked})
+            found.append(one and one._asdict())
+        return pa.array(found, _ESTIMATE)
+
+    return arrow_udf(estimate_between, ESTIMATE)
+
+
 def union_udf() -> Any:
     """An aggregate of states to the state of all their rows; null of no states."""
     readers = Readers.installed()
@@ -129,6 +147,7 @@ def describe_udf() -> Any:
 
 FUNCTIONS: dict[str, Callable[[], Any]] = {
     "skyband_estimate": estimate_udf,
+    "skyband_estimate_between": estimate_between_udf,
     "skyband_union": union_udf,
     "skyband_union_list": union_list_udf,
     "skyband_overlap": overlap_udf,

@@ -1,0 +1,74 @@
+"""Ranges of a value, [low, high): what a distinct count is told apart by."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from skyband.arrays import Array
+from skyband.config.parameters import checked
+
+_LIKE = "such as [0, 10], or [100, inf] for 100 or more"
+
+
+@frozen(repr=False)
+class ValueRange:
+    """The values from `low` on and below `high`. An infinite end is none: infinite values lie inside it."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"[{_plain(self.low)}, {_plain(self.high)})"
+
+    __repr__ = __str__
+
+    def holds(self, values: Array) -> Array:
+        """bool[n]: which of float64[n] lie in it."""
+        return (values >= self.low) & ((values < self.high) | (self.high == math.inf))
+
+
+def read_range(ends: Any) -> ValueRange:
+    """A range from its two ends, None for no end. Raises ValueError that says what is wrong."""
+    if isinstance(ends, ValueRange):
+        return ends
+    if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
+        raise ValueError(f"must be two numbers, the least value and the one to stay below, {_LIKE} (got {ends!r})")
+    low, high = (given if end is None else end for end, given in zip(ends, (-math.inf, math.inf), strict=True))
+    for end in (low, high):
+        if isinstance(end, bool) or not isinstance(end, int | float | np.integer | np.floating) or end != end:
+            raise ValueError(f"must be two numbers, {_LIKE} (got {ends!r})")
+    if not low < high:
+        raise ValueError(f"must begin below its end, {_LIKE} (got {ends!r})")
+    return ValueRange(float(low), float(high))
+
+
+def ranges_parameter(*, help: str, **options: Any) -> Any:
+    """A field of a query that holds one or more ranges; None without any."""
+    return checked(None, type="list", check=_check, converter=_read, help=help, **options)
+
+
+def _read(given: Any) -> Any:
+    if given is None or isinstance(given, str) or not isinstance(given, Sequence):
+        return given
+    try:
+        return tuple(map(read_range, given))
+    except ValueError:
+        return given
+
+
+def _check(given: Any) -> str | None:
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+        return f"must be a list of ranges, [[0, 10], [10, 100]] (got {given!r})"
+    try:
+        found = [read_range(ends) for ends in given]
+    except ValueError as error:
+        return f"each {error}"
+    twice = [str(one) for place, one in enumerate(found) if one in found[:place]]
+    return f"has {twice[0]} twice" if twice else None
+
+
+def _plain(end: float) -> str:
+    return str(int(end)) if end.is_integer() and abs(end) < 2**53 else repr(end)
