@@ -12,7 +12,7 @@ from skyband import create, snapshot
 from skyband.config.value_ranges import ValueRange
 from skyband.errors import InputError, SnapshotError
 from skyband.states.state import encode_state, read_state
-from skyband_distinct.latest_values import RangeSample, from_bits, to_bits, told
+from skyband_distinct.latest_values import RangeSample, around, from_bits, range_estimate, to_bits
 from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.sweep_kernel import hash_all
 from skyband_specs.binomial import allowed_failures
@@ -164,20 +164,22 @@ def test_the_promise_holds_for_every_share_of_the_keys(epsilon, delta, parameter
     hash, is gamma distributed. The count is off by |B / G − p| D; a median of several is where more than half are.
 
     Given B = b, which is binomial, the count is too high where G < b / (p + epsilon) and too low where G > b / (p −
-    epsilon). One sketch's interval misses where |B − p G| > epsilon (k − 1) / (1 − epsilon).
+    epsilon). The interval misses where p G is not between its ends, which are the medians of the subsketches'.
     """
     count, k = skyband_shape(epsilon, delta, "hash" in parameters)
-    for p in (0.001, 0.01, 0.1, 0.3, 0.5, 0.9, 0.99, 1.0):
+    for p in (0.0001, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.9, 0.99, 1.0):
         b = np.arange(k)
         mass = binom.pmf(b, k - 1, p)
         above = mass @ gamma.cdf(b / (p + epsilon), k)
         below = mass @ gamma.sf(b / (p - epsilon), k) if p > epsilon else 0.0
         either = binom.sf(count // 2, count, above) + binom.sf(count // 2, count, below)
         assert either <= delta, (p, either)
+        off, z = epsilon * (k - 1) / (1 - epsilon), epsilon * np.sqrt(k) / (1 - epsilon)
+        ends = np.transpose([around(RangeSample(seen, 1.0), z) for seen in range(k)])
         if count == 1:
-            off = epsilon * (k - 1) / (1 - epsilon)
-            missed = mass @ (gamma.cdf((b - off) / p, k) + gamma.sf((b + off) / p, k))
-            assert missed <= delta, (p, missed)
+            ends = [np.maximum(b - off, ends[0]), np.minimum(b + off, ends[1])]
+        missed = mass @ gamma.cdf(ends[0] / p, k), mass @ gamma.sf(ends[1] / p, k)
+        assert sum(binom.sf(count // 2, count, one) for one in missed) <= delta, (p, missed)
 
 
 @pytest.mark.parametrize(("parameters", "most"), [({}, 30_000), ({"hash": "theta"}, 30_000)])
@@ -205,9 +207,22 @@ def test_counts_of_ranges_are_within_epsilon_of_all_keys_but_for_delta(parameter
 
 def test_what_any_subsketch_has_seen_is_there():
     """Its k − 1 hashes are of so many keys, whatever the median says."""
-    samples = [RangeSample(10.0, 9), RangeSample(12.5, 12), RangeSample(10.5, 10)]
-    assert told(samples, 60.0, 0.1) == (12.0, 12.0, 12.0 + 0.1 * 60 / 0.9)
-    assert told(samples[::2], 60.0, 0.02) == (10.25, 10.0, 10.25 + 0.02 * 60 / 0.98)
+    samples = [RangeSample(9, 0.9), RangeSample(12, 0.96), RangeSample(10, 0.95)]
+    assert range_estimate(samples, 60.0, 0.1, 10_000) == (12.0, 12.0, 12.0 + 0.1 * 60 / 0.9)
+    assert range_estimate(samples[::2], 60.0, 0.01, 10_000)[1] == 10.0
+
+
+def test_a_range_of_few_keys_is_known_better_than_one_of_many():
+    """Of a hundredth of the keys within about a tenth of what the whole is within."""
+    sketch = made("k-skb", {"epsilon": 0.05})
+    count = 100_000
+    sketch.update(np.arange(count), spread(np.arange(count)), np.arange(count) % 100)
+    widths = []
+    for high, true in ((1, 1000), (100, count)):
+        _, least, most = sketch.estimate_between(0, 0, high)
+        assert least <= true <= most
+        widths.append(most - least)
+    assert widths[0] < 0.15 * widths[1] and widths[1] < 0.12 * count
 
 
 def test_of_all_values_the_count_is_the_plain_one():

@@ -13,7 +13,7 @@ from skyband.state_validation import StateReader
 
 from skyband_distinct import sketch_parameters
 from skyband_distinct.key_hashing import salt
-from skyband_distinct.latest_values import RangeSample, sampled, told
+from skyband_distinct.latest_values import RangeSample, range_estimate, sample_of
 from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.sweep_kernel import count_since, hash_all, sweep
 from skyband_distinct.time_order import in_one_order, oldest_first
@@ -177,7 +177,7 @@ class KSkb(Sketch):
             self._sampled(skyband, values, since, between)
             for skyband, values in zip(self._skybands, self._values, strict=True)
         ]
-        return told(samples, keys, self.epsilon if keys >= self._k else 0.0)
+        return range_estimate(samples, keys, self.epsilon if keys >= self._k else 0.0, self._k)
 
     def _sampled(
         self, skyband: tuple[Int64, UInt64, UInt64], values: Float64, since: int, between: ValueRange
@@ -185,9 +185,9 @@ class KSkb(Sketch):
         times, hashes, limits = skyband
         count = count_since(times, since) if since < 2**63 else 0
         if count < self._k:
-            return sampled(values[:count], 1.0, between)
+            return sample_of(values[:count], 1.0, between)
         limit = limits[count - 1]
-        return sampled(values[:count][hashes[:count] < limit], (float(limit) + 1) / 2.0**64, between)
+        return sample_of(values[:count][hashes[:count] < limit], (float(limit) + 1) / 2.0**64, between)
 
     def _update(self, times: Int64, keys: UInt64) -> None:
         self._take(times.copy(), keys.copy())

@@ -11,7 +11,7 @@ from skyband.config.value_ranges import ValueRange
 from skyband.roles.sketch_reader import Sample, SketchReader
 from skyband.state_validation import StateReader
 
-from skyband_distinct.latest_values import latest, sampled, told
+from skyband_distinct.latest_values import latest, range_estimate, sample_of
 from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.state_readers import PromisedOfHashes, distinct, promised
 
@@ -83,10 +83,10 @@ class KSkbReader(SketchReader):
             hashes, values = latest(*map(np.concatenate, zip(*parts, strict=True)))
             few = len(hashes) < first._k
             share = 1.0 if few else _share(hashes[first._k - 1])
-            samples.append(sampled(values if few else values[: first._k - 1], share, within))
+            samples.append(sample_of(values if few else values[: first._k - 1], share, within))
             together.append(hashes)
         keys, low, high = first._told(together)
-        return told(samples, keys, 0.0 if low == high else first._promised.epsilon)
+        return range_estimate(samples, keys, 0.0 if low == high else first._promised.epsilon, first._k)
 
     def samples(self, since: int) -> Sequence[Sample]:
         found = []

@@ -1,5 +1,6 @@
 """The values that keys had last, beside hashes and times, and how many are in a range. Loads no compiled code."""
 
+import math
 from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
@@ -12,10 +13,15 @@ from skyband.config.value_ranges import ValueRange
 class RangeSample(NamedTuple):
     """What a subsketch says of a range."""
 
-    count: float  # type: ignore[assignment]  # a tuple's own `count` is nobody's need here
-    """Keys in the range, estimated."""
     seen: int
-    """Those among the hashes that it keeps: there are as many at least."""
+    """Keys in the range among those it keeps: there are as many at least."""
+    share: float
+    """It keeps the keys whose hashes are in the lowest share, 1 of all."""
+
+    @property
+    def estimate(self) -> float:
+        """Keys in the range."""
+        return self.seen / self.share
 
 
 def latest(times: Int64, hashes: UInt64, values: Float64) -> tuple[UInt64, Float64]:
@@ -26,22 +32,32 @@ def latest(times: Int64, hashes: UInt64, values: Float64) -> tuple[UInt64, Float
     return ordered[last], values[order][last]
 
 
-def sampled(values: Float64, share: float, within: ValueRange) -> RangeSample:
+def sample_of(values: Float64, share: float, within: ValueRange) -> RangeSample:
     """From the latest values of the keys whose hashes are in the lowest `share`."""
-    seen = int(np.count_nonzero(within.holds(values)))
-    return RangeSample(seen / share, seen)
+    return RangeSample(int(np.count_nonzero(within.holds(values))), share)
 
 
-def told(samples: Sequence[RangeSample], keys: float, epsilon: float) -> tuple[float, float, float]:
+def range_estimate(samples: Sequence[RangeSample], keys: float, epsilon: float, k: int) -> tuple[float, float, float]:
     """(count, low, high) from the subsketches; `keys` are there in all, by their estimate.
 
     The count is off by epsilon times the keys there are at most, but for delta: of all keys it is their number, and of
-    fewer it deviates less, by sqrt(part / k) instead of sqrt(1 / k).
+    a part p of them it deviates less, by sqrt(p / k) of them instead of sqrt(1 / k). So low and high are the ends of a
+    Poisson number's interval, as many deviations away (medians of the subsketches'), where these are nearer.
     """
     seen = float(max(sample.seen for sample in samples))
-    count = max(round(float(median(sample.count for sample in samples)), 3), seen)
-    off = epsilon * keys / (1 - epsilon)
-    return count, max(seen, count - off), count + off
+    count = max(round(float(median(sample.estimate for sample in samples)), 3), seen)
+    off, deviations = epsilon * keys / (1 - epsilon), epsilon * math.sqrt(k) / (1 - epsilon)
+    lows, highs = zip(*(around(sample, deviations) for sample in samples), strict=True)
+    return count, max(seen, count - off, min(median(lows), count)), min(count + off, max(median(highs), count))
+
+
+def around(sample: RangeSample, deviations: float) -> tuple[float, float]:
+    """Garwood's interval of a Poisson number, by Wilson and Hilferty's cube root (1931)."""
+    low, high = (
+        number * max(0.0, 1 - 1 / (9 * number) + side * deviations / (3 * math.sqrt(number))) ** 3 if number else 0.0
+        for number, side in ((sample.seen, -1), (sample.seen + 1, 1))
+    )
+    return low / sample.share, high / sample.share
 
 
 def to_bits(values: Float64) -> Int64:
