@@ -234,7 +234,7 @@ def test_what_gives_no_states_is_refused_by_name():
 @pytest.mark.parametrize("ranker", ["exact", "k-skb"])
 def test_bytes_of_anyone_give_an_error_or_an_answer(ranker, total):
     rng = np.random.default_rng(9)
-    rows = emitted(log(9, rows=300, names="date"), ranker, total, by=())
+    rows = emitted(log(9, rows=300, names="date"), ranker, total, by=(), offset="1 minute")
     state = rows[6]["state"]
     held = decode(state)
     for _ in range(300):

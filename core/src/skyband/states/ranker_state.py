@@ -20,6 +20,8 @@ from skyband.states.coverage import Coverage
 from skyband.states.state import AnyState, Readers, installed_readers, parameters_in, read_arrays, sketch_state
 
 NAMES, PHASE = "names", "phase"
+_LONGEST = 2**61
+"""No step between moments is longer."""
 
 
 @define
@@ -72,9 +74,9 @@ def read_any_state(blob: Any, readers: Readers | None = None) -> AnyState:
         return sketch_state(held, nbytes, known)
     parameters = parameters_in(held, info)
     reader = read_arrays(info, parameters, held.arrays)
-    phase = StateReader(held.arrays).optional(PHASE) if PHASE in held.arrays else 0
+    phase = _phase(held.arrays)
     names = _names(held.arrays)
-    state = RankerState(info, parameters, Coverage.from_header(held.header), nbytes, reader, names, phase or 0)
+    state = RankerState(info, parameters, Coverage.from_header(held.header), nbytes, reader, names, phase)
     state.check_coverage()
     return state
 
@@ -126,6 +128,15 @@ def extra_arrays(names: pa.RecordBatch, phase: int) -> dict[str, Array]:
 
 _SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.int64())])
 """Of the objects of a snapshot that a ranker of its own made: the integers that it was given."""
+
+
+def _phase(arrays: Mapping[str, Array]) -> int:
+    if PHASE not in arrays:
+        return 0
+    held = StateReader(arrays).column(PHASE, np.int64, at_least=0, at_most=_LONGEST).tolist()
+    if len(held) > 1:
+        raise SnapshotError(f"contradicts itself: {PHASE}: must have at most one value")
+    return int(held[0]) if held else 0
 
 
 def _names(arrays: Mapping[str, Array]) -> pa.RecordBatch:

@@ -1,5 +1,6 @@
 """One state as a value: read from its bytes, each part looked at, and its sketch not built."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -46,7 +47,7 @@ class Readers:
 
 
 @define
-class AnyState:
+class AnyState(ABC):
     """A state: of which backend it is, and what it covers."""
 
     info: BackendInfo
@@ -65,19 +66,19 @@ class AnyState:
         return self.earliest if self.covers is None else self.covers.since
 
     @property
+    @abstractmethod
     def earliest(self) -> int:
         """It has forgotten what is older than this."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def latest(self) -> int | None:
         """The latest time in it."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def retained(self) -> int:
         """Items that it holds."""
-        raise NotImplementedError
 
     def check_coverage(self) -> None:
         """Raise SnapshotError unless it holds just what its header says that it covers."""

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import define
 from skyband.arrays import Array
 from skyband.columns.hashing import hash_column
@@ -17,7 +16,7 @@ from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.parameters import choice, integer, number
 from skyband.errors import ConfigError, Problem
-from skyband.queries import emitted_states, top_k_merging
+from skyband.queries import emitted_states
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -28,7 +27,6 @@ from skyband.queries.carried_columns import (
 )
 from skyband.queries.composite_ids import (
     Columns,
-    answer_ids,
     columns_of,
     identity,
     identity_fields,
@@ -53,15 +51,10 @@ from skyband_totals.processor import TotalsProcessor
 from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.ranker_parameters import TOTALS
 from skyband_totals.role import TotalRanker
+from skyband_totals.shard_merging import GRANDS, merge_shards
 from skyband_totals.states_processor import StatesProcessor, state_field
-from skyband_totals.unit_worth import worth
 from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
-GRANDS = ("grand", "grand_low", "grand_high")
-"""Columns of a shard's answers besides the result's."""
-_PLACE = "window's place"
-"""A column while shards' answers are merged, called as no column of a source is."""
-_ROW = "row's place"
 _WEIGHTS = {
     NO_NUMBER: "no weight",
     NEGATIVE: "negative weight",
@@ -296,43 +289,7 @@ class HeavyHitters(Query):
         """
         if self.gives_states:
             return emitted_states.merged(answers)
-        columns = answers.column_names[: -len(GRANDS)]
-        each = ["at", "window"]
-        totals = answers.filter(pc.equal(answers.column("rank"), 0)).select([*each, *GRANDS])
-        for name in GRANDS:
-            totals = totals.set_column(totals.column_names.index(name), name, as_units(totals.column(name), self.unit))
-        sums = totals.group_by(each).aggregate([(name, "sum") for name in GRANDS])
-        objects = answers.filter(pc.greater(answers.column("rank"), 0)).select(columns)
-        joined = _with(sums, objects, each)
-        if self.share is not None:
-            least = pc.multiply(joined.column("grand_low_sum"), self.share)
-            joined = joined.filter(pc.greater_equal(as_units(joined.column("high"), self.unit), least))
-        shares = pc.divide(joined.column("total"), pa.array(worth(joined.column("grand_sum").to_numpy(), self.unit)))
-        joined = joined.set_column(joined.column_names.index("share"), "share", shares)
-        ids = answer_ids(joined, "object", self.object)
-        places = {str(window): place for place, window in enumerate(self.windows)}
-        order = pa.array([places[name] for name in joined.column("window").to_pylist()], pa.int64())
-        keyed = joined.append_column(top_k_merging.ID, pa.array(ids)).append_column(_PLACE, order)
-        ranked = top_k_merging.merge_top_k(
-            keyed, ["at", _PLACE], [("total", "descending"), (top_k_merging.ID, "ascending")]
-        )
-        return top_k_merging.truncate(ranked, np.iinfo(np.int64).max if self.k is None else self.k, columns)
-
-
-def as_units(totals: pa.ChunkedArray, unit: float) -> pa.Array:
-    """Totals in units, float64[n]: whole numbers where they are multiples but for the rounding; estimates unchanged."""
-    units = totals.to_numpy() / unit
-    nearest = np.rint(units)
-    return pa.array(np.where(np.abs(units - nearest) <= units * 2.0**-50, nearest, units))
-
-
-def _with(sums: pa.Table, objects: pa.Table, each: list[str]) -> pa.Table:
-    """The objects, each with the sums of its answer. Arrow joins no tables of lists."""
-    keys = objects.select(each).append_column(_ROW, pa.array(np.arange(len(objects))))
-    found = keys.join(sums, each).sort_by(_ROW).drop_columns([*each, _ROW])
-    for name in found.column_names:
-        objects = objects.append_column(name, found.column(name))
-    return objects
+        return merge_shards(self, answers)
 
 
 def _nulls(reason: str, column: pa.Array) -> dict[str, Array]:
