@@ -10,6 +10,7 @@ from skyband import text_tables
 from skyband.cli.commands import Failure, Problems
 from skyband.job import spark_session
 from skyband.job.local_sink import Console
+from skyband.job.model import Sink
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress
 from skyband.queries import make_query
@@ -87,9 +88,10 @@ def test_a_module_in_the_working_folder_is_not_taken_for_numpy(tmp_path, monkeyp
     assert not (tmp_path / "taken").exists()
 
 
-def job_with(**settings):
+def job_with(written=None, **settings):
     class Asked:
         spark = settings
+        sink = Sink(format="parquet", **(written or {"path": "answers"}))
 
     return Asked()
 
@@ -108,3 +110,14 @@ def test_local_spark_is_nobody_elses_business(tmp_path, monkeypatch):
     monkeypatch.delenv("SPARK_CONF_DIR")
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     assert not quiet.keys() & spark_session.spark_defaults(job_with()).keys()
+
+
+def test_small_files_are_renamed_without_processes_where_all_are_on_this_machine(monkeypatch):
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    fewer = spark_session.FEWER_FORKS.items()
+    here = {"path": "answers", "checkpoint": "file:///checkpoint"}
+    assert fewer <= spark_session.spark_defaults(job_with(here)).items()
+    cluster = job_with(here, **{"spark.master": "spark://host:7077"})
+    for job in (cluster, *(job_with({**here, key: "s3a://bucket/x"}) for key in here)):
+        assert not fewer & spark_session.spark_defaults(job).items()

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from skyband import spark
 from skyband.engines import local
+from skyband.job.spark_session import FEWER_FORKS
 from skyband.queries.row_encoding import microseconds
 
 
@@ -24,6 +25,7 @@ def session():
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.streaming.minBatchesToRetain": "2",
+        **FEWER_FORKS,
     }
     started = spark.session("skyband tests", **settings)
     started.sparkContext.setLogLevel("OFF")

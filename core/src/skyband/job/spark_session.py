@@ -13,7 +13,7 @@ from typing import Any
 from skyband import spark
 from skyband.engines.spark.java_check import require_java
 from skyband.errors import ConfigError, EngineError
-from skyband.job.model import Job
+from skyband.job.model import Job, local_path
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress
 from skyband.job.spark_errors import is_gone
@@ -22,6 +22,14 @@ _DEFAULTS = {"spark.ui.showConsoleProgress": "false"}
 LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
 """Where Spark runs in one process on this machine, nobody else has any business with it: it would listen on the
 machine's address, and show a page without a password. A job's `[spark]` may say otherwise."""
+
+FEWER_FORKS = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    )
+}
+"""Where a stream's checkpoint and answers are on this machine: Spark's default starts eight processes `readlink` for each
+small file that it renames, one after the other, a third of a small trigger. Both end in one rename."""
 
 
 def require_spark() -> Any:
@@ -40,7 +48,12 @@ def spark_defaults(job: Job) -> dict[str, str]:
     """The settings of a session of our own, which the job's replace."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started Spark, where and as it was told
     master = job.spark.get("spark.master", "" if _is_configured() else "local")
-    return {**_DEFAULTS, **(LOCAL if master.startswith("local") and not submitted else {})}
+    alone = master.startswith("local") and not submitted
+    return {**_DEFAULTS, **(LOCAL if alone else {}), **(FEWER_FORKS if alone and _keeps_files_here(job) else {})}
+
+
+def _keeps_files_here(job: Job) -> bool:
+    return all(path is None or local_path(path) is not None for path in (job.sink.checkpoint, job.sink.path))
 
 
 def _is_configured() -> bool:
