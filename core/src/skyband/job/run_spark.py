@@ -122,16 +122,19 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
 
 def _into_table(job: Job, answers: Any, progress: Progress) -> bool:
     """Write a batch's answers from here; False where the table is there and the mode says to leave it."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     with told_of_sink():
         sink = sink_of(job)
-        check_columns(job.sink, to_arrow_schema(answers.schema))
+        check_columns(job.sink, _arrow_schema(answers))
         if is_free(job, sink):
             sink.append(_in_order(job, answers.toArrow()), replace=job.sink.mode == "overwrite")
             return True
     progress.note(f'{place_of(job.sink)} holds answers already and sink.mode is "ignore": nothing was done')
     return False
+
+
+def _arrow_schema(answers: Any) -> Any:
+    """The columns in which answers come to a table, also those of a stream."""
+    return answers.sparkSession.createDataFrame([], answers.schema).toArrow().schema
 
 
 def _stream(job: Job, source: Any, progress: Progress) -> Totals:
@@ -162,7 +165,6 @@ def _run_to_its_end(job: Job, source: Any, progress: Progress, totals: Totals, l
 def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
     """Start the stream; `last`: the run in which it is taken as complete."""
     from pyspark.sql import functions as sql
-    from pyspark.sql.pandas.types import to_arrow_schema
 
     idle_after, finish = job.source.idle_after, last if job.source.finish else None
     answers = spark.apply(
@@ -181,7 +183,7 @@ def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
     if is_ours(source.sparkSession, job.sink):
         with told_of_sink():
             sink = sink_of(job)
-            check_columns(job.sink, to_arrow_schema(answers.schema))
+            check_columns(job.sink, _arrow_schema(answers))
             check_goes_on(job, sink)
         return writer.foreachBatch(sink).start()
     return writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))

@@ -28,8 +28,8 @@ FEWER_FORKS = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     )
 }
-"""Where a stream's checkpoint and answers are on this machine: Spark's default starts eight processes `readlink` for each
-small file that it renames, one after the other, a third of a small trigger. Both end in one rename."""
+"""Where a stream's checkpoint and answers are on this machine: Spark's default starts eight processes `readlink`, one
+after the other, for each small file that it renames: a third of a small trigger. Both end in one rename."""
 
 
 def require_spark() -> Any:
