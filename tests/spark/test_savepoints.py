@@ -10,8 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from families import DELAY, FAMILIES, WORKLOAD, events, family
+from skyband import spark
 from skyband.cli.commands import group
+from skyband.columns import keyed_frames
 from skyband.engines import local
+from skyband.engines.spark.checkpoint import read_shards
+from skyband.engines.spark.first_state import write_checkpoint
+from skyband.engines.spark.state_store import CHUNK
 from skyband.job.stream_lock import in_use
 from skyband.queries import make_query
 
@@ -254,3 +259,27 @@ def test_a_stream_begins_with_a_table_of_states(session, files, tmp_path):
     whole = jobs.asked(table)
     later = whole.filter(pc.greater(whole["at"], pa.scalar(at, whole.schema.field("at").type)))
     assert jobs.rows(session, "one") == rows_of(later.to_pylist(), later.column_names)
+
+
+def test_a_state_that_spark_gives_in_many_batches_comes_whole(session, tmp_path):
+    items = 60_000
+    rows = pa.table({"ts": pa.array(range(items), pa.timestamp("us", "UTC")), "item": range(items)})
+    query = {"kind": "distinct-count", "time": "ts", "item": "item", "windows": ["1 day"], "every": "1 hour"}
+    plan = spark.plan_of(session.createDataFrame(rows.slice(0, 1).to_pandas()), query, {"sketch": "exact"}, 1)
+    operator = plan.operator()
+    for batch in plan.to_shuffle_rows(iter(rows.combine_chunks().to_batches())):
+        for row in batch.to_pylist():
+            if row["frame"] is not None:
+                operator.add(keyed_frames.from_bytes(row["frame"]))
+    operator.advance(items)
+    snapshot = operator.snapshot()
+    assert len(snapshot) > 3 * CHUNK
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = session.conf.get(name)
+    session.conf.set(name, "1")  # as a state of more than 64 MB is cut into batches
+    try:
+        made = write_checkpoint(session, plan, [snapshot], tmp_path)
+    finally:
+        session.conf.set(name, before)
+    (shard,) = read_shards(session, str(made))
+    assert shard.restore(plan.operator()).snapshot() == snapshot

@@ -26,7 +26,7 @@ SEEDS = (0, 1)
 NOTHING_READ = "-"
 """What Spark writes of a source that it has read nothing of yet."""
 
-_STATES = pa.schema([("shard", pa.int64()), ("number", pa.int32()), ("data", pa.binary())])
+_STATES = pa.schema([("shard", pa.int64()), ("number", pa.int32()), ("size", pa.int64()), ("data", pa.binary())])
 
 
 class FirstStates(StatefulProcessor):  # type: ignore[misc]
@@ -39,8 +39,8 @@ class FirstStates(StatefulProcessor):  # type: ignore[misc]
         self._store = StateStore(handle)
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803, ARG002
-        pieces = initialState.sort_values("number")["data"]
-        self._store.begin(b"".join(map(bytes, pieces)), self._shards)
+        chunks = zip(initialState["number"].tolist(), map(bytes, initialState["data"]), strict=True)
+        self._store.begin(chunks, int(initialState["size"].iloc[0]), self._shards)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803, ARG002
         yield from ()
@@ -118,7 +118,8 @@ def _written(snapshots: list[bytes], folder: Path) -> Path:
     folder.mkdir()
     for number, (key, snapshot) in enumerate(zip(keys_of(len(snapshots)), snapshots, strict=True)):
         starts = range(0, len(snapshot), CHUNK)
-        rows = [{"shard": key, "number": i, "data": snapshot[s : s + CHUNK]} for i, s in enumerate(starts)]
+        common = {"shard": key, "size": len(snapshot)}
+        rows = [{**common, "number": i, "data": snapshot[s : s + CHUNK]} for i, s in enumerate(starts)]
         pq.write_table(pa.Table.from_pylist(rows, _STATES), folder / f"{number:05}.parquet")
     return folder
 

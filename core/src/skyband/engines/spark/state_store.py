@@ -119,10 +119,15 @@ class StateStore:
             return True
         return self._work > max(MOST_TO_CATCH_UP, self._writing)
 
-    def begin(self, snapshot: bytes, shards: int) -> None:
-        """Write the first state of a shard of a stream that begins with it."""
-        head = Head(FORMAT, os.urandom(16), os.urandom(16), b"", 1, 0, 0, 0, shards)
-        self._state.update(tuple(self._write_whole(head, snapshot)))
+    def begin(self, chunks: Iterable[tuple[int, bytes]], size: int, shards: int) -> None:
+        """Write chunks, by number, of the first state, of `size` bytes, of a shard of a stream that begins with it.
+
+        Called as often as there are some: Spark gives a large state in several parts.
+        """
+        for number, data in chunks:
+            self._chunks.updateValue((number,), (data,))
+        token = os.urandom(16)
+        self._state.update(tuple(Head(FORMAT, os.urandom(16), token, token, 1, 1, size, 0, shards)))
 
     def _read_head(self, shards: int) -> Head:
         if not self._state.exists():
