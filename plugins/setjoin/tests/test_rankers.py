@@ -99,6 +99,32 @@ def test_all_agree_on_larger_windows_to_the_last_bit(similarity, k):
         assert stock(rankers[0]) == stock(rankers[1]) == stock(rankers[2])
 
 
+def crowded(seed, sides, most, gaps):
+    """900 sets with one token in all, few others, and many at one time: (times, offsets, tokens, sides)."""
+    rng = np.random.default_rng(seed)
+    sets = [np.append(rng.choice(most + 3, rng.integers(0, most), replace=False) + 1, 0) for _ in range(900)]
+    offsets = np.append(0, np.cumsum([len(tokens) for tokens in sets]))
+    side = rng.integers(0, 2, 900).astype(np.int8) if sides == 2 else None
+    return np.cumsum(rng.choice(gaps, 900)), offsets, np.concatenate(sets), side
+
+
+@pytest.mark.parametrize("similarity", ["jaccard", "overlap", "hamming", "containment"])
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize(("most", "gaps"), [(1, [1]), (4, [0, 0, 0, 1]), (12, [1]), (30, [0]), (6, [0] * 60 + [90])])
+def test_a_token_that_all_sets_share_changes_no_answer(similarity, sides, most, gaps):
+    for k in (1, 5):
+        chosen = {"k": k, "window": 400, "similarity": similarity, "sides": sides}
+        rankers = [skyband.create("pair-ranker", name, **chosen) for name in ("scase", "swoop")]
+        times, offsets, tokens, side = crowded(k, sides, most, gaps)
+        for start, stop in ((0, 300), (300, 301), (301, 650), (650, 900)):
+            cuts = offsets[start : stop + 1]
+            rows = times[start:stop], cuts - cuts[0], tokens[cuts[0] : cuts[-1]]
+            for ranker in rankers:
+                ranker.update(*rows, *([] if side is None else [side[start:stop]]))
+            assert answer(rankers[0]) == answer(rankers[1])
+            assert stock(rankers[0]) == stock(rankers[1])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_identical_sets_by_the_hundred(name):
     ranker = skyband.create("pair-ranker", name, k=3, window=150, by="rows")
@@ -181,7 +207,7 @@ def test_the_kernel_is_compiled_once_whatever_is_given():
     ranker.answers([5, 6], [0, 1, 2], [8, 8], [5, 7])
     ranker.top()
     skyband.restore(ranker.snapshot()).update([9], [0, 1], [4])
-    own = [signature[6] for signature in take.signatures]
+    own = [signature[7] for signature in take.signatures]
     assert own.count(types.none) == 1
     assert all(column.flags.writeable is False for column in columns)
 

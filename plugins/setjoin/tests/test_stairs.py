@@ -1,48 +1,68 @@
-"""The rank in E of a pair, from the number of its older set: never below the true one, at most one step above."""
+"""The rank in E of a pair, from the number of its older set: how many pairs of the stock end before that set comes."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband.kernels import kskyband_kernels
+from skyband_setjoin import sets as window
 from skyband_setjoin import stairs
 from skyband_setjoin.stairs import BASE, SHIFT
 
 
-def settled(numbers, k=1_000_000):
-    """Stairs of a stock that has one pair with each of these older sets; the set's time is a third of its number."""
+def window_of(times, sets=None):
+    """A window of empty sets of these times."""
+    for time in times:
+        sets = sets or window.new()
+        if not window.has_room(sets, 0):
+            sets = window.enlarged(sets, 0)
+        window.append(sets, sets.marks[window.NEXT], time, 0, np.empty(0, np.int64), 0)
+    return sets
+
+
+def settled(numbers, sets, k=1_000_000):
+    """Stairs of a stock that has one pair with each of these older sets."""
     band = kskyband_kernels.new(k, max(1, len(numbers)))
     for number in numbers:
-        kskyband_kernels.add(band, 0.5, number // 3, number, 2**62)
-    return stairs.settle(band, stairs.new())
+        kskyband_kernels.add(band, 0.5, sets.records[number & (len(sets.records) - 1)]["time"], number, 2**62)
+    return stairs.settle(band, stairs.new(), sets)
 
 
-def latest(numbers):
-    """The largest older number so far, in order E: ties of time come in reverse of B."""
-    ranked = sorted(numbers, key=lambda number: (number // 3, -number))
-    return np.maximum.accumulate(np.array(ranked, np.int64)) if numbers else np.empty(0, np.int64)
+def check(band, built, times, numbers):
+    """The stairs tell of each set how many pairs end before it comes; their steps are at most one too high."""
+    size = band.counts[kskyband_kernels.SIZE]
+    older, (base, shift) = built.older[:size], built.marks[[BASE, SHIFT]].tolist()
+    ends = np.sort(times[numbers])
+    for number, time in enumerate(times.tolist()):
+        true = int(np.searchsorted(ends, time))
+        assert int(np.searchsorted(older, number)) == true
+        assert true <= stairs.at_most(built.steps, base, shift, number)
+        assert stairs.rank_before(built.older, built.steps, base, shift, size, number) == true
 
 
 @given(
-    st.lists(st.one_of(st.integers(0, 40), st.integers(0, 5000), st.integers(10**9, 10**9 + 10**6)), max_size=60),
-    st.lists(st.one_of(st.integers(-1, 5010), st.integers(10**9 - 2, 10**9 + 10**6)), max_size=20),
+    st.lists(st.sampled_from([0, 0, 0, 1, 2, 1000]), min_size=1, max_size=60),
+    st.lists(st.integers(0, 59), max_size=60),
+    st.lists(st.sampled_from([0, 0, 1, 50]), max_size=10),
 )
 @settings(max_examples=200, deadline=None)
-def test_steps_bound_the_rank_and_are_no_more_than_one_apart(numbers, asked):
-    band, built = settled(numbers)
-    older = built.older[: band.counts[kskyband_kernels.SIZE]]
-    assert older.tolist() == latest(numbers).tolist()
-    base, shift = built.marks[BASE], built.marks[SHIFT]
-    for number in [*numbers, *asked]:
-        found = stairs.at_most(built.steps, base, shift, number)
-        behind = int(np.searchsorted(older, number + (1 << int(shift))))
-        assert np.searchsorted(older, number) <= found <= behind
+def test_stairs_tell_the_rank_and_go_on_telling_it_as_sets_come(gaps, chosen, further):
+    times = np.cumsum(gaps)
+    numbers = np.array([number % len(times) for number in chosen], np.int64)
+    sets = window_of(times.tolist())
+    band, built = settled(numbers.tolist(), sets)
+    check(band, built, times, numbers)
+    for gap in further:
+        times = np.append(times, times[-1] + gap)
+        stairs.close(band, built, len(times) - 2, times[-1])
+        sets = window_of(times[-1:].tolist(), sets)
+        check(band, built, times, numbers)
 
 
 @pytest.mark.parametrize("size", [1, 256, 257, 5000])
 def test_there_are_as_many_steps_as_pairs(size):
-    numbers = np.random.default_rng(size).integers(0, 10**6, size).tolist()
-    band, built = settled(numbers)
+    numbers = np.random.default_rng(size).integers(0, 10_000, size).tolist()
+    band, built = settled(numbers, window_of(range(10_001)))
     assert len(built.older) >= band.counts[kskyband_kernels.SIZE] == size
     assert len(built.steps) == len(built.older) + 1
     assert (np.diff(built.steps) >= 0).all()

@@ -36,7 +36,7 @@ arrival: how many tokens came into the window before it, which is the first-seen
 """
 
 ENTRY = np.dtype([("number", np.uint32), ("size", np.uint32), ("signature", np.uint64)])
-"""A set in a list: the low 32 bits of its number, its size (0: no longer a candidate) and its signature."""
+"""A set in a list: the low 32 bits of its number, its size and its signature."""
 
 LISTS, ENTRIES, TOP, ROOM, ARRIVALS, FREE = range(6)
 NONE = -1

@@ -14,12 +14,13 @@ SET = np.dtype(
         ("stamp", np.int64),
         ("size", np.int32),
         ("side", np.int32),
-        ("perfect", np.int64),
+        ("hits", np.int64),
+        ("level", np.float64),
     ]
 )
 """A set: its number in the stream, and where its tokens begin.
 
-stamp: the set that met it last; perfect: later sets that are as similar to it as any can be.
+stamp: the set that met it last; hits: later sets at least as similar to it as `level` is.
 """
 
 FIRST, NEXT, TOKENS = range(3)
@@ -145,7 +146,8 @@ def append(sets, number, time, side, tokens, size):
     record.start = marks[TOKENS]
     record.size = size
     record.stamp = -1
-    record.perfect = 0
+    record.hits = 0
+    record.level = 0.0
     record.side = side
     mask = len(ring) - 1
     for i in range(size):

@@ -2,8 +2,7 @@
 """The skyband lower bound over set numbers, in compiled code: what a pair has to beat, from its older set alone.
 
 A pair ends with its older set, and lists are walked in order of set numbers. So the rank in E that leads to the
-bound (lemma 6.1) is counted in numbers in place of times. Among sets of one time that overstates it, which only
-lowers the bound.
+bound (lemma 6.1) is counted in numbers in place of times.
 """
 
 from typing import Any, NamedTuple
@@ -14,16 +13,22 @@ from skyband.arrays import TIME_MIN
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import NOW, PENDING, SIZE
 
-BASE, SHIFT = range(2)
+from skyband_setjoin.sets import FIRST, NEXT
+
+BASE, SHIFT, OPEN, LAST = range(4)
+NONE = -1
+FAR = 16
 _LEAST = 256
+_LATER = 2**62
 
 
 class Stairs(NamedTuple):
     """The stock's ends as of its last flush.
 
-    older: int64[≥ SIZE], at rank r the largest number of an older set among the stock's first r + 1 pairs in E
+    older: int64[≥ SIZE], at rank r the number of the last set that comes no later than the pair at r in E ends
     steps: int64[power of two + 1], at i how many of those are below BASE + (i << SHIFT)
-    marks: int64[2], indexed by BASE and SHIFT
+    marks: int64[4], indexed by BASE, SHIFT, OPEN and LAST: pairs from rank OPEN on (NONE: none) end at the time
+           LAST, that of the newest set, so the last set of that time is still to come
     """
 
     older: Any
@@ -33,17 +38,31 @@ class Stairs(NamedTuple):
 
 def new() -> Stairs:
     """The stairs of an empty stock."""
-    return Stairs(np.zeros(_LEAST, np.int64), np.zeros(_LEAST + 1, np.int64), np.zeros(2, np.int64))
+    marks = np.array([0, 0, NONE, 0], np.int64)
+    return Stairs(np.zeros(_LEAST, np.int64), np.zeros(_LEAST + 1, np.int64), marks)
 
 
 @njit(cache=True)
 def at_most(steps, base, shift, number):
-    """An upper bound on how many pairs of the stock end before any with set `number` does, close where they are few."""
+    """An upper bound on how many pairs of the stock end before set `number` comes, close where they are few."""
     return steps[min(max(((number - base) >> shift) + 1, 0), len(steps) - 1)]
 
 
 @njit(cache=True)
-def settle(band, stairs):
+def rank_before(older, steps, base, shift, rank, number):
+    """How many pairs of the stock end before set `number` comes, `rank` being those of a later set.
+
+    Some are passed one by one; where there are more, `steps` leads past them.
+    """
+    if rank > FAR and older[rank - FAR] >= number:
+        rank = min(rank, at_most(steps, base, shift, number))
+    while rank > 0 and older[rank - 1] >= number:
+        rank -= 1
+    return rank
+
+
+@njit(cache=True)
+def settle(band, stairs, sets):
     """Flush the stock; returns it and its stairs."""
     if band.counts[PENDING] == 0 and (band.counts[SIZE] == 0 or band.ends[0] >= band.counts[NOW]):
         return band, stairs
@@ -53,19 +72,61 @@ def settle(band, stairs):
         while room < band.counts[SIZE]:
             room *= 2
         stairs = Stairs(np.empty(room, np.int64), np.empty(room + 1, np.int64), stairs.marks)
-    _number(band, stairs.older)
-    _count(stairs, band.counts[SIZE])
+    _number(band, stairs, sets)
     return band, stairs
 
 
 @njit(cache=True)
-def _number(band, older):
-    items, order = band.items, band.order
-    latest = TIME_MIN
-    for r in range(band.counts[SIZE]):
+def close(band, stairs, number, time):
+    """Take in that a set of `time` comes after set `number`, which may be the last of the time LAST."""
+    older, marks = stairs.older, stairs.marks
+    if marks[OPEN] == NONE or time <= marks[LAST]:
+        return
+    for r in range(marks[OPEN], band.counts[SIZE]):
+        older[r] = number
+    marks[OPEN] = NONE
+    _count(stairs, band.counts[SIZE])
+
+
+@njit(cache=True)
+def _number(band, stairs, sets):
+    items, order, older, marks = band.items, band.order, stairs.older, stairs.marks
+    size, first, stop = band.counts[SIZE], sets.marks[FIRST], sets.marks[NEXT]
+    records, mask = sets.records, len(sets.records) - 1
+    marks[OPEN] = NONE
+    marks[LAST] = records[(stop - 1) & mask].time if first < stop else TIME_MIN
+    for r in range(size):
         item = items[order[r]]
-        latest = max(latest, min(item.tie, item.key))
-        older[r] = latest
+        if item.expiry >= marks[LAST]:
+            marks[OPEN] = r
+            for rest in range(r, size):
+                older[rest] = _LATER
+            break
+        if r > 0 and items[order[r - 1]].expiry == item.expiry:
+            older[r] = older[r - 1]
+        else:
+            number = max(min(item.tie, item.key), first - 1)
+            single = records[(number + 1) & mask].time > item.expiry
+            older[r] = number if single else _last_of_its_time(records, stop, number, item.expiry)
+    _count(stairs, size if marks[OPEN] == NONE else marks[OPEN])
+
+
+@njit(cache=True)
+def _last_of_its_time(records, stop, low, time):
+    """The number of the last set of a time, from that of any set of it; there is a later time."""
+    mask = len(records) - 1
+    step = 1
+    while low + step < stop and records[(low + step) & mask].time <= time:
+        low += step
+        step *= 2
+    high = min(low + step, stop)
+    while low + 1 < high:
+        middle = (low + high) >> 1
+        if records[middle & mask].time <= time:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @njit(cache=True)

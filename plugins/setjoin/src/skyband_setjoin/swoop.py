@@ -10,6 +10,7 @@ from skyband.kernels import kskyband_kernels
 from skyband.kernels.cache_invalidation import drop_stale
 from skyband.roles.pair_ranker import KEPT
 
+from skyband_setjoin import blocks as stretches
 from skyband_setjoin import index as lists
 from skyband_setjoin import indexed, stairs
 from skyband_setjoin import sets as window
@@ -19,7 +20,7 @@ from skyband_setjoin.indexed import FIRST_SEEN, SHORTEST
 from skyband_setjoin.ranker import StockRanker, alike
 from skyband_setjoin.stairs import Stairs
 
-drop_stale(indexed, stairs, kernels)
+drop_stale(indexed, stairs, stretches, kernels)
 
 _NONE = np.empty(0, np.int64)
 _NO_BYTES = np.empty(0, np.int8)
@@ -84,6 +85,7 @@ class Swoop(StockRanker):
     _index: Index = field(init=False)
     _stairs: Stairs = field(init=False)
     _met: Array = field(init=False)
+    _blocks: Array = field(init=False)
     _rule: Int64 = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -91,6 +93,7 @@ class Swoop(StockRanker):
         self._index = lists.new()
         self._stairs = stairs.new()
         self._met = np.zeros(len(self._sets.records), kernels.MET)
+        self._blocks = np.zeros(1, stretches.BLOCK)
         order = SHORTEST if self.order == "shortest" else FIRST_SEEN
         length = self._length() if self.by == "time" else -self._length()
         self._rule = np.array([self._kind, order, self.sides, length], np.int64)
@@ -109,9 +112,9 @@ class Swoop(StockRanker):
 
     def _take(self, *rows: Array) -> tuple[Int64, Array]:
         """The one way into the kernel, so that it is compiled once; returns cuts and ITEM[cuts[-1]]."""
-        held = (self._sets, self._index, self._stock.band, self._stairs, self._met)
+        held = (self._sets, self._index, self._stock.band, self._stairs, self._met, self._blocks)
         taken: Any = kernels.take(*held, self._rule, self._own, *alike(*rows))
-        (self._sets, self._index, self._stock.band, self._stairs, self._met), cuts, best = taken
+        (self._sets, self._index, self._stock.band, self._stairs, self._met, self._blocks), cuts, best = taken
         return cuts, best[: cuts[-1]]
 
     def _advance(self, now: int) -> None:
@@ -123,7 +126,7 @@ class Swoop(StockRanker):
     def _settle(self) -> None:
         if self._now is not None:
             kskyband_kernels.advance(self._stock.band, self._horizon(self._now))
-        self._stock.band, self._stairs = stairs.settle(self._stock.band, self._stairs)
+        self._stock.band, self._stairs = stairs.settle(self._stock.band, self._stairs, self._sets)
 
     def _answer(self) -> Array:
         moments = _NONE if self._now is None else np.array([self._now])
@@ -132,7 +135,7 @@ class Swoop(StockRanker):
     @property
     def nbytes(self) -> int:
         """Bytes of the window's sets, the index and the stock, slack included."""
-        return super().nbytes + sum(array.nbytes for array in (*self._index, *self._stairs, self._met))
+        return super().nbytes + sum(array.nbytes for array in (*self._index, *self._stairs, self._met, self._blocks))
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
         self._sets = window.new(first)

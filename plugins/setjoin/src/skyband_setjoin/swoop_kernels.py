@@ -5,9 +5,9 @@ A new set s meets the sets of the window through the lists of its tokens. What i
 shares at most o = |s| − i + 1 tokens with it, so no such pair is more similar than f(o, |s|, o): the positional
 upper bound. The stock says from which expiry on that still matters (`crop_rank`): one binary search gives the
 number of the oldest set worth looking at, and the list is walked from its tail to there. On the way a set is
-passed over where its size and signature bound the similarity below the skyband lower bound at its end; only the
-rest is verified. All comparisons count ties in the contract's order, where equal similarity goes to the smaller
-left: a pair that only equals the bound may still win, unlike in the paper.
+passed over where its size and signature bound the similarity below the skyband lower bound at its end, and 64 sets at
+once where their sizes do (`blocks`); only the rest is verified. All comparisons count ties in the contract's order,
+where equal similarity goes to the smaller left: a pair that only equals the bound may still win, unlike in the paper.
 
 Pairs are stock items with expiry = time of the older set (so no window length can overflow), tie = left and
 key = right. Source: section 5 of the paper, algorithm 4.
@@ -19,32 +19,31 @@ from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import SIZE, K
 from skyband.roles.pair_ranker import KEPT, MEETS
 
+from skyband_setjoin import blocks as stretches
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
+from skyband_setjoin.blocks import ENTRIES
 from skyband_setjoin.index import LISTS
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones, walk_order
 from skyband_setjoin.sets import FIRST, NEXT
 from skyband_setjoin.similarity import similarity
-from skyband_setjoin.stairs import BASE, SHIFT, at_most, settle
+from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, settle
 
 KIND, ORDER, SIDES, LENGTH = range(4)
-FAR = 16
-"""So many pairs of the stock are passed one by one; where there are more, `steps` leads past them."""
-
 MET = np.dtype([("number", np.int64), ("limit", np.int64), ("start", np.int64)])
 """A set met in a list: the position in B that a pair with it has to come before, and where its tokens begin."""
 
 
 @njit(cache=True)
-def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, sides, parts, moments, stops):
+def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops):
     """Take in a batch; moments[i], before which come the rows up to stops[i], is answered on the way.
 
-    met:   MET[at least as many as sets has records], the sets met by one.
+    met, blocks: MET[at least as many as sets has records], the sets met by one, and BLOCK[…] of the index's pool.
     rule:  int64[4], indexed by KIND of similarity, ORDER of tokens, SIDES and LENGTH of the window (negative: in
            rows).
     parts: int8[n]: whether each set MEETS those in the window, and is KEPT there itself; else it leaves an empty set.
-    Returns (sets, index, band, stairs, met) to go on with, cuts int64[q + 1] and the answers one after the other
-    as ITEM[m]. All calls from Python come here and give arrays of the same kinds, so that it is compiled once.
+    Returns (sets, index, band, stairs, met, blocks) to go on with, cuts int64[q + 1] and the answers one after
+    the other as ITEM[m]. All calls from Python come here with arrays of the same kinds, so it is compiled once.
     """
     kind, order, two = rule[KIND], rule[ORDER], rule[SIDES] == 2
     length, rows = abs(rule[LENGTH]), rule[LENGTH] < 0
@@ -63,7 +62,7 @@ def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, side
             horizon = horizon_of(moments[asked], length)
             expire(sets, index, horizon)
             kskyband_kernels.advance(band, horizon)
-            band, stairs = settle(band, stairs)
+            band, stairs = settle(band, stairs, sets)
             best, cuts[asked + 1] = _answered(band, horizon, best, cuts[asked])
             asked += 1
         if row == len(times):
@@ -75,19 +74,20 @@ def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, side
         side = np.int64(sides[row])
         if 2 * (index.marks[LISTS] + size) > len(index.table) or row & 4095 == 4095:
             index = lists.roomy(lists.trim(index), size)
-        found = 0
+        found, new_left = 0, two and side == 0
         meets, kept = parts[row] & MEETS != 0, parts[row] & KEPT != 0
         if meets:
             find_all(index.table, 1 - side if two else side, scratch, size, places)
             walk_order(index.table, places, size, order, walk, weights)
-            found = _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met)
+            blocks = stretches.fitted(blocks, index.pool)
+            found = _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met, blocks, new_left)
             _touch(sets.tokens, met, found)
         done, fresh = np.int64(0), True  # a literal 0 would have `_verify` compiled twice
         while done < found:
             if kskyband_kernels.is_full(band):
-                band, stairs = settle(band, stairs)
+                band, stairs = settle(band, stairs, sets)
                 fresh = False
-            done = _verify(sets, band, kind, own, scratch, size, met, done, found, two and side == 0, fresh)
+            done = _verify(sets, band, kind, own, scratch, size, met, done, found, new_left, fresh)
         size = size if kept else np.int64(0)
         if two or not meets:
             find_all(index.table, side, scratch, size, places)
@@ -97,10 +97,11 @@ def take(sets, index, band, stairs, met, rule, own, times, offsets, tokens, side
         if not window.has_room(sets, size):
             sets = window.enlarged(sets, size)
             met = met if len(met) >= len(sets.records) else np.empty(len(sets.records), MET)
+        close(band, stairs, sets.marks[NEXT] - 1, times[row])
         window.append(sets, sets.marks[NEXT], times[row], side, scratch, size)
     sets = window.trim(sets)
     met = met if len(met) <= len(sets.records) else np.empty(len(sets.records), MET)
-    return (sets, lists.trim(index), band, stairs, met), cuts, best
+    return (sets, lists.trim(index), band, stairs, met, blocks), cuts, best
 
 
 @njit(cache=True)
@@ -120,7 +121,7 @@ def _answered(band, horizon, best, used):
 
 
 @njit(cache=True)
-def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met):
+def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met, blocks, new_left):
     """Put the sets that may form a relevant pair with a new one into `met`; returns how many."""
     records, first, number = sets.records, sets.marks[FIRST], sets.marks[NEXT]
     table, pool = index.table, index.pool
@@ -136,36 +137,76 @@ def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk
         row = table[places[walk[i]]]
         offset, head, mask = np.int64(row.offset), np.int64(row.head), (1 << row.bits) - 1
         rank = stocked
-        for j in range(head + np.int64(row.count) - 1, head - 1, -1):
+        j = head + np.int64(row.count)
+        while j > head:
+            j -= 1
             entry = pool[offset + (j & mask)]
             candidate = first + ((np.int64(entry.number) - first) & 0xFFFFFFFF)
             if candidate < oldest:
                 break
-            theirs = np.int64(entry.size)
-            if theirs == 0:
-                continue
             if rank > FAR and older[rank - FAR] >= candidate:
                 rank = min(rank, at_most(steps, base, shift, candidate))
             while rank > 0 and older[rank - 1] >= candidate:
                 rank -= 1
             limit = k - 1 + rank
             if limit < stocked:
+                worst = items[limit]
+                if (
+                    j & (ENTRIES - 1) == ENTRIES - 1
+                    and j - head >= ENTRIES - 1
+                    and stretches.none_matters(
+                        blocks[stretches.place_of(offset, j & mask)],
+                        row.token,
+                        (pool, offset, j, mask, first),
+                        candidate,
+                        (items, k, stocked, older, steps, base, shift),
+                        limit,
+                        (kind, own, number, size, remaining, new_left),
+                    )
+                ):
+                    j -= ENTRIES - 1
+                    continue
+                theirs = np.int64(entry.size)
                 apart = ones(signature ^ entry.signature)
                 most = min(remaining, theirs, (size + theirs - apart) >> 1)
-                if similarity(kind, own, most, size, theirs) < items[limit].score:
+                bound = similarity(kind, own, most, size, theirs)
+                if bound < worst.score or (bound == worst.score and _loses(worst, number, candidate, new_left)):
                     continue
             record = records[candidate & (len(records) - 1)]
             if record.stamp == number:
                 continue
             record.stamp = number
-            if record.perfect >= k:
-                entry.size = 0
+            if record.hits >= k and _saturated(record, kind, own, remaining, size, signature ^ entry.signature):
                 continue
             met[found].number = candidate
             met[found].limit = limit
             met[found].start = record.start
             found += 1
     return found
+
+
+@njit(cache=True)
+def _loses(worst, number, candidate, new_left):
+    """Whether the pair of two sets comes after an equally similar one of the stock."""
+    left, right = (number, candidate) if new_left else (candidate, number)
+    return left > worst.tie or (left == worst.tie and right > worst.key)
+
+
+@njit(cache=True)
+def _saturated(record, kind, own, remaining, size, apart):
+    """Whether k pairs of a set dominate the one looked at: equal end, as similar, the smaller number on a tie."""
+    theirs = np.int64(record.size)
+    most = min(remaining, theirs, (size + theirs - ones(apart)) >> 1)
+    return similarity(kind, own, most, size, theirs) <= record.level
+
+
+@njit(cache=True)
+def _count(record, score, k):
+    """Take in how similar a later set is; what is more similar than k have been begins the count anew."""
+    if record.hits == 0 or (record.hits >= k and score > record.level):
+        record.level, record.hits = score, 0
+    if score >= record.level:
+        record.hits += 1
 
 
 @njit(cache=True)
@@ -181,12 +222,8 @@ def _verify(sets, band, kind, own, tokens, size, met, start, stop, left_is_new, 
         candidate = met[i].number
         record = records[candidate & (len(records) - 1)]
         common = window.overlap(sets, record, tokens, size)
-        theirs = np.int64(record.size)
-        score = similarity(kind, own, common, size, theirs)
-        if score == similarity(kind, own, theirs, theirs, theirs):
-            # k later sets as similar as can be dominate every further pair of this one: equal end, a
-            # similarity no smaller, and on a tie the smaller number.
-            record.perfect += 1
+        score = similarity(kind, own, common, size, np.int64(record.size))
+        _count(record, score, band.counts[K])
         left, right = (number, candidate) if left_is_new else (candidate, number)
         if fresh:
             relevant = kskyband_kernels.precedes(band, met[i].limit, score, left, right)

@@ -127,15 +127,15 @@ def _count(sets, index, rule, size, places, number, matches):
             slot = first + ((np.int64(index.pool[offset + (j & mask)].number) - first) & 0xFFFFFFFF)
             record = records[slot & (len(records) - 1)]
             if record.stamp != number:
-                record.stamp, record.perfect = number, 0
+                record.stamp, record.hits = number, 0
                 matches = with_room(matches, met)
                 matches[met].earlier = slot
                 met += 1
-            record.perfect += 1
+            record.hits += 1
     count = 0
     for i in range(met):
         record = records[matches[i].earlier & (len(records) - 1)]
-        score = similarity(rule.kind, rule.own, record.perfect, size, np.int64(record.size))
+        score = similarity(rule.kind, rule.own, record.hits, size, np.int64(record.size))
         if score >= rule.threshold:
             matches[count].earlier, matches[count].similarity = record.number, score
             count += 1
