@@ -1,6 +1,5 @@
 """Makes a savepoint: of a stopped stream, from its checkpoint; or of history, from a batch over the past."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from skyband.job.spark_errors import plain_errors
 from skyband.job.spark_session import spark_session
 from skyband.job.stream_lock import in_use
 from skyband.operator.first_states import begin_with_states
-from skyband.operator.operator import Operator
 from skyband.states.since_or_last import moment_named
 from skyband.states.table import StatesTable
 
@@ -40,15 +38,18 @@ def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Sav
         if not shards or len(shards) != shards[0].head.shards:
             raise SnapshotError(f"the checkpoint {str(checkpoint)!r} lacks the state of a shard")
         plan = spark.plan_of(source_frame(session, job), job.query, job.backends, len(shards))
-        operators = [shard.restore(plan.operator()) for shard in shards]
+        snapshots, watermarks = [], []
+        while shards:  # one after the other is in memory as an operator
+            operator = shards.pop(0).restore(plan.operator())
+            snapshots.append(operator.snapshot())
+            watermarks.append(operator.watermark)
         log = checkpoint / "sources" / "0"
         position = Position(
             savepoint.source_facts(job.source), offset_of(checkpoint, batch), log if log.is_dir() else None
         )
-        snapshots = [operator.snapshot() for operator in operators]
         if _ended(checkpoint) != batch:
             raise EngineError(f"a stream runs on the checkpoint {str(checkpoint)!r}: stop it first")
-        watermark = _watermark(operators)
+        watermark = min((moment for moment in watermarks if moment is not None), default=None)
         return savepoint.write(folder, job.query, snapshots, watermark, _versions(session, plan), position)
 
 
@@ -114,10 +115,6 @@ def _ended(checkpoint: Path) -> int:
             f"was stopped within it; {remedy}"
         )
     return committed
-
-
-def _watermark(operators: Sequence[Operator]) -> int | None:
-    return min((operator.watermark for operator in operators if operator.watermark is not None), default=None)
 
 
 def _versions(session: Any, plan: ShardedPlan) -> dict[str, str]:
