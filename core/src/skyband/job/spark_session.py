@@ -29,7 +29,7 @@ FEWER_FORKS = {
     )
 }
 """Where a stream's checkpoint and answers are on this machine: Spark's default starts eight processes `readlink`, one
-after the other, for each small file that it renames: a third of a small trigger. Both end in one rename."""
+after the other, for each small file that it renames: a quarter of a small trigger. Both end in one rename."""
 
 
 def require_spark() -> Any:
