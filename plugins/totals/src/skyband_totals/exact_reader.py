@@ -5,17 +5,17 @@ from typing import Any, Self
 
 import numpy as np
 from skyband.arrays import Array, Int64
-from skyband.roles.top_reader import Ranking, TopReader
+from skyband.roles.top_reader import Ranking
 from skyband.state_validation import StateReader
 
 from skyband_totals.ranker_parameters import RankerParameters, pane_of
-from skyband_totals.top_readers import RankerClock, by_object, limits_of, parameters_of
+from skyband_totals.top_readers import ClockedReader, RankerClock, by_object, first_of_each, limits_of, parameters_of
 from skyband_totals.unit_worth import worth
 
 _MOST_UNITS = 2.0**63
 
 
-class ExactReader(TopReader):
+class ExactReader(ClockedReader):
     """O(entries) a state, O(n log n) an answer, n being the entries since the moment."""
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
@@ -40,14 +40,6 @@ class ExactReader(TopReader):
             read.require(within, "panes", f"must be from {first} to {last}")
 
     @property
-    def latest(self) -> int | None:
-        return self._clock.latest
-
-    @property
-    def floor(self) -> int:
-        return self._clock.floor
-
-    @property
     def retained(self) -> int:
         return len(self._panes)
 
@@ -61,10 +53,8 @@ class ExactReader(TopReader):
         parts = [reader._since(moment) for reader, moment in zip(readers, since, strict=True)]
         objects, amounts = (np.concatenate(column) for column in zip(*parts, strict=True))
         if first._distinct:
-            if len(readers) > 1:  # a pair of several states counts once
-                order = np.argsort(amounts, kind="stable")
-                ordered = amounts[order]
-                objects = objects[order[np.append(True, ordered[1:] != ordered[:-1])[: len(order)]]]
+            if len(readers) > 1:
+                objects = objects[first_of_each(amounts)]
             amounts = np.ones(len(objects), np.int64)
         keys, totals = by_object(objects, amounts)
         most, least = limits_of(first._parameters, k, share)

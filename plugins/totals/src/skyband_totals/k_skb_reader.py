@@ -5,17 +5,25 @@ from typing import Any, Self
 
 import numpy as np
 from skyband.arrays import TIME_MIN, Array
-from skyband.roles.top_reader import Ranking, TopReader
+from skyband.roles.top_reader import Ranking
 from skyband.state_validation import StateReader
 
 from skyband_totals import sample_answers
 from skyband_totals.ranker_parameters import SampleParameters
-from skyband_totals.top_readers import RankerClock, by_object, limits_of, parameters_of, ranking
+from skyband_totals.top_readers import (
+    ClockedReader,
+    RankerClock,
+    by_object,
+    first_of_each,
+    limits_of,
+    parameters_of,
+    ranking,
+)
 
 _Columns = tuple[Array, ...]
 
 
-class KSkbReader(TopReader):
+class KSkbReader(ClockedReader):
     """O(entries) a state, O(n log n) an answer, n being the entries since the moment.
 
     Of what came since a moment the k smallest scores are in the state, and those of several states are among theirs.
@@ -39,14 +47,6 @@ class KSkbReader(TopReader):
             read.require(within, "times", f"must be from {least} to {latest}")
 
     @property
-    def latest(self) -> int | None:
-        return self._clock.latest
-
-    @property
-    def floor(self) -> int:
-        return self._clock.floor
-
-    @property
     def retained(self) -> int:
         return len(self._times)
 
@@ -55,9 +55,8 @@ class KSkbReader(TopReader):
         given, size = readers[0]._parameters, readers[0]._size
         parts = [reader._since(moment) for reader, moment in zip(readers, since, strict=True)]
         scores, objects, units = (np.concatenate(column) for column in zip(*parts, strict=True))
-        if given.total == "distinct" and len(readers) > 1:  # a pair of several states counts once
-            order = np.argsort(scores, kind="stable")
-            once = order[np.append(True, scores[order][1:] != scores[order][:-1])[: len(order)]]
+        if given.total == "distinct" and len(readers) > 1:
+            once = first_of_each(scores)
             scores, objects, units = scores[once], objects[once], units[once]
         most, least = limits_of(given, k, share)
         unit = given.unit if given.total == "sum" else 1.0

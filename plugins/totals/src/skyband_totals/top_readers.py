@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 from skyband import snapshot
-from skyband.arrays import TIME_MIN, Int64
+from skyband.arrays import TIME_MIN, Array, Int64
 from skyband.config.parameters import build
-from skyband.roles.top_reader import Ranking
+from skyband.roles.top_reader import Ranking, TopReader
 from skyband.state_validation import StateReader
 
 from skyband_totals.ranker_parameters import RankerParameters
@@ -43,6 +43,20 @@ class RankerClock:
         self.floor = max(clock[0] - longest, TIME_MIN) if clock else TIME_MIN
 
 
+class ClockedReader(TopReader):
+    """A reader that finds its times in the ranker's clock."""
+
+    _clock: RankerClock
+
+    @property
+    def latest(self) -> int | None:
+        return self._clock.latest
+
+    @property
+    def floor(self) -> int:
+        return self._clock.floor
+
+
 def limits_of(given: RankerParameters, k: int | None, share: float | None) -> tuple[int, float | None]:
     """How many objects an answer has, and how large: as asked, or as the ranker's parameters say."""
     if k is None and share is None:
@@ -56,6 +70,11 @@ def by_object(objects: Int64, units: Int64) -> tuple[Int64, Int64]:
     ordered = objects[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
     return ordered[first], np.add.reduceat(units[order], first) if len(first) else units[:0]
+
+
+def first_of_each(values: Array) -> Int64:
+    """int64[m], the place of the first of each different value, by value: pairs of several states count once."""
+    return np.unique(values, return_index=True)[1]
 
 
 def ranking(top: Top) -> Ranking:
