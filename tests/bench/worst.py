@@ -8,10 +8,6 @@ a window that slides by one row answers with k objects a row, whatever does it. 
 
 Where a ratio is above 3, and why:
 
-- pair-ranker, identical sets or one token shared by all: all pairs are tied, and only k pairs with the same end
-  dominate one. So the smallest stock there is has k W pairs, in place of some k ln W, and each has to be merged once.
-- pair-ranker, 12 of 24 tokens: no token is rare, and all sets are of one size. Half the window is looked at, at one
-  comparison of 64 bits a set. That is no proof that it cannot be faster.
 - pair-ranker, k = 10,000: 100 results a row; less than the typical stream a result.
 - matcher, 64 samples: a match is a sum over pairs of samples, and there are 164 times as many as with five.
 """

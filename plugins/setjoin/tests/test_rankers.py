@@ -1,5 +1,7 @@
 """The three rankers give every answer that comparing all pairs gives, and keep what the definition says."""
 
+import itertools
+
 import numpy as np
 import pytest
 import skyband
@@ -7,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import types
 from skyband import SnapshotError
+from skyband.kernels import kskyband_kernels
 from skyband_setjoin.sets import normalise
+from skyband_setjoin.stock_answers import best_of
 from skyband_setjoin.swoop_kernels import take
 from skyband_specs.oracles.pair_ranker import minimal_stock, pairs
 from skyband_specs.streams.pair_ranker import PairStream, bursts, zipf
@@ -123,6 +127,51 @@ def test_a_token_that_all_sets_share_changes_no_answer(similarity, sides, most, 
                 ranker.update(*rows, *([] if side is None else [side[start:stop]]))
             assert answer(rankers[0]) == answer(rankers[1])
             assert stock(rankers[0]) == stock(rankers[1])
+
+
+@pytest.mark.parametrize("similarity", ["jaccard", "hamming"])
+@pytest.mark.parametrize(("universe", "sizes"), [(10, [5]), (16, [3, 8, 9])])
+def test_sets_without_a_rare_token_answered_often(similarity, universe, sizes):
+    rng = np.random.default_rng(universe)
+    sets = [rng.choice(universe, rng.choice(sizes), replace=False) for _ in range(900)]
+    offsets, tokens = np.append(0, np.cumsum([len(some) for some in sets])), np.concatenate(sets)
+    chosen = {"k": 4, "window": 600, "similarity": similarity}
+    slow, fast = (skyband.create("pair-ranker", name, **chosen) for name in ("scase", "swoop"))
+    moments = np.arange(0, 900, 7)
+    for wanted, found in zip(*(r.answers(np.arange(900), offsets, tokens, moments) for r in (slow, fast)), strict=True):
+        assert found.tolist() == wanted.tolist()
+    assert stock(fast) == stock(slow)
+
+
+def test_an_answer_for_every_one_of_identical_sets():
+    """The stock has k pairs of each set, and is not flushed for every answer."""
+    ranker = skyband.create("pair-ranker", "swoop", k=3, window=300)
+    moments = np.arange(600)
+    cuts, left, right, score = ranker.answers(moments, np.arange(601) * 2, np.tile([5, 9], 600), moments)
+    for moment, (start, stop) in enumerate(itertools.pairwise(cuts.tolist())):
+        first = max(0, moment - 300)
+        pairs = [(a, b) for a in (first, first + 1, first + 2) for b in range(a + 1, min(a + 4, moment + 1))][:3]
+        assert list(zip(left[start:stop].tolist(), right[start:stop].tolist(), strict=True)) == pairs
+    assert (score == 1).all()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=30),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=30),
+    st.integers(1, 12),
+    st.integers(0, 9),
+)
+@settings(max_examples=200, deadline=None)
+def test_the_best_of_a_stock_are_those_of_it_flushed(flushed, waiting, k, horizon):
+    band = kskyband_kernels.new(k, 64)
+    for some in (flushed, waiting):
+        band = kskyband_kernels.flush(band)
+        for key, (score, end) in enumerate(some):
+            kskyband_kernels.add(band, score, end, len(some) - key, key)
+    before = np.zeros(2, kskyband_kernels.ITEM)
+    best, end = best_of(band, horizon, before, 2)
+    wanted = kskyband_kernels.topk(kskyband_kernels.flush(band), k, horizon)
+    assert best[2:end].tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -119,14 +119,20 @@ def crop_rank(band, bound):  # type: ignore[no-untyped-def]
 
     Below it every expiry has a lower bound above `bound`. An equal bound matters: the item may win the tie.
     """
-    low, high, items = 0, band.counts[SIZE], band.items
+    return crop_rank_of(band.items, band.counts[SIZE], band.counts[K], bound)
+
+
+@njit(cache=True, inline="always")
+def crop_rank_of(items, size, k, bound):  # type: ignore[no-untyped-def]
+    """`crop_rank` of a band's arrays, for hot loops: a call with the band counts references to all its arrays."""
+    low, high = 0, size
     while low < high:
         middle = (low + high) >> 1
         if items[middle].score > bound:
             low = middle + 1
         else:
             high = middle
-    return max(low - band.counts[K] + 1, 0)
+    return max(low - k + 1, 0)
 
 
 @njit(cache=True)

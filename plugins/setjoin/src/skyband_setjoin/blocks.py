@@ -5,15 +5,21 @@ A list is walked from its youngest set to its oldest, and what a pair has to bea
 similar pair that a stretch could give is below what a pair with its youngest set has to beat, none of it matters.
 Where the two are equal, which they are for a token that all sets share, each set is looked at once: a pair that loses
 its tie now loses every later one, so what is found is remembered.
+
+Kernels that take no memory are compiled with `_nrt=False`, as numba's own are: it counts no references to arrays then,
+which in the loops over lists took a fifth of the time.
 """
 
 import numpy as np
 from numba import njit
 
+from skyband_setjoin.indexed import ones
 from skyband_setjoin.similarity import similarity
 from skyband_setjoin.stairs import rank_before
 
 ENTRIES = 64
+LONG = 4 * ENTRIES
+"""Entries of a list that is long enough for its stretches to be looked at."""
 
 BLOCK = np.dtype(
     [
@@ -45,33 +51,61 @@ def place_of(offset, slot):
     return offset // ENTRIES + slot // ENTRIES
 
 
-@njit(cache=True)
-def none_matters(block, token, entries, youngest, bounds, limit, probe):
+@njit(cache=True, inline="always")
+def none_matters(block, token, pool, offset, last, mask, first, youngest, records, items, k, stocked, older, steps, base, shift, limit, kind, own, number, size, signature, remaining, new_left):  # fmt: skip  # noqa: E501
     """Whether a new set forms no relevant pair with any of the 64 entries up to `last` of a token's list.
 
-    What is known of them is kept in `block`. entries: (pool, offset of the ring, last, mask, the oldest set's number).
-    bounds: (items, K, SIZE) of the stock, and (older, steps, base, shift) of its stairs; limit: the place in B of what
-    pairs with the youngest set have to beat.
-    probe: (kind and function of similarity, number, size and remaining tokens of the new set, whether it is left).
+    What is known of them is kept in `block`. The list: its ring at `offset` of the pool, its mask, and the number of
+    the oldest valid set, `first`, and of the youngest of these entries. The sets' records. The bounds: items, K and
+    SIZE of the stock, its stairs, and `limit`, the place in B of what pairs with the youngest have to beat. The new
+    set: number, size, signature, how many of its tokens remain, and whether it is left.
     """
-    kind, own, number, size, remaining, new_left = probe
-    pool, offset, last, mask, first = entries
-    items = bounds[0]
     oldest = first + ((np.int64(pool[offset + ((last + 1 - ENTRIES) & mask)].number) - first) & 0xFFFFFFFF)
     if block.youngest != youngest or block.oldest != oldest or block.token != token:
         block.token, block.oldest, block.youngest, block.refused = token, oldest, youngest, -np.inf
         block.least, block.most = _sizes(pool, offset, last, mask)
-    likest = min(max(remaining, np.int64(block.least)), np.int64(block.most))
-    bound = similarity(kind, own, min(remaining, likest), size, likest)
-    if bound <= block.refused or bound < items[limit].score:
+    least, most = np.int64(block.least), np.int64(block.most)
+    bound = _at_most(kind, own, remaining, size, least, most)
+    if bound <= block.refused:
         return True
-    if bound > items[limit].score or not _all_lose(entries, bounds, bound, number, new_left):
+    if limit >= stocked:
+        if not _all_saturated(pool, offset, last, mask, first, records, k, bound):
+            return False
+        block.refused = bound
+        return True
+    score = items[limit].score
+    if bound < score:
+        return True
+    shared = (size + _closest(pool, offset + ((last + 1 - ENTRIES) & mask), signature)) >> 1
+    if shared < remaining:
+        bound = _at_most(kind, own, shared, size, least, most)
+        if bound <= block.refused or bound < score:
+            return True
+    if bound > score or not _all_lose(
+        pool, offset, last, mask, first, items, k, stocked, older, steps, base, shift, bound, number, new_left
+    ):
         return False
     block.refused = bound
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
+def _at_most(kind, own, shared, size, least, most):
+    """The largest similarity of a set with sets of sizes `least` to `most` that share at most so many tokens."""
+    likest = min(max(shared, least), most)
+    return similarity(kind, own, min(shared, likest), size, likest)
+
+
+@njit(cache=True, inline="always")
+def _closest(pool, begin, signature):
+    """The largest size less the tokens that are in one set only, seen from signatures. LLVM takes several at once."""
+    closest = np.int64(-(2**62))
+    for j in range(begin, begin + ENTRIES):
+        closest = max(closest, np.int64(pool[j].size) - ones(signature ^ pool[j].signature))
+    return closest
+
+
+@njit(cache=True, inline="always")
 def _sizes(pool, offset, last, mask):
     """The smallest and the largest size of the 64 entries of a ring at `offset` up to `last`."""
     least, most = np.int64(pool[offset + (last & mask)].size), np.int64(0)
@@ -81,14 +115,23 @@ def _sizes(pool, offset, last, mask):
     return least, most
 
 
-@njit(cache=True)
-def _all_lose(entries, bounds, bound, number, new_left):
+@njit(cache=True, _nrt=False)
+def _all_saturated(pool, offset, last, mask, first, records, k, bound):
+    """Whether each of these 64 sets has had k later ones that are at least so similar to it."""
+    for j in range(last, last - ENTRIES, -1):
+        candidate = first + ((np.int64(pool[offset + (j & mask)].number) - first) & 0xFFFFFFFF)
+        record = records[candidate & (len(records) - 1)]
+        if record.hits < k or record.level < bound:
+            return False
+    return True
+
+
+@njit(cache=True, _nrt=False)
+def _all_lose(pool, offset, last, mask, first, items, k, stocked, older, steps, base, shift, bound, number, new_left):
     """Whether pairs of similarity `bound` of set `number` with these 64 entries all lose their ties.
 
     None has less than `bound` to beat: an older set never has less than a younger one.
     """
-    pool, offset, last, mask, first = entries
-    items, k, stocked, older, steps, base, shift = bounds
     rank = stocked
     for j in range(last, last - ENTRIES, -1):
         candidate = first + ((np.int64(pool[offset + (j & mask)].number) - first) & 0xFFFFFFFF)

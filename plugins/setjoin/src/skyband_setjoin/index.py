@@ -104,7 +104,7 @@ def reserved(index, places, size):
     return Index(marks, table, pool)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def is_reserved(marks, table, pool, places, size):
     """Whether `reserved` would have nothing to do."""
     for i in range(size):

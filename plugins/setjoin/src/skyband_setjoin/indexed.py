@@ -17,7 +17,7 @@ def horizon_of(now, length):
     return now - length if now >= TIME_MIN + length else TIME_MIN
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def expire(sets, index, horizon):
     """Forget the sets older than `horizon`."""
     counts, records, ring = sets.marks, sets.records, sets.tokens
@@ -32,14 +32,14 @@ def expire(sets, index, horizon):
         counts[FIRST] += 1
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def find_all(table, side, tokens, size, places):
     """The place of each token's list, NONE where it has none."""
     for i in range(size):
         places[i] = lists.find(table, tokens[i], side)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def walk_order(table, places, size, order, walk, weights):
     """Which token's list is walked first, second, …; tokens without a list (NONE) come first.
 
@@ -57,7 +57,7 @@ def walk_order(table, places, size, order, walk, weights):
         weights[j], walk[j] = weight, i
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def insert_all(index, side, number, tokens, size, signature, places):
     """Add a set to the lists of its tokens, room being reserved."""
     marks, table, pool = index.marks, index.table, index.pool

@@ -46,7 +46,7 @@ def new(first: int = 0) -> Sets:
     return Sets(np.array([first, first, 0], np.int64), np.zeros(LEAST, SET), np.zeros(LEAST, np.int64))
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def normalise(tokens, start, stop, scratch):
     """Write the distinct of tokens[start:stop] into `scratch`, ascending; returns their number and signature.
 
@@ -68,7 +68,7 @@ def normalise(tokens, start, stop, scratch):
     return distinct, signature
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def sort(values, size):
     """Sort the first `size` values in place: by insertion where they are few, else by a heap.
 
@@ -90,7 +90,7 @@ def sort(values, size):
         _sink(values, 0, stop)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _sink(values, place, stop):
     """Move a value down the heap of `values[:stop]`, the largest first, to where it belongs."""
     moving = values[place]
@@ -113,7 +113,7 @@ def mixed(token):
     return x ^ (x >> np.uint64(29))
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def has_room(sets, size):
     """Whether a set of `size` tokens can be appended."""
     marks = sets.marks
@@ -136,7 +136,7 @@ def enlarged(sets, size):
     return Sets(marks, records, ring)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def append(sets, number, time, side, tokens, size):
     """Add a set of `size` normalised tokens, for which there must be room."""
     marks, records, ring = sets.marks, sets.records, sets.tokens
@@ -179,10 +179,14 @@ def trim(sets):
 @njit(cache=True)
 def overlap(sets, record, tokens, size):
     """How many of the `size` normalised tokens the set of `record` has too."""
-    ring = sets.tokens
+    return shared(sets.tokens, record.start, record.start + record.size, tokens, size)
+
+
+@njit(cache=True, inline="always")
+def shared(ring, start, stop, tokens, size):
+    """How many of the `size` normalised tokens are among those of the ring from `start` to `stop`."""
     mask = len(ring) - 1
-    i, j, common = 0, record.start, 0
-    stop = record.start + record.size
+    i, j, common = 0, start, 0
     while i < size and j < stop:
         mine, other = tokens[i], ring[j & mask]
         common += mine == other
@@ -191,7 +195,7 @@ def overlap(sets, record, tokens, size):
     return common
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _oldest_token(sets):
     marks, records = sets.marks, sets.records
     if marks[FIRST] == marks[NEXT]:

@@ -15,9 +15,10 @@ from skyband.kernels.kskyband_kernels import NOW, PENDING, SIZE
 
 from skyband_setjoin.sets import FIRST, NEXT
 
-BASE, SHIFT, OPEN, LAST = range(4)
+BASE, SHIFT, OPEN, LAST, WORK = range(5)
 NONE = -1
 FAR = 16
+PATIENCE = 4
 _LEAST = 256
 _LATER = 2**62
 
@@ -27,8 +28,9 @@ class Stairs(NamedTuple):
 
     older: int64[≥ SIZE], at rank r the number of the last set that comes no later than the pair at r in E ends
     steps: int64[power of two + 1], at i how many of those are below BASE + (i << SHIFT)
-    marks: int64[4], indexed by BASE, SHIFT, OPEN and LAST: pairs from rank OPEN on (NONE: none) end at the time
-           LAST, that of the newest set, so the last set of that time is still to come
+    marks: int64[5], indexed by BASE, SHIFT, OPEN, LAST and WORK: pairs from rank OPEN on (NONE: none) end at the time
+           LAST, that of the newest set, so the last set of that time is still to come; WORK: pairs looked at by
+           answers since the last flush because they were not yet in B
     """
 
     older: Any
@@ -38,17 +40,17 @@ class Stairs(NamedTuple):
 
 def new() -> Stairs:
     """The stairs of an empty stock."""
-    marks = np.array([0, 0, NONE, 0], np.int64)
+    marks = np.array([0, 0, NONE, 0, 0], np.int64)
     return Stairs(np.zeros(_LEAST, np.int64), np.zeros(_LEAST + 1, np.int64), marks)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def at_most(steps, base, shift, number):
     """An upper bound on how many pairs of the stock end before set `number` comes, close where they are few."""
     return steps[min(max(((number - base) >> shift) + 1, 0), len(steps) - 1)]
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def rank_before(older, steps, base, shift, rank, number):
     """How many pairs of the stock end before set `number` comes, `rank` being those of a later set.
 
@@ -62,8 +64,18 @@ def rank_before(older, steps, base, shift, rank, number):
 
 
 @njit(cache=True)
+def settle_if_due(band, stairs, sets):
+    """Flush the stock after an answer, once answers have looked at a quarter as many waiting pairs as it holds."""
+    stairs.marks[WORK] += band.counts[PENDING]
+    if stairs.marks[WORK] * PATIENCE <= band.counts[SIZE]:
+        return band, stairs
+    return settle(band, stairs, sets)
+
+
+@njit(cache=True)
 def settle(band, stairs, sets):
     """Flush the stock; returns it and its stairs."""
+    stairs.marks[WORK] = 0
     if band.counts[PENDING] == 0 and (band.counts[SIZE] == 0 or band.ends[0] >= band.counts[NOW]):
         return band, stairs
     band = kskyband_kernels.flush_ranked(band, kskyband_kernels.ranking(band.buffer, band.counts[PENDING]))
@@ -76,7 +88,7 @@ def settle(band, stairs, sets):
     return band, stairs
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def close(band, stairs, number, time):
     """Take in that a set of `time` comes after set `number`, which may be the last of the time LAST."""
     older, marks = stairs.older, stairs.marks
@@ -88,7 +100,7 @@ def close(band, stairs, number, time):
     _count(stairs, band.counts[SIZE])
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _number(band, stairs, sets):
     items, order, older, marks = band.items, band.order, stairs.older, stairs.marks
     size, first, stop = band.counts[SIZE], sets.marks[FIRST], sets.marks[NEXT]
@@ -111,7 +123,7 @@ def _number(band, stairs, sets):
     _count(stairs, size if marks[OPEN] == NONE else marks[OPEN])
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _last_of_its_time(records, stop, low, time):
     """The number of the last set of a time, from that of any set of it; there is a later time."""
     mask = len(records) - 1
@@ -129,7 +141,7 @@ def _last_of_its_time(records, stop, low, time):
     return low
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _count(stairs, size):
     older, steps, marks = stairs.older, stairs.steps, stairs.marks
     base = older[0] if size else 0

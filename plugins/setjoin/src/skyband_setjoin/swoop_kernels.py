@@ -16,18 +16,19 @@ key = right. Source: section 5 of the paper, algorithm 4.
 import numpy as np
 from numba import njit
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.kskyband_kernels import SIZE, K
+from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import blocks as stretches
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
-from skyband_setjoin.blocks import ENTRIES
+from skyband_setjoin.blocks import ENTRIES, LONG
 from skyband_setjoin.index import LISTS
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones, walk_order
 from skyband_setjoin.sets import FIRST, NEXT
 from skyband_setjoin.similarity import similarity
-from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, settle
+from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, settle, settle_if_due
+from skyband_setjoin.stock_answers import best_of
 
 KIND, ORDER, SIDES, LENGTH = range(4)
 MET = np.dtype([("number", np.int64), ("limit", np.int64), ("start", np.int64)])
@@ -62,26 +63,24 @@ def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, toke
             horizon = horizon_of(moments[asked], length)
             expire(sets, index, horizon)
             kskyband_kernels.advance(band, horizon)
-            band, stairs = settle(band, stairs, sets)
-            best, cuts[asked + 1] = _answered(band, horizon, best, cuts[asked])
+            best, cuts[asked + 1] = best_of(band, horizon, best, cuts[asked])
+            band, stairs = settle_if_due(band, stairs, sets)
             asked += 1
         if row == len(times):
             break
         horizon = horizon_of(times[row] + rows, length)
-        expire(sets, index, horizon)
-        kskyband_kernels.advance(band, horizon)
-        size, signature = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
+        size, signature = _arrived(sets, index, band, horizon, tokens, offsets[row], offsets[row + 1], scratch)
         side = np.int64(sides[row])
         if 2 * (index.marks[LISTS] + size) > len(index.table) or row & 4095 == 4095:
             index = lists.roomy(lists.trim(index), size)
         found, new_left = 0, two and side == 0
         meets, kept = parts[row] & MEETS != 0, parts[row] & KEPT != 0
         if meets:
-            find_all(index.table, 1 - side if two else side, scratch, size, places)
-            walk_order(index.table, places, size, order, walk, weights)
             blocks = stretches.fitted(blocks, index.pool)
-            found = _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met, blocks, new_left)
-            _touch(sets.tokens, met, found)
+            found = _collect(
+                sets, index, band, stairs, kind, own, 1 - side if two else side, scratch, signature, size, places,
+                order, walk, weights, met, blocks, new_left,
+            )  # fmt: skip
         done, fresh = np.int64(0), True  # a literal 0 would have `_verify` compiled twice
         while done < found:
             if kskyband_kernels.is_full(band):
@@ -93,36 +92,43 @@ def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, toke
             find_all(index.table, side, scratch, size, places)
         if not lists.is_reserved(index.marks, index.table, index.pool, places, size):
             index = lists.reserved(index, places, size)
-        insert_all(index, side, sets.marks[NEXT], scratch, size, signature, places)
         if not window.has_room(sets, size):
             sets = window.enlarged(sets, size)
             met = met if len(met) >= len(sets.records) else np.empty(len(sets.records), MET)
-        close(band, stairs, sets.marks[NEXT] - 1, times[row])
-        window.append(sets, sets.marks[NEXT], times[row], side, scratch, size)
+        _kept(sets, index, band, stairs, times[row], side, scratch, size, signature, places)
     sets = window.trim(sets)
     met = met if len(met) <= len(sets.records) else np.empty(len(sets.records), MET)
     return (sets, lists.trim(index), band, stairs, met, blocks), cuts, best
 
 
-@njit(cache=True)
-def _answered(band, horizon, best, used):
-    """Put the answer after the first `used` of `best`; returns it, enlarged where it has to be, and the new end."""
-    room = used + min(band.counts[K], band.counts[SIZE])
-    if room > len(best):
-        best = kskyband_kernels.grown(best, used, 2 * room)
-    r = used
-    for i in range(band.counts[SIZE]):
-        if r == room:
-            break
-        if band.items[i].expiry >= horizon:
-            best[r] = band.items[i]
-            r += 1
-    return best, r
+@njit(cache=True, _nrt=False)
+def _arrived(sets, index, band, horizon, tokens, start, stop, scratch):
+    """Forget what has expired; the set's tokens go to `scratch`. Returns their number and signature."""
+    expire(sets, index, horizon)
+    kskyband_kernels.advance(band, horizon)
+    return window.normalise(tokens, start, stop, scratch)
 
 
-@njit(cache=True)
-def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk, met, blocks, new_left):
-    """Put the sets that may form a relevant pair with a new one into `met`; returns how many."""
+@njit(cache=True, _nrt=False)
+def _kept(sets, index, band, stairs, time, side, tokens, size, signature, places):
+    """Add a set to the window and the lists of its tokens, room being there."""
+    number = sets.marks[NEXT]
+    insert_all(index, side, number, tokens, size, signature, places)
+    close(band, stairs, number - 1, time)
+    window.append(sets, number, time, side, tokens, size)
+
+
+@njit(cache=True, _nrt=False)
+def _collect(
+    sets, index, band, stairs, kind, own, side, tokens, signature, size, places, order, walk, weights, met, blocks,
+    new_left,
+):  # fmt: skip
+    """Put the sets that may form a relevant pair with a new one into `met`; returns how many.
+
+    places, walk, weights: int64[at least size] to write to.
+    """
+    find_all(index.table, side, tokens, size, places)
+    walk_order(index.table, places, size, order, walk, weights)
     records, first, number = sets.records, sets.marks[FIRST], sets.marks[NEXT]
     table, pool = index.table, index.pool
     items, k, stocked = band.items, band.counts[K], band.counts[SIZE]
@@ -132,11 +138,12 @@ def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk
         if places[walk[i]] == lists.NONE:
             continue
         remaining = size - i
-        cut = kskyband_kernels.crop_rank(band, similarity(kind, own, remaining, size, remaining))
+        bound = similarity(kind, own, remaining, size, remaining)
+        cut = kskyband_kernels.crop_rank_of(items, stocked, k, bound)
         oldest = older[cut - 1] + 1 if cut > 0 else first
         row = table[places[walk[i]]]
         offset, head, mask = np.int64(row.offset), np.int64(row.head), (1 << row.bits) - 1
-        rank = stocked
+        long, rank = row.count >= LONG, stocked
         j = head + np.int64(row.count)
         while j > head:
             j -= 1
@@ -149,23 +156,20 @@ def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk
             while rank > 0 and older[rank - 1] >= candidate:
                 rank -= 1
             limit = k - 1 + rank
+            if (
+                long
+                and j & (ENTRIES - 1) == ENTRIES - 1
+                and j - head >= ENTRIES - 1
+                and stretches.none_matters(
+                    blocks[stretches.place_of(offset, j & mask)], row.token, pool, offset, j, mask, first, candidate,
+                    records, items, k, stocked, older, steps, base, shift, limit, kind, own, number, size, signature,
+                    remaining, new_left,
+                )
+            ):  # fmt: skip
+                j -= ENTRIES - 1
+                continue
             if limit < stocked:
                 worst = items[limit]
-                if (
-                    j & (ENTRIES - 1) == ENTRIES - 1
-                    and j - head >= ENTRIES - 1
-                    and stretches.none_matters(
-                        blocks[stretches.place_of(offset, j & mask)],
-                        row.token,
-                        (pool, offset, j, mask, first),
-                        candidate,
-                        (items, k, stocked, older, steps, base, shift),
-                        limit,
-                        (kind, own, number, size, remaining, new_left),
-                    )
-                ):
-                    j -= ENTRIES - 1
-                    continue
                 theirs = np.int64(entry.size)
                 apart = ones(signature ^ entry.signature)
                 most = min(remaining, theirs, (size + theirs - apart) >> 1)
@@ -182,17 +186,18 @@ def _collect(sets, index, band, stairs, kind, own, signature, size, places, walk
             met[found].limit = limit
             met[found].start = record.start
             found += 1
+    _touch(sets.tokens, met, found)
     return found
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _loses(worst, number, candidate, new_left):
     """Whether the pair of two sets comes after an equally similar one of the stock."""
     left, right = (number, candidate) if new_left else (candidate, number)
     return left > worst.tie or (left == worst.tie and right > worst.key)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _saturated(record, kind, own, remaining, size, apart):
     """Whether k pairs of a set dominate the one looked at: equal end, as similar, the smaller number on a tie."""
     theirs = np.int64(record.size)
@@ -200,7 +205,7 @@ def _saturated(record, kind, own, remaining, size, apart):
     return similarity(kind, own, most, size, theirs) <= record.level
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _count(record, score, k):
     """Take in how similar a later set is; what is more similar than k have been begins the count anew."""
     if record.hits == 0 or (record.hits >= k and score > record.level):
@@ -209,32 +214,36 @@ def _count(record, score, k):
         record.hits += 1
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _verify(sets, band, kind, own, tokens, size, met, start, stop, left_is_new, fresh):
     """Add the relevant pairs with the sets start … stop − 1 of `met` to the stock; returns where it became full.
 
     fresh: the stock is still as it was when the sets were met, and so are their limits.
     """
-    records, number = sets.records, sets.marks[NEXT]
+    records, ring, number = sets.records, sets.tokens, sets.marks[NEXT]
+    items, counts, room, k = band.items, band.counts, len(band.buffer), band.counts[K]
     for i in range(start, stop):
-        if kskyband_kernels.is_full(band):
+        if counts[PENDING] == room:
             return i
         candidate = met[i].number
         record = records[candidate & (len(records) - 1)]
-        common = window.overlap(sets, record, tokens, size)
+        common = window.shared(ring, record.start, record.start + record.size, tokens, size)
         score = similarity(kind, own, common, size, np.int64(record.size))
-        _count(record, score, band.counts[K])
+        _count(record, score, k)
         left, right = (number, candidate) if left_is_new else (candidate, number)
         if fresh:
-            relevant = kskyband_kernels.precedes(band, met[i].limit, score, left, right)
-        else:
-            relevant = kskyband_kernels.admits(band, score, record.time, left, right)
-        if relevant:
-            kskyband_kernels.add(band, score, record.time, left, right)
+            limit = met[i].limit
+            if limit < counts[SIZE]:
+                worst = items[limit]
+                if score < worst.score or (score == worst.score and _loses(worst, number, candidate, left_is_new)):
+                    continue
+        elif not kskyband_kernels.admits(band, score, record.time, left, right):
+            continue
+        kskyband_kernels.add(band, score, record.time, left, right)
     return stop
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _touch(ring, met, stop):
     """Read each set's first token at once: what is not in the cache is then fetched side by side."""
     for i in range(stop):

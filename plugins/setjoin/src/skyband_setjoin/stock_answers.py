@@ -1,0 +1,65 @@
+# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+"""The answer of a stock that has not been flushed, in compiled code: a flush moves the whole stock, which may be large.
+
+Where all pairs are tied it holds k of each set of the window, and an answer needs k.
+"""
+
+import numpy as np
+from numba import njit
+from skyband.kernels import kskyband_kernels
+from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
+
+
+@njit(cache=True)
+def best_of(band, horizon, best, used):
+    """Put the best K pairs that end at `horizon` or later after the first `used` of `best`, waiting ones included.
+
+    Returns `best`, enlarged where it has to be, and the new end. O(K + pairs passed over + waiting pairs).
+    """
+    k = band.counts[K]
+    most = used + min(k, band.counts[SIZE] + band.counts[PENDING])
+    if most > len(best):
+        best = kskyband_kernels.grown(best, used, 2 * most)
+    end = used
+    for i in range(band.counts[SIZE]):
+        if end == most:
+            break
+        if band.items[i].expiry >= horizon:
+            best[end] = band.items[i]
+            end += 1
+    waiting = _better(band.buffer, band.counts[PENDING], horizon, best, end, end - used == k)
+    return best, _merged(best, used, end, most, band.buffer, waiting)
+
+
+@njit(cache=True)
+def _better(buffer, pending, horizon, best, end, full):
+    """Indices, in order B, of the waiting pairs that are alive and, where the answer is full, before its last."""
+    places = np.empty(pending, np.int64)
+    count = 0
+    for i in range(pending):
+        if buffer[i].expiry >= horizon and not (full and kskyband_kernels.ranks_before(best[end - 1], buffer[i])):
+            places[count] = i
+            count += 1
+    return kskyband_kernels.ranked(buffer, places[:count])
+
+
+@njit(cache=True)
+def _merged(best, begin, end, most, buffer, waiting):
+    """Merge pairs in order B into best[begin:end], of which no more than up to `most` are kept; returns the new end."""
+    stop = min(end + len(waiting), most)
+    i, j = end - 1, len(waiting) - 1
+    while i - begin + j + 2 > stop - begin:  # the last of both go until so many are left
+        if j < 0 or (i >= begin and kskyband_kernels.ranks_before(buffer[waiting[j]], best[i])):
+            i -= 1
+        else:
+            j -= 1
+    for out in range(stop - 1, begin - 1, -1):
+        if j < 0:
+            break
+        if i >= begin and kskyband_kernels.ranks_before(buffer[waiting[j]], best[i]):
+            best[out] = best[i]
+            i -= 1
+        else:
+            best[out] = buffer[waiting[j]]
+            j -= 1
+    return stop
