@@ -42,6 +42,8 @@ WORKLOAD = [
     {"name": f"{minutes} minutes", "window": f"{minutes} minutes", "slide": "1 minute", "k": 3}
     for minutes in (10, 5, 2)
 ]
+IN_ROWS = [{"name": "10 rows", "window": "10 rows", "slide": "1 rows", "k": 3}]
+UNCERTAIN = {"time": "ts", "by": ["group"], "values": "value", "probabilities": "chance"}
 STEADY: dict[str, dict[str, Any]] = {
     "distinct-count": COMMON | QUERIES["distinct-count"],
     "top-k": COMMON | QUERIES["top-k"] | {"repeats": "latest"},
@@ -49,7 +51,18 @@ STEADY: dict[str, dict[str, Any]] = {
     "top-k-workload": {"time": "ts", "by": ["group"], "object": "item", "score": "value", "queries": WORKLOAD[:1]},
     "top-k-workload of 3": {"time": "ts", "by": ["group"], "object": "item", "score": "value", "queries": WORKLOAD},
     "heavy-hitters": COMMON | {"object": "item", "windows": ["10 minutes"], "k": 3},
+    "uncertain-sum": UNCERTAIN | {"size": 5},
+    "uncertain-sum of a length of time": UNCERTAIN | {"window": "10 minutes"},
+    "uncertain-sum by change": UNCERTAIN | {"delta": 0.9},
+    "uncertain-join": UNCERTAIN | {"id": "item", "size": 5, "epsilon": 0.1},
+    "uncertain-join of two sides": UNCERTAIN | {"id": "item", "size": 5, "epsilon": 0.1, "side": "side"},
+    "uncertain-join of a length of time": UNCERTAIN | {"id": "item", "window": "10 minutes", "epsilon": 0.1},
+    "top-k by a function": COMMON | QUERIES["top-k"] | {"repeats": "latest", "aggregate": np.max},
+    "top-k approximately": COMMON | QUERIES["top-k"] | {"repeats": "never", "upper": 1.0},
+    "top-k in rows": COMMON | QUERIES["top-k"] | {"repeats": "latest", "window": "10 rows", "every": "1 rows"},
+    "top-k-workload in rows": {"time": "ts", "by": ["group"], "object": "item", "score": "value", "queries": IN_ROWS},
 }
+BACKENDS = {"top-k approximately": {"object-ranker": "approx"}}
 WARM, MEASURED = 11, 4
 """Turns until the windows are full, and turns timed."""
 
@@ -95,15 +108,20 @@ def steadily(name: str, groups: int) -> None:
         columns: dict[str, Any] = {"ts": pa.array(seconds * SECOND, pa.timestamp("us", "UTC"))}
         columns |= {"group": rng.permutation(groups), "item": rng.integers(0, 50, groups)}
         columns |= {"stream": np.where(rng.random(groups) < 0.5, "a", "b"), "value": rng.random(groups)}
+        columns |= {
+            "chance": rng.choice([0.5, 0.9], groups),
+            "side": np.where(rng.random(groups) < 0.5, "left", "right"),
+        }
         (batch,) = pa.table(columns).to_batches()
-        run = run or local.LocalRun.start(query, batch.schema)
+        run = run or local.LocalRun.start(query, batch.schema, BACKENDS.get(name))
         started = time.process_time()
         answers = len(run.push(batch))
         took.append(time.process_time() - started)
     assert run is not None
-    metrics, state = run.operator.take_metrics(), len(run.operator.snapshot())
+    arrays = run.operator.groups.dump_state().values()
+    metrics, state = run.operator.take_metrics(), sum(array.nbytes for array in arrays)
     print(  # noqa: T201
-        f"{name:20} {groups:9,} groups {np.median(took[WARM:]) / groups * 1e6:8.2f} us of CPU a group and turn,"
+        f"{name:36} {groups:9,} groups {np.median(took[WARM:]) / groups * 1e6:8.2f} us of CPU a group and turn,"
         f" {state / groups:6.0f} bytes and {metrics.retained / groups:5.1f} items a group, {answers:9,} answers a turn,"
         f" {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:,.0f} MB"
     )

@@ -101,12 +101,12 @@ def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], dict[str, Array]]:
 
 def text(value: Any) -> str:
     """What a header holds, as JSON in one form. Raises SnapshotError where it is code."""
-    return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"), default=_plain)
+    return _HEADER.encode(value)
 
 
 def _parts(header: str, arrays: Mapping[str, Array]) -> list[bytes | memoryview]:
     named = [(name, _flat(name, array)) for name, array in sorted(arrays.items())]
-    layout = json.dumps([[name, array.dtype.str, len(array)] for name, array in named], separators=(",", ":"))
+    layout = _LAYOUT.encode([[name, array.dtype.str, len(array)] for name, array in named])
     whole = f"[{header},{layout}]".encode()
     parts: list[bytes | memoryview] = [_LENGTH.pack(len(whole)), whole, bytes(-(len(whole) + _LENGTH.size) % _ALIGNED)]
     for _, array in named:
@@ -175,3 +175,8 @@ def _plain(value: Any) -> Any:
     if attrs.has(type(value)):
         return attrs.astuple(value)
     raise SnapshotError(f"cannot be written: {value!r} is code, not data; use a named function to snapshot it")
+
+
+_HEADER = json.JSONEncoder(sort_keys=True, allow_nan=False, separators=(",", ":"), default=_plain)
+_LAYOUT = json.JSONEncoder(separators=(",", ":"))
+"""Made once: states are written by the thousand."""

@@ -1,6 +1,7 @@
 """Columns of the rows of a window, found again by the numbers in which they arrived."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -9,13 +10,19 @@ from skyband.arrays import Int64
 from skyband.errors import SnapshotError
 
 
+@lru_cache(maxsize=64)
+def _no_rows(fields: tuple[pa.Field, ...]) -> pa.RecordBatch:
+    """Of these columns and a time; the same batch each time, as it is asked for by each of many groups."""
+    return pa.RecordBatch.from_pylist([], schema=pa.schema([pa.field("time", pa.int64()), *fields]))
+
+
 class ArrivedRows:
     """Columns of the rows of a window, by arrival number. Memory follows the window; of no columns nothing is kept."""
 
     def __init__(self, fields: Sequence[pa.Field]) -> None:
-        self._schema = pa.schema([pa.field("time", pa.int64()), *fields])
         self._first = 0
-        self._held = pa.RecordBatch.from_pylist([], schema=self._schema)
+        self._held = _no_rows(tuple(fields))
+        self._schema = self._held.schema
 
     def update(self, times: Int64, columns: Sequence[pa.Array]) -> None:
         """Take in the columns of the next rows, which came at these times (ascending)."""

@@ -79,6 +79,10 @@ class ValuesById:
             raise SnapshotError("contradicts itself: the state has no name for an id in its answers")
         return self._known.column("name").take(pa.array(np.searchsorted(known, ids)))
 
+    def for_answers(self, ids: Int64) -> pa.Array | Int64:
+        """As `of`, or ids that are the values but for their type, for many groups to make one column of."""
+        return ids if not self.needed and self._kind != pa.uint64() else self.of(ids)
+
     def merge(self, other: "ValuesById") -> None:
         """Learn what another knows, none of whose ids is known here."""
         if self.needed:

@@ -1,12 +1,14 @@
 """Rows of one group in time order, as a processor takes them."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64
+
+T = TypeVar("T")
 
 
 class Rows:
@@ -15,13 +17,17 @@ class Rows:
     def __init__(self, times: Int64, columns: Mapping[str, Any]) -> None:
         self.times = times
         self._columns = columns
+        self._whole, self._start = self, 0
+        """The rows that these are a slice of, and where it begins; they have the columns."""
+        self._computed: dict[Callable[[Rows], Any], Any] = {}
 
     def __len__(self) -> int:
         return len(self.times)
 
     def __getitem__(self, name: str) -> Any:
         """A column as numpy, or as an Arrow array where it holds lists or ids of any type."""
-        return self._columns[name]
+        column = self._columns[name]
+        return column if self._whole is self else column[self._start : self._start + len(self.times)]
 
     def __contains__(self, name: str) -> bool:
         return name in self._columns
@@ -39,17 +45,29 @@ class Rows:
         if mask.all():
             return self
         arrow = pa.array(mask)
-        columns = {
-            name: column[mask] if isinstance(column, np.ndarray) else column.filter(arrow)
-            for name, column in self._columns.items()
-        }
+        columns = {}
+        for name in self._columns:
+            column = self[name]
+            columns[name] = column[mask] if isinstance(column, np.ndarray) else column.filter(arrow)
         return Rows(self.times[mask], columns)
 
     def slice(self, start: int, stop: int) -> "Rows":
         """Rows start..stop."""
         if start == 0 and stop == len(self.times):
             return self
-        return Rows(self.times[start:stop], {name: column[start:stop] for name, column in self._columns.items()})
+        part = Rows(self.times[start:stop], self._columns)
+        part._whole, part._start = self._whole, self._start + start
+        return part
+
+    def once(self, compute: Callable[["Rows"], T]) -> tuple[T, int, int]:
+        """What `compute` makes of the rows that these are a slice of, and from where to where these are among them.
+
+        It is computed once for all slices, such as the rows of each group of a micro-batch.
+        """
+        computed = self._whole._computed
+        if compute not in computed:
+            computed[compute] = compute(self._whole)
+        return computed[compute], self._start, self._start + len(self.times)
 
 
 def _concatenated(columns: list[Any]) -> Any:

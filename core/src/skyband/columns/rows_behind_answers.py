@@ -1,6 +1,7 @@
 """The rows behind an answer: from the object it names, and a window, to the row and the columns it is to carry."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from skyband.errors import SnapshotError
 
 _LEAST = 1024
 _OWN = ("time", "id", "value")
+_OWN_FIELDS = tuple(pa.field(name, pa.float64() if name == "value" else pa.int64()) for name in _OWN)
 
 Which = Literal["latest", "largest", "smallest", "each"]
 
@@ -28,6 +30,12 @@ def carried_values(rows: Rows, number: int, kind: pa.DataType) -> pa.Array:
     return (pa.array(column) if isinstance(column, np.ndarray) else column).cast(kind)
 
 
+@lru_cache(maxsize=64)
+def _no_rows(fields: tuple[pa.Field, ...]) -> pa.RecordBatch:
+    """Of these columns; the same batch each time, as it is asked for by each of many groups."""
+    return pa.RecordBatch.from_pylist([], schema=pa.schema(fields))
+
+
 class RankedRows:
     """The rows of a group that an answer may still come from, in order of arrival, with their columns to carry.
 
@@ -37,12 +45,12 @@ class RankedRows:
     """
 
     def __init__(self, fields: Sequence[pa.Field], which: Which) -> None:
-        own = [pa.field(name, pa.float64() if name == "value" else pa.int64()) for name in _OWN]
+        own = _OWN_FIELDS
         named = [field.with_name(carried(number)) for number, field in enumerate(fields)]
         self._which = which
-        self._schema = pa.schema([*own, *named])
         self._before: int | None = None
-        self._settled = pa.RecordBatch.from_pylist([], schema=self._schema)
+        self._settled = _no_rows((*own, *named))
+        self._schema = self._settled.schema
         self._new: list[pa.RecordBatch] = []
         self._rows = 0
 
@@ -97,6 +105,8 @@ class RankedRows:
         return keyed_frames.concatenated([self._settled, *self._new])
 
     def _settle(self) -> None:
+        if not self._rows and not len(self._settled):
+            return
         table = self._together()
         self._new, self._rows = [], 0
         times, ids, values = (table.column(name).to_numpy() for name in _OWN)

@@ -36,8 +36,19 @@ class Samples:
         """float64[d, m]: all coordinates of each sample."""
         return np.stack([self.values, *self.further])
 
+    def part(self, start: int, stop: int) -> "Samples":
+        """The tuples start..stop."""
+        if start == 0 and stop == len(self.offsets) - 1:
+            return self
+        offsets = self.offsets[start : stop + 1]
+        own = slice(offsets[0], offsets[-1])
+        further = tuple(values[own] for values in self.further)
+        return Samples(offsets - offsets[0], self.values[own], self.probabilities[own], further)
+
     def of_rows(self, rows: Int64) -> "Samples":
         """The tuples of these rows."""
+        if len(rows) == len(self.offsets) - 1:  # they are ascending: all of them
+            return self
         lengths = np.diff(self.offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         picked = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
@@ -89,6 +100,22 @@ def encode_samples(
 
 def samples_of(rows: Rows) -> Samples:
     """The samples of a frame's rows."""
+    samples, start, stop = rows.once(_all_samples)
+    return samples.part(start, stop)
+
+
+def existence_and_means(rows: Rows) -> tuple[Float64, Float64]:
+    """Of each of a frame's rows the probability that it exists, and what it adds to a sum, where it may not."""
+    (existence, means), start, stop = rows.once(_all_existence_and_means)
+    return existence[start:stop], means[start:stop]
+
+
+def _all_existence_and_means(rows: Rows) -> tuple[Float64, Float64]:
+    samples, _, _ = rows.once(_all_samples)
+    return samples.existence(), samples.means()
+
+
+def _all_samples(rows: Rows) -> Samples:
     values, probabilities = rows["values"], rows["probabilities"]
     names = [_coordinate(number) for number in (1, 2) if _coordinate(number) in rows]
     return Samples(_offsets(values), _flat(values), _flat(probabilities), tuple(_flat(rows[name]) for name in names))

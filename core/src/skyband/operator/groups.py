@@ -15,6 +15,7 @@ from skyband.columns.rows import Rows
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.processor_cache import ProcessorCache
 from skyband.queries import state_arrays
+from skyband.queries.answer_columns import ProcessorAnswers, as_batch
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.state_validation import StateReader
@@ -34,7 +35,7 @@ class Until:
         """No moment due later has its turn."""
         return TIME_MAX if self.watermark is None else self.watermark
 
-    def of(self, processor: GroupProcessor, rows: Rows) -> pa.RecordBatch | None:
+    def of(self, processor: GroupProcessor, rows: Rows) -> ProcessorAnswers | None:
         """What a processor answers."""
         if self.latest is not None:
             return processor.finish(rows, self.latest)
@@ -160,8 +161,8 @@ class Groups:
         if len(self._by):
             self._values = self._values.take(pa.array(places))
 
-    def _named(self, answers: list[pa.RecordBatch], owners: list[UInt64]) -> pa.RecordBatch:
-        together = pa.concat_batches(answers)
+    def _named(self, answers: list[ProcessorAnswers], owners: list[UInt64]) -> pa.RecordBatch:
+        together = as_batch(answers)
         places = pa.array(np.searchsorted(self._key, np.concatenate(owners)))
         named = zip(self._values.columns, self._by.types, strict=True)
         values = [keyed_frames.typed(column.take(places), kind) for column, kind in named]
@@ -239,7 +240,7 @@ class _Turn:
 
     def __init__(self, until: Until) -> None:
         self.until = until
-        self.answers: list[pa.RecordBatch] = []
+        self.answers: list[ProcessorAnswers] = []
         self.owners: list[UInt64] = []
         self.emptied: list[UInt64] = []
         self.dropped: Counter[str] = Counter()
@@ -247,11 +248,12 @@ class _Turn:
     def advance(self, key: int, processor: GroupProcessor, rows: Rows, until: Until) -> None:
         """Give a processor rows and write down what it answers."""
         answers = until.of(processor, rows)
-        self.dropped.update(processor.take_dropped())
+        if dropped := processor.take_dropped():
+            self.dropped.update(dropped)
         if answers is not None:
             self.write(answers, np.full(len(answers), key, np.uint64))
 
-    def write(self, answers: pa.RecordBatch | None, owners: UInt64) -> None:
+    def write(self, answers: ProcessorAnswers | None, owners: UInt64) -> None:
         """Write answers down, with the group of each row."""
         if answers is not None and len(answers):
             self.answers.append(answers)

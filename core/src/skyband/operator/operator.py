@@ -112,7 +112,7 @@ class Operator:
         small_groups = self.query.small_groups(self.bindings, self._answers) if self.query.by else None
         return Groups(by, self._processor, small_groups)
 
-    @property
+    @cached_property
     def _answers(self) -> pa.Schema:
         return pa.schema((self.query.shard_fields if self.shared else self.query.answer_fields)(self.schema))
 

@@ -16,8 +16,8 @@ from skyband.queries.processor import GroupProcessor
 MOST_ACTIVE = 1000
 """Processors kept as objects. One takes 10 to 200 KB of Python and spare room; inactive, a few hundred bytes."""
 
-_AT_ONCE = 250
-"""ProcessorCache activated or put to sleep together."""
+_AT_ONCE = 4096
+"""Groups whose bytes are taken out, and put back, together: each time costs a copy of a few numbers of all groups."""
 
 
 class ProcessorCache:
@@ -63,21 +63,31 @@ class ProcessorCache:
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
             inactive = some[self._inactive.has(some)]
-            for key, state in zip(inactive.tolist(), self._inactive.take(inactive), strict=True):
-                self._active[key] = self._activated(state)
+            taken = dict(zip(inactive.tolist(), self._inactive.take(inactive), strict=True))
+            resting: list[_Resting] = []
+            waiting = set(some.tolist())
             for key in some.tolist():
+                waiting.discard(key)
                 processor = self._active.pop(key, None)
-                self._active[key] = processor = self._make() if processor is None else processor
+                if processor is None:
+                    processor = self._activated(taken.pop(key)) if key in taken else self._make()
+                self._active[key] = processor
                 yield key, processor
                 if processor.empty:
                     del self._active[key]
-            self.rest()
+                while len(self._active) > MOST_ACTIVE:
+                    used_longest_ago = _at_rest(*self._active.popitem(last=False))
+                    if used_longest_ago[0] in waiting:
+                        taken[used_longest_ago[0]] = used_longest_ago[-1]
+                    else:
+                        resting.append(used_longest_ago)
+            self._inactive.put(resting)
 
     def rest(self) -> None:
         """Put to sleep the groups that were used longest ago, where too many are active."""
         if len(self._active) > MOST_ACTIVE:
             many = len(self._active) - MOST_ACTIVE
-            self._inactive.put([_state(*self._active.popitem(last=False)) for _ in range(many)])
+            self._inactive.put([_at_rest(*self._active.popitem(last=False)) for _ in range(many)])
 
     def absorb(self, other: "ProcessorCache", keys: UInt64) -> None:
         """Take over those of another that are of these groups, none of which has one here."""
@@ -96,7 +106,7 @@ class ProcessorCache:
 
     def _packed(self) -> PackedStates:
         everyone = copy(self._inactive)
-        everyone.put([_state(key, processor) for key, processor in self._active.items()])
+        everyone.put([_at_rest(key, processor) for key, processor in self._active.items()])
         return everyone
 
     def sizes(self) -> tuple[UInt64, Int64, Int64]:
@@ -125,5 +135,8 @@ class ProcessorCache:
         return processor
 
 
-def _state(key: int, processor: GroupProcessor) -> tuple[int, int, int, bytes]:
+_Resting = tuple[int, int, int, bytes]
+
+
+def _at_rest(key: int, processor: GroupProcessor) -> _Resting:
     return key, processor.next_at, processor.retained, snapshot.pack(*processor.dump_state())

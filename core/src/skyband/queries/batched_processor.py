@@ -3,10 +3,9 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-import pyarrow as pa
-
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
+from skyband.queries.answer_columns import ProcessorAnswers, as_batch
 from skyband.queries.processor import RegularProcessor
 from skyband.queries.schedule import Schedule
 
@@ -19,7 +18,7 @@ class BatchedProcessor(RegularProcessor):
 
     def __init__(self, every: int, horizon: int, rows: bool, schedule: Schedule | None = None) -> None:
         super().__init__(every, horizon, rows, schedule)
-        self._written: list[pa.RecordBatch] = []
+        self._written: list[ProcessorAnswers] = []
         self.begin()
 
     @abstractmethod
@@ -27,7 +26,7 @@ class BatchedProcessor(RegularProcessor):
         """Start with nothing in the windows."""
 
     @abstractmethod
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> ProcessorAnswers | None:
         """Take in rows at `times` and answer the moments `asked`, each over the rows before it."""
 
     def take(self, times: Int64, rows: Rows, until: int) -> None:
@@ -37,9 +36,11 @@ class BatchedProcessor(RegularProcessor):
             if answers is not None and len(answers):
                 self._written.append(answers)
 
-    def collect(self) -> pa.RecordBatch | None:
+    def collect(self) -> ProcessorAnswers | None:
         written, self._written = self._written, []
-        return pa.concat_batches(written) if written else None
+        if len(written) <= 1:
+            return written[0] if written else None
+        return as_batch(written)
 
     def clear(self) -> None:
         self.begin()

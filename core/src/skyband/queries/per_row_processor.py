@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from skyband.arrays import TIME_MAX
 from skyband.columns.rows import Rows
+from skyband.queries.answer_columns import ProcessorAnswers
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Query
 
@@ -21,14 +22,14 @@ class PerRowProcessor(GroupProcessor):
     def empty(self) -> bool:
         return False
 
-    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:  # noqa: ARG002 - no moment is waited for
+    def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:  # noqa: ARG002 - no moment is waited for
         return self.arrive(rows) if len(rows) else None
 
-    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
+    def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
         return self.advance(rows, latest)
 
     @abstractmethod
-    def arrive(self, rows: Rows) -> pa.RecordBatch | None:
+    def arrive(self, rows: Rows) -> ProcessorAnswers | None:
         """Take in rows and answer each."""
 
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 
 from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError, SnapshotError
+from skyband.queries.answer_columns import ProcessorAnswers
 from skyband.queries.schedule import Regular, Schedule
 
 _FIRST_LOOKED_AT = 1024
@@ -19,11 +19,11 @@ class GroupProcessor(ABC):
     """One group's stream: takes rows in time order and gives the answers of every moment passed."""
 
     @abstractmethod
-    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
+    def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:
         """Take in rows, all before `until`, and answer every moment at most `until` not answered yet."""
 
     @abstractmethod
-    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
+    def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
         """Take in the last rows and answer up to the first moment after `latest`, the last time of any group."""
 
     def end(self, latest: int) -> int:
@@ -102,7 +102,7 @@ class ScheduledProcessor(GroupProcessor):
         """
 
     @abstractmethod
-    def collect(self) -> pa.RecordBatch | None:
+    def collect(self) -> ProcessorAnswers | None:
         """The answers written down since the last call."""
 
     @abstractmethod
@@ -113,7 +113,7 @@ class ScheduledProcessor(GroupProcessor):
     def empty(self) -> bool:
         return not self._rows and self._last is None
 
-    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
+    def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:
         if self._rows:
             times = np.arange(self._count, self._count + len(rows), dtype=np.int64)
             self._count += len(rows)
@@ -173,7 +173,7 @@ class RegularProcessor(ScheduledProcessor):
     def next_at(self) -> int:
         return TIME_MAX if self._rows else self._next
 
-    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
+    def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
         return self.advance(rows, self.moment_after(latest))
 
     def end(self, latest: int) -> int:

@@ -11,10 +11,10 @@ from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows, Which
 from skyband.queries import state_arrays
+from skyband.queries.answer_columns import AnswerColumns
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.rank_order import SMALLEST
-from skyband.queries.row_encoding import moments
 from skyband.registry import Binding
 from skyband.roles import ObjectRanker
 
@@ -55,7 +55,7 @@ class RankingProcessor(BatchedProcessor):
         self.go_on_from(last)
         return self
 
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> AnswerColumns | None:
         marks = asked - (self._ranker.by == "time")
         values = 0.0 - rows["value"] if self._mirrored else rows["value"]
         offsets, objects, scores = self._ranker.answers(times, rows["stream"], rows["object"], values, marks)
@@ -68,21 +68,21 @@ class RankingProcessor(BatchedProcessor):
             return None
         return self._answers(asked, offsets, objects, 0.0 - scores if self._mirrored else scores)
 
-    def _answers(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> pa.RecordBatch:
+    def _answers(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> AnswerColumns:
         """Answers as rows, while the names they need are known."""
         sizes = np.diff(offsets)
         answer, until = np.repeat(np.arange(len(asked)), sizes), np.repeat(asked, sizes)
         carried = self._ranked_rows.of(answer, objects, scores, until - self._horizon, until)
         columns = [
-            moments(until, self._schema.field("at").type),
-            pa.array(np.arange(1, len(objects) + 1) - np.repeat(offsets[:-1], sizes), pa.int64()),
-            *(carried[: self._several] or [self._names.of(objects)]),
-            pa.array(scores),
+            until,
+            np.arange(1, len(objects) + 1) - np.repeat(offsets[:-1], sizes),
+            *(carried[: self._several] or [self._names.for_answers(objects)]),
+            scores,
             *carried[self._several :],
         ]
         self._names.forget(int(asked[-1]) - self._horizon)
         self._ranked_rows.forget(int(asked[-1]) - self._horizon)
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return AnswerColumns(self._schema, columns)
 
     def take_dropped(self) -> Mapping[str, int]:
         taken, self._repeated = self._repeated, 0

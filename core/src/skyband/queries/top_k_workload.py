@@ -17,6 +17,7 @@ from skyband.columns.rows_behind_answers import RankedRows, Which
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem, SnapshotError
 from skyband.queries import state_arrays, top_k_merging
+from skyband.queries.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -40,7 +41,7 @@ from skyband.queries.composite_ids import (
 from skyband.queries.processor import GroupProcessor, ScheduledProcessor
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.rank_order import SMALLEST, order_parameter, score_order
-from skyband.queries.row_encoding import at_field, moments
+from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.workload_queries import NamedQuery, named_queries
@@ -209,7 +210,7 @@ class _WorkloadProcessor(ScheduledProcessor):
         self._labels = pa.array([one.name for one in query.queries], pa.string())
         self._binding = ranker
         self._schema = answers
-        self._answers: list[pa.RecordBatch] = []
+        self._answers: list[AnswerColumns] = []
         self.clear()
 
     def clear(self) -> None:
@@ -236,7 +237,7 @@ class _WorkloadProcessor(ScheduledProcessor):
         moment = int(self._schedule.after(max(self._last, self._ranker.now or self._last)))
         return moment if moment <= self._last + self._horizon else TIME_MAX
 
-    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
+    def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
         self._ends = self._schedule.each_after(latest)
         try:
             return self.advance(rows, int(self._ends.max()))
@@ -282,16 +283,16 @@ class _WorkloadProcessor(ScheduledProcessor):
         answer = np.repeat(np.arange(len(found)), sizes)
         carried = self._ranked_rows.of(answer, found.objects, scores, since, until)
         columns = [
-            moments(until, self._schema.field("at").type),
+            until,
             self._labels.take(pa.array(np.repeat(found.query, sizes))),
-            pa.array(ranks, pa.int64()),
-            *(carried[: self._several] or [self._names.of(found.objects)]),
-            pa.array(scores),
+            ranks,
+            *(carried[: self._several] or [self._names.for_answers(found.objects)]),
+            scores,
             *carried[self._several :],
         ]
-        batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         due = self._due(found)
-        self._answers.append(batch if due.all() else batch.filter(pa.array(np.repeat(due, sizes))))
+        answers = AnswerColumns(self._schema, columns)
+        self._answers.append(answers if due.all() else answers.pick(np.repeat(due, sizes)))
 
     def _due(self, found: Answers) -> Array:
         """bool[a]: which of these answers are neither after the end nor over windows that may lack rows."""
@@ -302,12 +303,14 @@ class _WorkloadProcessor(ScheduledProcessor):
             due &= found.at - self._schedule.windows[found.query] >= self._since[found.query]
         return due
 
-    def collect(self) -> pa.RecordBatch | None:
+    def collect(self) -> ProcessorAnswers | None:
         if self._last is not None:
             self._names.forget(self._last - self._horizon)
             self._ranked_rows.forget(self._last - self._horizon)
         parts, self._answers = self._answers, []
-        return pa.concat_batches(parts) if parts else None
+        if len(parts) <= 1:
+            return parts[0] if parts else None
+        return as_batch(parts)
 
     @property
     def retained(self) -> int:

@@ -18,6 +18,7 @@ from skyband.config.durations import Duration
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, Problem
 from skyband.queries import state_arrays
+from skyband.queries.answer_columns import AnswerColumns
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs
 from skyband.queries.join_side import JoinSide
@@ -32,7 +33,6 @@ from skyband.queries.pair_columns import (
 from skyband.queries.partitioning import Partitioning, by_cell
 from skyband.queries.per_row_processor import PerRowProcessor, time_field
 from skyband.queries.query import Input, Query, column_name, is_name
-from skyband.queries.row_encoding import moments
 from skyband.queries.tuple_windows import (
     delta_parameter,
     problems_of,
@@ -181,7 +181,7 @@ class _JoinProcessor(PerRowProcessor):
         self._sides = [JoinSide(query, bindings, answers) for _ in range(1 if query.side is None else 2)]
         """One, which is joined with itself, or two."""
 
-    def arrive(self, rows: Rows) -> pa.RecordBatch | None:
+    def arrive(self, rows: Rows) -> AnswerColumns | None:
         samples = samples_of(rows)
         sides = rows["side"] if len(self._sides) == 2 else np.zeros(len(rows), np.int8)
         meets = (rows[PART] & MEETS).astype(bool) if PART in rows else np.ones(len(rows), bool)
@@ -203,21 +203,20 @@ class _JoinProcessor(PerRowProcessor):
 
     def _answers(
         self, rows: Rows, arrivals: Int64, matched: Int64, left: Int64, right: Int64, chances: Float64
-    ) -> pa.RecordBatch | None:
+    ) -> AnswerColumns | None:
         """By arrival, then by the position of the tuple it matches."""
         if not len(arrivals):
             return None
         order = np.lexsort((matched, arrivals))
-        times = moments(rows.times[arrivals[order]], self._schema.field("time").type)
         pair = [self._sides[0].ids.of(left[order]), self._sides[-1].ids.of(right[order])]
         ids = self._sides[0].ids.ids
         columns = [
-            times,
+            rows.times[arrivals[order]],
             *(column for side in pair for column in side[:ids]),
-            pa.array(chances[order]),
+            chances[order],
             *(column for side in pair for column in side[ids:]),
         ]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return AnswerColumns(self._schema, columns)
 
     def _probe(
         self,

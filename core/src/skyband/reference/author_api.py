@@ -26,6 +26,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.roles.top_reader": ("TopReader", "Ranking"),
     "skyband.queries.query": ("Query", "Input", "column_name"),
     "skyband.queries.processor": ("GroupProcessor", "WindowedProcessor"),
+    "skyband.queries.answer_columns": ("AnswerColumns",),
     "skyband.queries.row_encoding": ("at_field", "moments", "microseconds", "is_null", "closed_length", "too_short"),
     "skyband.queries.state_arrays": ("with_prefix", "without_prefix", "frame_to_array", "frame_from_array"),
     "skyband.queries.top_k_merging": ("merge_top_k", "truncate"),

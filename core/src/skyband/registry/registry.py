@@ -24,8 +24,11 @@ class Registry:
 
     def listing(self, role: str | None = None) -> list[Listed[BackendInfo]]:
         """Every backend of the plugins that load, with the reason beside each that cannot be used."""
-        entries = listed(self.plugins, lambda plugin: plugin.backends, self._unusable)
-        return [entry for entry in entries if role is None or entry.info.role == role]
+        return [entry for entry in self._backends if role is None or entry.info.role == role]
+
+    @cached_property
+    def _backends(self) -> list[Listed[BackendInfo]]:
+        return listed(self.plugins, lambda plugin: plugin.backends, self._unusable)
 
     def role_listing(self) -> list[Listed[RoleInfo]]:
         """Every role: core's, then those of the plugins that load, with the reason beside each that cannot be used."""

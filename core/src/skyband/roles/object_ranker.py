@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,6 +65,17 @@ def _check_monotone(function: Callable[[Float64], float], streams: int, floor: f
             fell = f"fell from {before} on {lower.tolist()} to {after} on {higher.tolist()}"
             return f"must never fall when a value rises ({fell})"
     return None
+
+
+_check_monotone_once = lru_cache(maxsize=64)(_check_monotone)
+"""A check takes a millisecond, and an operator of many groups makes a ranker of one function for each."""
+
+
+def _check_function(function: Callable[[Float64], float], streams: int, floor: float, ceiling: float) -> str | None:
+    try:
+        return _check_monotone_once(function, streams, floor, ceiling)
+    except TypeError:  # a callable that has no hash
+        return _check_monotone(function, streams, floor, ceiling)
 
 
 def aggregate_parameter() -> Any:
@@ -149,7 +161,7 @@ class ObjectRanker(Clocked):
             said = f"must be 0 where repeats = {self.repeats!r}: values below 0 need one of {', '.join(REDUCTIONS)}"
             raise ConfigError(Problem("lower", f"{said} (got {self.lower})"))
         if callable(given):
-            message = _check_monotone(given, self.streams, self.lower, self.upper * self.occurrences)
+            message = _check_function(given, self.streams, self.lower, self.upper * self.occurrences)
         elif not isinstance(given, str) and len(given) != self.streams:
             message = f"must hold a weight for each of the {self.streams} streams (got {len(given)})"
         if message:

@@ -1,0 +1,57 @@
+"""Answers as columns: one batch for all groups. What rows of all groups have in common is computed once."""
+
+import numpy as np
+import pyarrow as pa
+from skyband.columns.rows import Rows
+from skyband.queries.answer_columns import AnswerColumns, as_batch
+
+SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("name", pa.string()), ("number", pa.int32())])
+
+
+def some(first, many):
+    numbers = np.arange(first, first + many)
+    return AnswerColumns(SCHEMA, [numbers * 1_000_000, pa.array([f"n{i}" for i in numbers], pa.string()), numbers])
+
+
+def as_rows(answers):
+    return list(zip(*(column.to_pylist() for column in answers.columns), strict=True))
+
+
+def test_columns_and_batches_come_in_their_order():
+    batch = as_batch([some(2, 2), some(7, 1)])
+    assert batch.schema == SCHEMA
+    together = as_batch([some(0, 2), batch, some(3, 0), some(4, 1).pick(np.array([True]))])
+    assert together.column("number").to_pylist() == [0, 1, 2, 3, 7, 4]
+    assert together.column("name").to_pylist() == ["n0", "n1", "n2", "n3", "n7", "n4"]
+    assert together.column("at").cast(pa.int64()).to_pylist() == [
+        0,
+        1_000_000,
+        2_000_000,
+        3_000_000,
+        7_000_000,
+        4_000_000,
+    ]
+
+
+def test_a_batch_alone_stays_as_it_is():
+    batch = as_batch([some(2, 2)])
+    assert as_batch([batch]) is batch
+
+
+def test_slices_of_rows_share_what_is_computed_of_all():
+    asked = []
+
+    def doubled(rows):
+        asked.append(len(rows))
+        return 2 * rows["value"]
+
+    rows = Rows(np.arange(6), {"value": np.arange(6) * 10, "name": pa.array(list("abcdef"))})
+    part = rows.slice(1, 5).slice(1, 3)
+    assert (part["value"].tolist(), part["name"].to_pylist(), part.times.tolist()) == ([20, 30], ["c", "d"], [2, 3])
+    for one in (part, rows.slice(4, 6), rows):
+        values, start, stop = one.once(doubled)
+        assert values[start:stop].tolist() == (2 * one["value"]).tolist()
+    assert asked == [6]
+    joined = Rows.joined([part, rows.slice(0, 1)])
+    assert joined["value"].tolist() == [20, 30, 0]
+    assert joined.pick(np.array([True, False, True]))["name"].to_pylist() == ["c", "a"]
