@@ -51,6 +51,15 @@ class Rows:
             columns[name] = column[mask] if isinstance(column, np.ndarray) else column.filter(arrow)
         return Rows(self.times[mask], columns)
 
+    def take(self, places: Int64) -> "Rows":
+        """The rows at these places."""
+        arrow = pa.array(places)
+        columns = {}
+        for name in self._columns:
+            column = self[name]
+            columns[name] = column[places] if isinstance(column, np.ndarray) else column.take(arrow)
+        return Rows(self.times[places], columns)
+
     def slice(self, start: int, stop: int) -> "Rows":
         """Rows start..stop."""
         if start == 0 and stop == len(self.times):

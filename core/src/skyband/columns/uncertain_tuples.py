@@ -190,6 +190,7 @@ def _sums(entries: Array, offsets: Int64) -> Array:
     """The sum of each tuple's entries; 0 where it has none."""
     if not len(entries):
         return np.zeros(len(offsets) - 1, entries.dtype)
-    sums = np.add.reduceat(np.append(entries, entries[:1] * 0), offsets[:-1])
+    # The last tuple's sum must not go on beyond it: one more summand, though 0, is another order of adding them up.
+    sums = np.add.reduceat(np.append(entries, entries[:1] * 0), offsets)[:-1]
     sums[offsets[1:] == offsets[:-1]] = 0
     return sums

@@ -10,6 +10,7 @@ from skyband.columns.uncertain_tuples import WHAT, encode_samples, is_samples
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, Problem
+from skyband.queries import small_groups
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -21,6 +22,7 @@ from skyband.queries.carried_columns import (
 from skyband.queries.per_row_processor import time_field
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, as_names, column_name
+from skyband.queries.small_groups import SmallGroups
 from skyband.queries.tuple_windows import (
     delta_parameter,
     problems_of,
@@ -120,3 +122,17 @@ class UncertainSum(Query):
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return SumProcessor(self, bindings, answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where a window is known without its backend, small groups are answered together."""
+        if self.delta is not None:
+            return None
+        most = small_groups.MOST_ENTRIES
+        if self.size is not None:
+            most = small_groups.most_entries(bindings["window"], self.backend_parameters("window"))
+        if not most:
+            return None
+
+        from skyband.queries.small_uncertain_sums import SmallUncertainSums  # on use, because it loads numba
+
+        return SmallUncertainSums(most, self, answers, lambda: SumProcessor(self, bindings, answers))

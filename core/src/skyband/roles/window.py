@@ -23,6 +23,8 @@ class Window(Backend):
     """
 
     role: ClassVar[str] = "window"
+    exact_up_to: ClassVar[int] = 128
+    """Groups of at most so many tuples are summed many at once, without a backend, if it is exact. 0: none are."""
 
     size: int = integer(at_least=1, help="existing tuples the window must hold")
     alpha: float = number(above=0, at_most=1, help="probability with which it must hold them")
