@@ -154,6 +154,10 @@ class ValuesInUse:
             raise SnapshotError("contradicts itself: the state has no name for an id in its answers")
         return self._values.take(pa.array(np.searchsorted(self._ids, ids)))
 
+    def knows(self, ids: Int64) -> Array:
+        """bool[n]: the values of which ids are known."""
+        return among(ids, self._ids)
+
     def keep(self, ids: Int64, lazily: bool = False) -> None:
         """Forget all others than these; lazily: once as many have come as were kept then."""
         if lazily and len(self._ids) <= 2 * self._kept + _LEAST:

@@ -36,13 +36,17 @@ class JoinSide:
         self.existence: Float64 = np.empty(0)
         self.ids = RowsOfPairs(query.id, query.carry, answers)
 
-    def append(self, times: Int64, samples: Samples, columns: list[pa.Array]) -> tuple[Int64, Int64]:
+    def append(
+        self, times: Int64, samples: Samples, columns: list[pa.Array], existence: Float64 | None = None
+    ) -> tuple[Int64, Int64]:
         """Take in tuples: where the window starts and ends before each of them and after the last.
+
+        existence: that of the samples as they came, where they are in another order now.
 
         What they push out is kept until `evict`, for probes that came before.
         """
         start, end = self.window.start, self.window.end
-        existence = samples.existence()
+        existence = samples.existence() if existence is None else existence
         starts = self.window.append(times, samples, existence)
         self.matcher.append(samples.offsets, samples.values, samples.probabilities)
         if self.points is not None:

@@ -54,6 +54,19 @@ class SmallGroupEntries:
         if self._used > 2 * self.entries + _LEAST:
             self._pack()
 
+    def let_go(self, keys: UInt64) -> None:
+        """Forget these groups (ascending)."""
+        self.put(keys, np.zeros(len(keys), np.int64), {name: column[:0] for name, column in self.columns.items()})
+
+    def column(self, name: str) -> Array:
+        """A column, with what nobody owns any more."""
+        return self.columns[name][: self._used]
+
+    def part(self, key: int) -> dict[str, Array]:
+        """The entries of a group."""
+        (first,), (size,) = self.of(np.array([key], np.uint64))
+        return {name: column[first : first + size] for name, column in self.columns.items()}
+
     def absorb(self, other: "SmallGroupEntries", keys: UInt64) -> None:
         """Take over the entries of these groups, none of which is here."""
         theirs = other.key[among(other.key, keys)]

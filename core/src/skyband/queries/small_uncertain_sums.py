@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.rows import Rows
-from skyband.errors import PluginError
-from skyband.kernels.sorted_arrays import distinct
 from skyband.queries.answer_columns import AnswerColumns, as_batch
 from skyband.queries.row_encoding import closed_length
 from skyband.queries.small_group_entries import SmallGroupEntries
-from skyband.queries.small_groups import Promoted, SmallGroupAnswers, SmallGroups
+from skyband.queries.small_groups import Promoted, SmallGroupAnswers
+from skyband.queries.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.queries.small_uncertain_sums_kernels import TIED, sums_of_existing, sums_of_span
 from skyband.queries.uncertain_sum_processor import answers_of, tuples_of
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from skyband.queries.uncertain_sum import UncertainSum
     from skyband.queries.uncertain_sum_processor import SumProcessor
 
-_NOBODY = np.empty(0, np.uint64)
-_NOTHING = SmallGroupAnswers(None, _NOBODY, _NOBODY, ())
 _MOST = float(np.finfo(np.float64).max)
 
 
@@ -39,11 +36,10 @@ class _Walked(NamedTuple):
     """Of each row the numbers of its answer."""
 
 
-class SmallUncertainSums(SmallGroups):
+class SmallUncertainSums(SmallGroupsPerRow):
     """Groups of at most `most` tuples in the window: 24 bytes a tuple, 32 with statistics.
 
-    Rows are answered as they come, so none waits, and no group is ever empty: one leaves when it has grown. Where
-    floats cannot tell whether a tuple goes, a window of the backend does, made for these rows.
+    Where floats cannot tell whether a tuple goes, a window of the backend does, made for these rows.
     """
 
     def __init__(
@@ -55,46 +51,16 @@ class SmallUncertainSums(SmallGroups):
         self._limit = float(1 - Fraction(query.alpha))
         self._length = 0 if query.window is None else closed_length(query.window)
         self._counted = bool(query.statistics)
-        self._entries = SmallGroupEntries(
+        entries = SmallGroupEntries(
             {
                 **({"time": np.int64} if self._size is None else {"chance": np.float64}),
                 **dict.fromkeys(("average", "expected"), np.float64),
                 **({"count": np.float64} if self._counted else {}),
             }
         )
-        self._waiting: list[tuple[UInt64, Rows]] = []
+        super().__init__(entries)
 
-    @property
-    def keys(self) -> UInt64:
-        return distinct(self._entries.key, *(keys for keys, _ in self._waiting))
-
-    @property
-    def retained(self) -> int:
-        return self._entries.entries + sum(len(rows) for _, rows in self._waiting)
-
-    def add(self, keys: UInt64, rows: Rows) -> None:
-        if len(rows):
-            self._waiting.append((keys, rows))
-
-    def advance(self, until: int) -> SmallGroupAnswers:  # noqa: ARG002 - no moment is waited for
-        return self.settle()
-
-    def finish(self, latest: int) -> SmallGroupAnswers:  # noqa: ARG002 - as above
-        return self.settle()
-
-    def settle(self) -> SmallGroupAnswers:
-        if not self._waiting:
-            return _NOTHING
-        keys, rows = self._waiting[0]
-        if len(self._waiting) > 1:
-            keys = np.concatenate([keys for keys, _ in self._waiting])
-            order = np.argsort(keys, kind="stable")
-            keys, rows = keys[order], Rows.joined([rows for _, rows in self._waiting]).take(order)
-        self._waiting = []
-        starts = np.append(0, np.flatnonzero(keys[1:] != keys[:-1]) + 1)
-        return self._take(keys[starts], starts, np.append(starts[1:], len(keys)), rows)
-
-    def _take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
+    def take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
         """Take in the rows starts[i]..stops[i] of each of these groups."""
         done = self._walk(keys, starts, stops, rows)
         untied, stays = done.grown != TIED, done.grown == -1
@@ -123,7 +89,7 @@ class SmallUncertainSums(SmallGroups):
             answers.append(given)
             owners.append(np.full(len(given), key, np.uint64))
             promoted += grown
-        return SmallGroupAnswers(as_batch(answers), np.concatenate(owners), _NOBODY, promoted)
+        return SmallGroupAnswers(as_batch(answers), np.concatenate(owners), NOBODY, promoted)
 
     def _walk(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> _Walked:
         existence, means, averages = tuples_of(rows)
@@ -148,9 +114,8 @@ class SmallUncertainSums(SmallGroups):
 
     def _tied(self, key: int, rows: Rows) -> tuple[int, AnswerColumns, dict[str, Array], list[Promoted]]:
         """Answer a group's rows by a window of its own: its key, answers and entries, and whether it has grown."""
-        keys = np.array([key], np.uint64)
-        first, size = (int(place[0]) for place in self._entries.of(keys))
-        entries = {name: column[first : first + size] for name, column in self._entries.columns.items()}
+        entries = self._entries.part(key)
+        size = len(entries["average"])
         existence, _, _ = tuples_of(rows)
         chances = np.concatenate([entries["chance"], existence])
         processor = self._processor().begin_with(entries)
@@ -165,17 +130,7 @@ class SmallUncertainSums(SmallGroups):
         promoted = Promoted(key, self._processor().begin_with(grown), rows.slice(stop, len(rows)))
         return key, answers, {name: column[:0] for name, column in grown.items()}, [promoted]
 
-    def absorb(self, other: SmallGroups, keys: UInt64) -> None:
-        if not isinstance(other, SmallUncertainSums) or self._waiting or other._waiting:
-            raise PluginError("small groups are taken over from groups of their kind, both settled")
-        self._entries.absorb(other._entries, keys)
-
-    def dump_state(self) -> dict[str, Array]:
-        return self._entries.dump_state()
-
-    def load_state(self, arrays: Mapping[str, Array]) -> None:
-        if not arrays:  # of a version that had a processor for each group
-            return
+    def load_entries(self, arrays: Mapping[str, Array]) -> None:
         entries, owners = self._entries.load_state(arrays, self._most)
         for name in ("average", "expected"):
             entries.column(name, np.float64, len(owners), at_least=-_MOST, at_most=_MOST)

@@ -6,51 +6,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from skyband.kernels.existing_tuples import oldest_needed
 from skyband.queries.uncertain_sum_kernels import sum_of, take_in
 
 TIED = -2
 """Of a group none of whose rows is taken in, as floats cannot tell whether a tuple goes."""
-_ROUNDING = 1e-14
-"""Bound on the relative error that a tuple, or a count of them, adds to a probability; and far above it."""
-_FAINT = 1e-290
-_CERTAIN = 1.0
-
-
-@njit(cache=True)
-def _fewest(chance: Any, start: int, stop: int, size: int, limit: float, counts: Any) -> int:
-    """The latest of start..stop from which on `size` tuples exist but with probability `limit`; -1: floats do not tell.
-
-    counts[k], of the tuples from a place on, is the probability that k exist: one chain of eq. 10 from the youngest.
-    """
-    if stop - start <= size:
-        return start
-    if limit == 0.0:
-        found = 0
-        for place in range(stop - 1, start, -1):
-            found += chance[place] == _CERTAIN
-            if found >= size:
-                return place
-        return start
-    used = 1
-    counts[0] = 1.0
-    for place in range(stop - 1, start, -1):
-        p, q = chance[place], 1.0 - chance[place]
-        last = min(used, size - 1)
-        if last == used:
-            counts[used] = 0.0
-        below = 0.0
-        for k in range(last, 0, -1):
-            counts[k] = q * counts[k] + p * counts[k - 1]
-            below += counts[k]
-        counts[0] *= q
-        below += counts[0]
-        used = min(used + 1, size)
-        number = stop - place
-        if number >= size:
-            slack = below * _ROUNDING * (number + size) + number * _FAINT
-            if below - slack <= limit:
-                return place if below + slack < limit else -1
-    return start
 
 
 @njit(cache=True)
@@ -91,7 +51,7 @@ def sums_of_existing(  # noqa: C901 - a numeric kernel is one loop
         for row in range(starts[group], stops[group]):
             chance[stop], average[stop] = chances[row], averages[row]
             stop += 1
-            start = _fewest(chance, start, stop, size, limit, counts)
+            start = oldest_needed(chance, start, stop, size, limit, counts)
             if start < 0:
                 grown[group] = TIED
                 break

@@ -1,7 +1,7 @@
 """uncertain-join: which tuples of two uncertain streams, or of one, are near each other, and how probably."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +17,10 @@ from skyband.columns.uncertain_tuples import WHAT, Samples, encode_samples, is_s
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, Problem
-from skyband.queries import state_arrays
+from skyband.queries import small_groups, state_arrays
 from skyband.queries.answer_columns import AnswerColumns
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
-from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs
+from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, several
 from skyband.queries.join_side import JoinSide
 from skyband.queries.joint_samples import coordinates_parameter, distance_parameter
 from skyband.queries.pair_columns import (
@@ -33,6 +33,7 @@ from skyband.queries.pair_columns import (
 from skyband.queries.partitioning import Partitioning, by_cell
 from skyband.queries.per_row_processor import PerRowProcessor, time_field
 from skyband.queries.query import Input, Query, column_name, is_name
+from skyband.queries.small_groups import SmallGroups
 from skyband.queries.tuple_windows import (
     delta_parameter,
     problems_of,
@@ -42,6 +43,9 @@ from skyband.queries.tuple_windows import (
 )
 from skyband.registry import Binding
 from skyband.roles.pair_ranker import MEETS
+
+if TYPE_CHECKING:
+    from skyband.queries.small_uncertain_joins import Tuples
 
 
 @define(eq=True)
@@ -170,11 +174,27 @@ class UncertainJoin(Query):
         """Shards share no match, and all there are is wanted."""
         return answers
 
-    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "_JoinProcessor":
-        return _JoinProcessor(self, bindings, answers)
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where windows and matches are known without their backends, small groups are answered together."""
+        if self.delta is not None or self.carry or several(self.id) or several(self.values):
+            return None
+        most = min(
+            small_groups.most_entries(bindings[role], self.backend_parameters(role)) for role in self.asked_roles
+        )
+        if not most:
+            return None
+
+        from skyband.queries.small_uncertain_joins import SmallUncertainJoins  # on use, because it loads numba
+
+        return SmallUncertainJoins(most, self, answers, lambda: self.processor(bindings, answers))
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "JoinProcessor":
+        return JoinProcessor(self, bindings, answers)
 
 
-class _JoinProcessor(PerRowProcessor):
+class JoinProcessor(PerRowProcessor):
+    """The sides of a join, each of whose rows is matched with the window of the other as it comes."""
+
     def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._beta = query.beta
         self._schema = answers
@@ -200,6 +220,19 @@ class _JoinProcessor(PerRowProcessor):
         for side in self._sides:
             side.evict(int(rows.times[-1]))
         return answers
+
+    def begin_with(self, tuples: "Tuples", ids: pa.Array) -> "JoinProcessor":
+        """Go on from the tuples in the windows of a small group, each with what names it."""
+        for place, side in enumerate(self._sides):
+            own = np.flatnonzero(tuples.side == place)
+            samples = tuples.samples.of_rows(own)
+            side.append(tuples.time[own], samples, [ids.take(pa.array(own))], tuples.chance[own])
+        return self
+
+    @property
+    def kept(self) -> list[int]:
+        """How many tuples the window of each side has."""
+        return [len(side.window) for side in self._sides]
 
     def _answers(
         self, rows: Rows, arrivals: Int64, matched: Int64, left: Int64, right: Int64, chances: Float64

@@ -23,6 +23,8 @@ class Matcher(Backend):
     """
 
     role: ClassVar[str] = "matcher"
+    exact_up_to: ClassVar[int] = 128
+    """Groups of at most so many tuples are joined many at once, without a backend, if it is exact. 0: none are."""
 
     epsilon: float = number(at_least=0, help="two samples match when they differ by at most this much, in their unit")
 

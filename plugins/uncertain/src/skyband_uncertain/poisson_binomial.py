@@ -4,9 +4,7 @@
 import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64
-
-TINY = 1e-25
-"""Where a band ends: far below the 1e-16 that adding it up resolves."""
+from skyband.kernels.existing_tuples import multiply_tail, trim
 
 
 def pmf(probabilities: Float64) -> Float64:
@@ -46,7 +44,7 @@ def _pmf(p: Float64, out: Float64) -> None:
         for r in range(low, high - 1):
             out[r] = miss * out[r] + hit * out[r + 1]
         out[high - 1] *= miss
-        low, high = _trim(out, low, high)
+        low, high = trim(out, low, high)
     for r in range((n + 1) // 2):
         out[r], out[n - r] = out[n - r], out[r]
 
@@ -70,30 +68,9 @@ def _tails(p: Float64, positions: Int64, ends: Int64, size: int, out: Float64) -
             pmf[size - 1] = 1.0
             low, high = size - 1, size
         while at > positions[request]:
-            low, high = _multiply_tail(pmf, p[at], low, high)
+            low, high = multiply_tail(pmf, p[at], low, high)
             at -= 1
         total = 0.0
         for r in range(low, high):
             total += pmf[r]
         out[request] = min(total, 1.0)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _multiply_tail(pmf: Float64, p: float, low: int, high: int) -> tuple[int, int]:
-    """pmf[r] = P(size − 1 − r exist): kept backwards so that one ascending loop can work in place."""
-    q = 1.0 - p
-    low = max(low - 1, 0)
-    for r in range(low, high):
-        pmf[r] = q * pmf[r] + p * pmf[r + 1]
-    return _trim(pmf, low, high)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _trim(pmf: Float64, low: int, high: int) -> tuple[int, int]:
-    while low < high and pmf[low] < TINY:
-        pmf[low] = 0.0
-        low += 1
-    while low < high and pmf[high - 1] < TINY:
-        high -= 1
-        pmf[high] = 0.0
-    return low, high

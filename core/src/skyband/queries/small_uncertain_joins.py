@@ -1,0 +1,243 @@
+"""The small groups of uncertain-join: of each group the tuples in the windows of its sides, with their samples."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Float64, Int64, UInt64
+from skyband.columns.ids import ValuesInUse, integers_of, is_integer_id
+from skyband.columns.rows import Rows
+from skyband.columns.uncertain_tuples import Samples, existence_and_means, samples_of
+from skyband.errors import SnapshotError
+from skyband.kernels.sorted_arrays import distinct
+from skyband.queries import state_arrays
+from skyband.queries.answer_columns import AnswerColumns, as_batch
+from skyband.queries.row_encoding import closed_length
+from skyband.queries.small_group_entries import SmallGroupEntries
+from skyband.queries.small_groups import Promoted, SmallGroupAnswers, SmallGroups
+from skyband.queries.small_groups_per_row import NOBODY, SmallGroupsPerRow
+from skyband.queries.small_uncertain_joins_kernels import TIED, join_rows
+
+if TYPE_CHECKING:
+    from skyband.queries.uncertain_join import JoinProcessor, UncertainJoin
+
+_SAMPLES = 8
+"""So many samples a tuple has in the largest of small groups: they are all compared with each other."""
+_MOST = float(np.finfo(np.float64).max)
+
+
+class Tuples(NamedTuple):
+    """Some tuples of one group or of many: side int8, id int64, existence and time, and their samples, in order."""
+
+    side: Array
+    code: Int64
+    chance: Float64
+    time: Int64
+    samples: Samples
+
+    @property
+    def counts(self) -> Array:
+        """int32[n]: how many samples each has."""
+        return np.diff(self.samples.offsets).astype(np.int32)
+
+    def and_also(self, other: "Tuples") -> "Tuples":
+        """These and others, samples of values with one coordinate."""
+        mine, theirs = self.samples, other.samples
+        offsets = np.concatenate([mine.offsets, theirs.offsets[1:] + mine.offsets[-1]])
+        values = np.concatenate([mine.values, theirs.values])
+        samples = Samples(offsets, values, np.concatenate([mine.probabilities, theirs.probabilities]))
+        side, code, chance, time = (np.concatenate(pair) for pair in zip(self[:4], other[:4], strict=True))
+        return Tuples(side, code, chance, time, samples)
+
+    def of_rows(self, rows: Int64) -> "Tuples":
+        """The tuples of these rows."""
+        return Tuples(self.side[rows], self.code[rows], self.chance[rows], self.time[rows], self.samples.of_rows(rows))
+
+
+class SmallUncertainJoins(SmallGroupsPerRow):
+    """Groups of at most `most` tuples on both sides: 21 bytes a tuple and 16 a sample.
+
+    Where floats cannot tell whether a tuple goes, windows of the backend do, made for these rows.
+    """
+
+    def __init__(
+        self, most: int, query: "UncertainJoin", answers: pa.Schema, processor: Callable[[], "JoinProcessor"]
+    ) -> None:
+        self._most, self._schema, self._processor = most, answers, processor
+        self._sides = 1 if query.side is None else 2
+        self._epsilon, self._beta, self._size = query.epsilon, query.beta, query.size or 0
+        self._limit = float(max(1 - Fraction(query.alpha), Fraction(query.beta)))
+        self._length = 0 if query.window is None else closed_length(query.window)
+        window = {"chance": np.float64} if self._size else {"time": np.int64}
+        super().__init__(SmallGroupEntries({"side": np.int8, "code": np.int64, "samples": np.int32, **window}))
+        self._samples = SmallGroupEntries({"value": np.float64, "probability": np.float64})
+        self._kind = answers.field("left").type
+        self._values = None if is_integer_id(self._kind) else ValuesInUse(self._kind)
+
+    def take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
+        tuples = self._arrived(rows)
+        if self._values is not None:
+            self._values.learn(tuples.code, rows["name"])
+        first, size = self._entries.of(keys)
+        sample_first, sample_size = self._samples.of(keys)
+        columns = (tuples.side, tuples.code, tuples.chance, tuples.time, tuples.counts)
+        samples = tuples.samples
+        tuples_of_each, cuts = size + stops - starts, samples.offsets
+        samples_of_each = sample_size + cuts[stops] - cuts[starts]
+        rooms = [int(one) for each in (tuples_of_each, samples_of_each) for one in (each.sum(), each.max())]
+        sizes, sample_sizes, grown, kept, matches = join_rows(
+            first, size, sample_first, starts, stops, tuple(rooms), self._held(),
+            tuple(self._samples.columns.values()), columns,
+            samples.offsets, (samples.values, samples.probabilities), self._sides, self._epsilon, self._beta,
+            self._size, self._limit, self._length, self._most, self._most * _SAMPLES,
+        )  # fmt: skip
+        entries, kept_samples = self._named(kept[0]), dict(zip(self._samples.columns, kept[1], strict=True))
+        promoted = self._promoted(keys, grown, stops, rows, sizes, sample_sizes, (entries, kept_samples))
+        tied = []
+        for group in np.flatnonzero(grown == TIED).tolist():
+            own = np.arange(starts[group], stops[group])
+            tied.append(self._tied(int(keys[group]), tuples.of_rows(own), rows.slice(starts[group], stops[group])))
+        stays, untied = grown == -1, grown != TIED
+        self._put(self._entries, keys[untied], np.where(stays, sizes, 0)[untied], entries, np.repeat(stays, sizes))
+        self._put(
+            self._samples, keys[untied], np.where(stays, sample_sizes, 0)[untied], kept_samples,
+            np.repeat(stays, sample_sizes),
+        )  # fmt: skip
+        matched, left, right, probability = matches
+        owner = np.searchsorted(starts, matched, side="right") - 1
+        found = AnswerColumns(self._schema, [rows.times[matched], self._ids(left), self._ids(right), probability])
+        answers, owners = [found] if len(found) else [], [keys[owner]]
+        for key, given, others in tied:
+            answers += given
+            owners.append(np.full(sum(map(len, given)), key, np.uint64))
+            promoted += others
+        if self._values is not None:
+            self._values.keep(self._entries.column("code"), lazily=True)
+        return SmallGroupAnswers(as_batch(answers) if answers else None, np.concatenate(owners), NOBODY, promoted)
+
+    def _arrived(self, rows: Rows) -> Tuples:
+        """The tuples of rows, their samples in the order in which products are added up."""
+        existence, _ = existence_and_means(rows)
+        samples = samples_of(rows)
+        counts = np.diff(samples.offsets)
+        if (counts > 1).any():
+            owners = np.repeat(np.arange(len(counts)), counts)
+            order = np.lexsort((samples.probabilities, samples.values, owners))
+            samples = Samples(samples.offsets, samples.values[order], samples.probabilities[order])
+        sides = rows["side"] if self._sides == 2 else np.zeros(len(rows), np.int8)
+        samples = Samples(*map(_writable, (samples.offsets, samples.values, samples.probabilities)))
+        codes, times = _writable(rows["code"]), _writable(rows.times)
+        return Tuples(_writable(sides), codes, _writable(existence), times, samples)
+
+    def _held(self) -> tuple[Array, ...]:
+        columns = self._entries.columns
+        nothing: Any = {"chance": np.empty(0), "time": np.empty(0, np.int64)}
+        return tuple((nothing | columns)[name] for name in ("side", "code", "chance", "time", "samples"))
+
+    def _named(self, columns: tuple[Array, ...]) -> dict[str, Array]:
+        named = dict(zip(("side", "code", "chance", "time", "samples"), columns, strict=True))
+        return {name: named[name] for name in self._entries.columns}
+
+    def _put(
+        self, into: SmallGroupEntries, keys: UInt64, sizes: Int64, columns: Mapping[str, Array], left: Array
+    ) -> None:
+        into.put(keys, sizes, columns if left.all() else {name: column[left] for name, column in columns.items()})
+
+    def _ids(self, codes: Int64) -> pa.Array | Int64:
+        """What names tuples in the answers."""
+        if self._values is not None:
+            return self._values.of(codes)
+        return integers_of(codes, self._kind) if self._kind == pa.uint64() else codes
+
+    def _promoted(
+        self, keys: UInt64, grown: Int64, stops: Int64, rows: Rows, sizes: Int64, sample_sizes: Int64, kept: Any
+    ) -> list[Promoted]:
+        """Those with too many tuples or samples, each with the rows not taken in."""
+        ends, sample_ends, found = np.cumsum(sizes), np.cumsum(sample_sizes), []
+        for group in np.flatnonzero(grown >= 0).tolist():
+            own = slice(ends[group] - sizes[group], ends[group])
+            own_samples = slice(sample_ends[group] - sample_sizes[group], sample_ends[group])
+            tuples = self._tuples(*({name: column[part] for name, column in columns.items()}
+                                    for columns, part in zip(kept, (own, own_samples), strict=True)))  # fmt: skip
+            found.append(Promoted(int(keys[group]), self._own(tuples), rows.slice(grown[group], stops[group])))
+        return found
+
+    def _tuples(self, entries: Mapping[str, Array], samples: Mapping[str, Array]) -> Tuples:
+        offsets = np.concatenate([[0], np.cumsum(entries["samples"], dtype=np.int64)])
+        own = Samples(offsets, samples["value"], samples["probability"])
+        times = entries.get("time", np.zeros(len(offsets) - 1, np.int64))
+        return Tuples(entries["side"], entries["code"], entries.get("chance", own.existence()), times, own)
+
+    def _own(self, tuples: Tuples) -> "JoinProcessor":
+        """A processor with these tuples in its windows."""
+        ids = self._ids(tuples.code)
+        return self._processor().begin_with(tuples, ids if isinstance(ids, pa.Array) else integers_of(ids, self._kind))
+
+    def _tied(self, key: int, arrived: Tuples, rows: Rows) -> tuple[int, list[AnswerColumns], list[Promoted]]:
+        """Answer a group's rows by a processor, and keep what its windows do: the answers, and it if it has grown."""
+        keys = np.array([key], np.uint64)
+        held = self._tuples(self._entries.part(key), self._samples.part(key))
+        processor, answers, kept = self._own(held), [], held
+        for row in range(len(rows)):
+            given = processor.arrive(rows.slice(row, row + 1))
+            answers += [] if given is None else [given]
+            kept = _kept(held.and_also(arrived.of_rows(np.arange(row + 1))), processor.kept)
+            if len(kept.code) > self._most or len(kept.samples.values) > self._most * _SAMPLES:
+                self._entries.let_go(keys)
+                self._samples.let_go(keys)
+                return key, answers, [Promoted(key, self._own(kept), rows.slice(row + 1, len(rows)))]
+        named = self._named((kept.side, kept.code, kept.chance, kept.time, kept.counts))
+        self._entries.put(keys, np.array([len(kept.code)]), named)
+        values = {"value": kept.samples.values, "probability": kept.samples.probabilities}
+        self._samples.put(keys, np.array([len(kept.samples.values)]), values)
+        return key, answers, []
+
+    def absorb(self, other: SmallGroups, keys: UInt64) -> None:
+        super().absorb(other, keys)
+        assert isinstance(other, SmallUncertainJoins)
+        self._samples.absorb(other._samples, keys)
+        if self._values is not None and other._values is not None:
+            codes = distinct(self._entries.column("code"))
+            codes = codes[other._values.knows(codes)]
+            self._values.learn(codes, other._values.of(codes))
+
+    def dump_state(self) -> dict[str, Array]:
+        entries, samples = super().dump_state(), self._samples.dump_state()
+        names = {}
+        if self._values is not None:
+            self._values.keep(self._entries.column("code"))
+            names = state_arrays.frame_to_array("names", self._values.frame())
+        return {**entries, **state_arrays.with_prefix("samples", samples), **names}
+
+    def load_entries(self, arrays: Mapping[str, Array]) -> None:
+        entries, owners = self._entries.load_state(arrays, self._most)
+        sides = entries.column("side", np.int8, len(owners), at_least=0, at_most=self._sides - 1)
+        fine = (sides[1:] >= sides[:-1]) | (owners[1:] != owners[:-1])
+        entries.require(bool(fine.all()), "side", "must be ascending within a group")
+        counts = entries.column("samples", np.int32, len(owners), at_least=0)
+        if self._size:
+            entries.column("chance", np.float64, len(owners), at_least=0, at_most=1)
+        most = self._most * _SAMPLES
+        samples, theirs = self._samples.load_state(state_arrays.without_prefix("samples", arrays), most)
+        samples.column("value", np.float64, len(theirs), at_least=-_MOST, at_most=_MOST)
+        samples.column("probability", np.float64, len(theirs), at_least=0, at_most=1)
+        _, sizes = self._samples.of(self._entries.key)
+        told = np.bincount(owners, counts, minlength=len(sizes)).astype(np.int64)
+        if not (told == sizes).all() or int(sizes.sum()) != len(theirs):
+            raise SnapshotError("contradicts itself: samples: must be as many as the tuples of each group have")
+        if self._values is not None:
+            self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.frame()))
+
+
+def _writable(column: Array) -> Any:
+    """What compiled code is given is all writable: read-only arrays are another type."""
+    return np.require(column, requirements="W")
+
+
+def _kept(tuples: Tuples, many: list[int]) -> Tuples:
+    """The last so many of each side, those of a side together."""
+    places = [np.flatnonzero(tuples.side == side) for side in range(len(many))]
+    return tuples.of_rows(np.concatenate([own[len(own) - some :] for own, some in zip(places, many, strict=True)]))

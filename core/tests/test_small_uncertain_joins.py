@@ -1,0 +1,165 @@
+"""Small groups of uncertain-join, answered by one call: bit for bit as by a processor each, however input is cut."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.engines import local
+from skyband.errors import SnapshotError
+from skyband.operator.operator import Operator
+from skyband.queries import make_query, small_groups
+from skyband.snapshot import decode, encode
+
+SECOND = 1_000_000
+SPECS = {
+    "size": {"size": 3, "alpha": 0.9, "beta": 0.05, "id": "number"},
+    "two sides": {"size": 3, "alpha": 0.9, "beta": 0.1, "side": "side", "id": "name"},
+    "with ties": {"size": 2, "alpha": 0.75, "beta": 0.0, "side": "side", "id": "big"},
+    "with ties of one side": {"size": 2, "alpha": 0.9, "beta": 0.25, "id": "name"},
+    "certain": {"size": 2, "alpha": 1.0, "beta": 0.0, "side": "side", "id": "number"},
+    "of one": {"size": 1, "alpha": 0.999, "beta": 0.2, "id": "fraction"},
+    "wide": {"size": 40, "alpha": 0.95, "beta": 0.3, "id": "number"},
+    "a length of time": {"window": "13 seconds", "beta": 0.1, "id": "name"},
+    "a length of time, two sides": {"window": "9 seconds", "beta": 0.0, "side": "side", "id": "number"},
+}
+
+
+def stream(seed, rows=200, groups=6):
+    """Few groups, ties in time, samples in lists, tuples that surely exist and some that do not."""
+    rng = np.random.default_rng(seed)
+    times = np.sort(rng.integers(0, 60 * SECOND, rows)) // (SECOND // 2) * (SECOND // 2)
+    samples = rng.integers(1, 6, rows)
+    chances = rng.choice([0.5, 0.5, 0.9, 1.0, 0.0], rows)
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "group": np.minimum(rng.zipf(1.5, rows), groups),
+            "values": [(rng.integers(0, 12, n) / 4).tolist() for n in samples],
+            "chances": [[chance / n] * n for chance, n in zip(chances.tolist(), samples.tolist(), strict=True)],
+            "side": [["left", "right"][i] for i in rng.integers(0, 2, rows)],
+            "number": pa.array(rng.integers(-9, 9, rows), pa.int32()),
+            "big": rng.integers(0, 9, rows).astype(np.uint64) + np.uint64(2**63),
+            "fraction": rng.integers(0, 9, rows) / 4,
+            "name": [f"name {i}" for i in rng.integers(0, 30, rows)],
+        }
+    )
+
+
+def query(spec):
+    given = {"kind": "uncertain-join", "time": "ts", "by": ["group"], "delay": "2 seconds", "epsilon": 0.3}
+    return make_query({**given, "values": "values", "probabilities": "chances", **spec})
+
+
+def run(asked, table, cuts, snapshots=False, backends=None):
+    """The answers, the state at the end, and how many groups have a processor then."""
+    host, answers = local.LocalRun.start(asked, table.schema, backends), []
+    for start, stop in zip([0, *cuts], [*cuts, len(table)], strict=True):
+        answers += map(host.push, table.slice(start, stop - start).combine_chunks().to_batches())
+        if snapshots:
+            blob = host.operator.snapshot()
+            host.operator = Operator(asked, host.operator.bindings, table.schema)
+            host.operator.restore(blob)
+            assert host.operator.snapshot() == blob
+    answers.append(host.finish())
+    state = host.operator.groups.dump_state()
+    return sorted(map(str, pa.Table.from_batches(answers).to_pylist())), state, len(state["processors.key"])
+
+
+@pytest.mark.parametrize("most", [4, 512])
+@pytest.mark.parametrize("name", SPECS)
+def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(name, most, monkeypatch):
+    seed = list(SPECS).index(name)
+    table, asked, rng = stream(seed), query(SPECS[name]), np.random.default_rng(seed)
+    few, many = (np.sort(rng.integers(0, len(table), pieces)).tolist() for pieces in (3, 15))
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    whole, some, stopped = run(asked, table, []), run(asked, table, few), run(asked, table, many, snapshots=True)
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    rows, processors, _ = run(asked, table, few)
+    assert len(rows) > 20
+    assert whole[0] == some[0] == stopped[0] == rows
+    np.testing.assert_equal(whole[1], some[1])
+    np.testing.assert_equal(whole[1], stopped[1])
+    assert not any(key.startswith("small_groups") for key in processors)
+    if most == 512:
+        assert len(whole[1]["small_groups.group"]) > 0
+        assert whole[2] == 0
+    else:
+        assert whole[2] > 0
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize("chance", [0.5, 1.0, 0.0])
+def test_where_every_arrival_ties_the_windows_decide(chance, sides):
+    table = stream(3)
+    chances = [[chance / len(values)] * len(values) for values in table["values"]]
+    table = table.set_column(3, "chances", pa.array(chances))
+    spec = {"size": 2, "alpha": 0.75, "beta": 0.01, "id": "number", **({"side": "side"} if sides == 2 else {})}
+    others = {"window": "rf1", "matcher": "nested-loop"}
+    assert run(query(spec), table, [50, 120])[:1] == run(query(spec), table, [], backends=others)[:1]
+
+
+def test_others_have_their_processors():
+    table = stream(1)
+    table = table.append_column("others", table["values"])
+    size = {"size": 3, "id": "number"}
+    for spec, backends in (
+        ({"delta": 3.0, "id": "number"}, None),
+        (size, {"window": "normal"}),
+        (size | {"carry": ["name"]}, None),
+        (size | {"id": ["number", "name"]}, None),
+        (size | {"values": ["values", "others"]}, None),
+    ):
+        host = local.LocalRun.start(query(spec), table.schema, backends)
+        assert host.operator.groups._small_groups is None
+
+
+@pytest.mark.parametrize("name", ["two sides", "a length of time"])
+def test_groups_move_to_another_shard(name):
+    table, asked = stream(4), query(SPECS[name])
+    host = local.LocalRun.start(asked, table.schema)
+    host.push(table.slice(0, 150).combine_chunks().to_batches()[0])
+    parts = []
+    for odd in (0, 1):
+        part = Operator(asked, host.operator.bindings, table.schema)
+        part.stand_with(host.operator)
+        part.absorb(host.operator, lambda keys, odd=odd: keys % np.uint64(2) == odd)
+        parts.append(part)
+    assert all(len(part.groups) for part in parts)
+    again = Operator(asked, host.operator.bindings, table.schema)
+    again.stand_with(host.operator)
+    for part in reversed(parts):
+        again.absorb(part, lambda keys: np.ones(len(keys), bool))
+    np.testing.assert_equal(again.groups.dump_state(), host.operator.groups.dump_state())
+
+
+def test_a_state_that_no_group_can_have_is_refused():
+    table, asked = stream(5), query(SPECS["two sides"])
+    host = local.LocalRun.start(asked, table.schema)
+    host.push(table.to_batches()[0])
+    held = decode(host.operator.snapshot())
+    prefix = "groups.small_groups."
+    wrong = {
+        "entries.chance": 1.5,
+        "entries.side": 2,
+        "entries.samples": 900,
+        "samples.entries.value": np.nan,
+        "count": 0,
+    }
+    for name, value in wrong.items():
+        array = held.arrays[prefix + name].copy()
+        array[0] = value
+        fresh = Operator(asked, host.operator.bindings, table.schema)
+        with pytest.raises(SnapshotError, match=name.split(".")[-1]):
+            fresh.restore(encode(held.header, {**held.arrays, prefix + name: array}))
+
+
+def test_many_samples_make_a_group_large(monkeypatch):
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 10)
+    table = stream(6)
+    many = [np.linspace(0, 3, 40).tolist() for _ in range(len(table))]
+    table = table.set_column(2, "values", pa.array(many)).set_column(3, "chances", pa.array([[0.02] * 40] * len(table)))
+    asked = query({"size": 2, "beta": 0.001, "id": "number"})
+    rows, state, processors = run(asked, table, [70])
+    assert processors > 0
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    assert rows == run(asked, table, [])[0]
+    assert "small_groups.group" in state
