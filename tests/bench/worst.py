@@ -9,6 +9,9 @@ a window that slides by one row answers with k objects a row, whatever does it. 
 Where a ratio is above 3, and why:
 
 - pair-ranker, k = 10,000: 100 results a row; less than the typical stream a result.
+- workload-ranker, slides of 7: an answer of the window of 100 rows looks at those of it, 14 for each row that came; and
+  rows cannot wait for longer than a third of that window, so all are ranked. Below 3 a result where scores are uniform
+  and the long windows are not there.
 - matcher, 64 samples: a match is a sum over pairs of samples, and there are 164 times as many as with five.
 """
 

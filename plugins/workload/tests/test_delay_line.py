@@ -60,6 +60,20 @@ def test_answers_are_those_of_one_ranked_list(scores, times, queries):
         assert_equal(line.advance(int(columns[0][-1]) + 7000), plain.advance(int(columns[0][-1]) + 7000))
 
 
+@pytest.mark.parametrize("times", ["rows", "bursts"])
+@pytest.mark.parametrize("scores", ["uniform", "falling", "ties", "one score"])
+def test_short_windows_answered_often_beside_long_ones(scores, times):
+    """Their answers are of the line's last rows, which are not ranked for them."""
+    moments, objects, ranks = (column[:5000] for column in stream(scores, times))
+    queries = [(3000, 1000, 20), (400, 7, 5), (90, 7, 40), (1, 1, 1)]
+    line, plain = (made(name, queries, times) for name in ("paneband", "mtoplist"))
+    for first in range(0, 5000, 1700):
+        part = slice(first, first + 1700)
+        found, wanted = (ranker.update(moments[part], objects[part], ranks[part]) for ranker in (line, plain))
+        assert_equal(found, wanted)
+    assert line.snapshot() == skyband.restore(line.snapshot()).snapshot()
+
+
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("scores", ["uniform", "falling", "ties"])
 def test_queries_change_and_snapshots_are_taken_in_the_middle_of_a_line(scores, times):

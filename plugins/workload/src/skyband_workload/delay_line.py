@@ -16,11 +16,13 @@ from skyband.arrays import Int64
 from skyband.kernels import kskyband_kernels
 
 from skyband_workload import radix
+from skyband_workload.thinning import select, thin
 
-PANE, PANE_AT, RAISE_AT, HOT, MOST_HOT, RANKED, GATE, BEGAN, DEADLINE, MOST, LONGEST, SHORTEST = range(12)
+PANE, PANE_AT, RAISE_AT, HOT, MOST_HOT, RANKED, GATE, BEGAN, DEADLINE, MOST, LONGEST, SHORTEST, TIE = range(13)
 """Where a state keeps, in turn: the pane of the last row, the place in the line of its first row, and how many rows in
 the line raise its limit; how many rows are hot, may be, and are ranked; the gate's place among the kept objects; when
-the line began, its deadline, and how many rows it may hold; the longest and the shortest window."""
+the line began, its deadline, and how many rows it may hold; the longest and the shortest window; and
+the object up to which rows of the limit's score are let in."""
 
 NO_GATE = NEVER = np.iinfo(np.int64).max
 """Without a gate every row is hot, and the line has no deadline."""
@@ -37,8 +39,8 @@ ROOM = 3
 LEAST_HOT, FLUSH_AT = 64, 1024
 """Hot rows between flushes, half as many as objects kept: more make a flush rarer and an answer dearer."""
 
-FEW = 4
-"""Hot rows put in their places one by one, without a sort."""
+FEW, SORTED = 32, 256
+"""Hot rows put in their places without memory for a sort, and by a sort; the line is flushed before more are ranked."""
 
 BLOCK = 64
 """Kept objects that an answer skips at once where all lie before its view."""
@@ -50,31 +52,33 @@ _LARGE = 1 << 40
 class Line(NamedTuple):
     """What goes with a band whose buffer is the line: its first PENDING items, in order of arrival.
 
-    state: int64[12], see above. limit: float64[1], the score below which a row of the last pane is in no answer.
-    hot: int64[FLUSH_AT], indices into the buffer, in order of rank as far as state[RANKED], then of arrival. place:
-    int64[FLUSH_AT], how many of the kept objects rank before each that is ranked. latest: int64[blocks], the latest
-    pane of every BLOCK objects kept.
+    state: int64[13], see above. limit: float64[1], the score below which a row of the last pane is in no answer.
+    hot: int64[2 FLUSH_AT], indices into the buffer, in order of rank as far as state[RANKED], then of arrival; its
+    second half is for those being ranked. place, scores: int64[FLUSH_AT] and float64[FLUSH_AT], how many of the kept
+    objects rank before each that is ranked, and its score. latest: int64[blocks], the latest pane of every BLOCK
+    objects kept.
     """
 
     state: Any
     limit: Any
     hot: Any
     place: Any
+    scores: Any
     latest: Any
 
 
 def new(pane: int, longest: int, shortest: int) -> Line:
     """A line that holds nothing, beside an empty band."""
-    state = np.array([pane, 0, NEVER, 0, LEAST_HOT, 0, NO_GATE, 0, NEVER, ROOM * FLUSH_AT, longest, shortest])
-    hot, place, latest = np.empty(FLUSH_AT, np.int64), np.empty(FLUSH_AT, np.int64), np.empty(1, np.int64)
-    return Line(state, np.array([-np.inf]), hot, place, latest)
+    state = np.array([pane, 0, NEVER, 0, LEAST_HOT, 0, NO_GATE, 0, NEVER, ROOM * FLUSH_AT, longest, shortest, NEVER])
+    hot, place, latest = np.empty(2 * FLUSH_AT, np.int64), np.empty(FLUSH_AT, np.int64), np.empty(1, np.int64)
+    return Line(state, np.array([-np.inf]), hot, place, np.empty(FLUSH_AT, np.float64), latest)
 
 
 @njit(cache=True)
 def flushed(band: Any, line: Any, now: int) -> tuple[Any, Any]:
     """What the line leaves is in the band, and another line begins at `now`."""
     rows = band.counts[kskyband_kernels.PENDING]
-    if line.state[HOT] < rows:
+    if line.state[HOT] < rows or 2 * line.state[RANKED] < rows:  # most are not ranked
         thin(band)
         ranking = radix.ranking(band.buffer, band.counts[kskyband_kernels.PENDING])
     else:
@@ -105,7 +109,7 @@ def begin(band: Any, line: Any, now: int, rows: int) -> Any:
     gate = band.counts[kskyband_kernels.K] - 1 + kskyband_kernels.ended(band, since if since <= now else _FIRST)
     if gate < size and now <= NEVER - delay and float(rows) * delay >= float(ENOUGH) * passed:
         state[GATE], state[DEADLINE] = gate, now + delay
-    return Line(state, line.limit, line.hot, line.place, _latest_panes(band, line.latest))
+    return Line(state, line.limit, line.hot, line.place, line.scores, _latest_panes(band, line.latest))
 
 
 @njit(cache=True)
@@ -123,16 +127,18 @@ def _latest_panes(band: Any, latest: Any) -> Any:
     return latest
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def enter_pane(band: Any, line: Any, pane: int) -> None:
-    """Rows to come are of `pane`: those below its limit are beaten by k objects of it."""
+    """Rows to come are of `pane`: those below its limit, or of its score and a later object, are beaten by k of it."""
     line.state[PANE] = pane
     position = band.counts[kskyband_kernels.K] - 1 + kskyband_kernels.ended(band, pane)
-    line.limit[0] = band.items[position].score if position < band.counts[kskyband_kernels.SIZE] else -np.inf
+    line.limit[0], line.state[TIE] = -np.inf, NEVER
+    if position < band.counts[kskyband_kernels.SIZE]:
+        line.limit[0], line.state[TIE] = band.items[position].score, band.items[position].tie
     _measure_pane(band, line, band.counts[kskyband_kernels.PENDING])
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _measure_pane(band: Any, line: Any, first: int) -> None:
     """Let the pane's rows in the line count from `first`, and twice k of them raise its limit."""
     line.state[PANE_AT] = first
@@ -144,11 +150,13 @@ def raise_limit(band: Any, line: Any) -> None:
     """Let the k-th best of the pane's rows in the line be its limit."""
     state, buffer, k = line.state, band.buffer, band.counts[kskyband_kernels.K]
     first, rows = state[PANE_AT], band.counts[kskyband_kernels.PENDING] - state[PANE_AT]
-    scores, ties = np.empty(rows, np.float64), np.zeros(rows, np.int64)
+    scores, ties = np.empty(rows, np.float64), np.empty(rows, np.int64)
     for i in range(rows):
-        scores[i] = buffer[first + i].score
-    _select(scores, ties, k)
-    line.limit[0] = max(line.limit[0], scores[k - 1])
+        scores[i], ties[i] = buffer[first + i].score, buffer[first + i].tie
+    select(scores, ties, k)
+    score, tie = scores[k - 1], ties[k - 1]
+    if score > line.limit[0] or (score == line.limit[0] and tie < state[TIE]):
+        line.limit[0], state[TIE] = score, tie
     state[RAISE_AT] += rows
 
 
@@ -176,98 +184,62 @@ def with_room(band: Any, most: int) -> Any:
     return kskyband_kernels.Band(band.counts, band.items, band.order, band.ends, buffer)
 
 
-@njit(cache=True)
-def thin(band: Any) -> None:
-    """Drop rows of the line that k later ones rank before, all that blocks of 2k show. O(rows)."""
-    buffer, total, k = band.buffer, band.counts[kskyband_kernels.PENDING], band.counts[kskyband_kernels.K]
-    if total <= k:
-        return
-    scores, ties = np.empty(2 * k, np.float64), np.empty(2 * k, np.int64)
-    best, kept = 0, total
-    bar, bar_tie = -np.inf, NEVER
-    for i in range(total - 1, -1, -1):
-        score, tie = buffer[i].score, buffer[i].tie
-        if score < bar or (score == bar and tie > bar_tie):
-            continue
-        kept -= 1
-        if kept != i:
-            buffer[kept] = buffer[i]
-        scores[best], ties[best] = score, tie
-        best += 1
-        if best == 2 * k:
-            _select(scores, ties, k)
-            best = k
-            bar, bar_tie = scores[k - 1], ties[k - 1]
-    band.counts[kskyband_kernels.PENDING] = total - kept
-    for i in range(total - kept):
-        buffer[i] = buffer[kept + i]
-
-
-@njit(cache=True)
-def _select(scores: Any, ties: Any, k: int) -> None:
-    """Put the k best first, the least of them at k − 1: quickselect."""
-    low, high = 0, len(scores) - 1
-    while low < high:
-        middle = (low + high) >> 1
-        score, tie = scores[middle], ties[middle]
-        i, j = low, high
-        while i <= j:
-            while scores[i] > score or (scores[i] == score and ties[i] < tie):
-                i += 1
-            while scores[j] < score or (scores[j] == score and ties[j] > tie):
-                j -= 1
-            if i <= j:
-                scores[i], scores[j] = scores[j], scores[i]
-                ties[i], ties[j] = ties[j], ties[i]
-                i += 1
-                j -= 1
-        if k - 1 <= j:
-            high = j
-        elif k - 1 >= i:
-            low = i
-        else:
-            return
+@njit(cache=True, _nrt=False)
+def spread(line: Any) -> bool:
+    """Let twice as many rows be hot if few of them had to be ranked, as for short views; False where that is all."""
+    state = line.state
+    if 2 * state[RANKED] > state[HOT] or state[MOST_HOT] >= FLUSH_AT:
+        return False
+    state[MOST_HOT] = min(2 * state[MOST_HOT], FLUSH_AT)
+    return True
 
 
 @njit(cache=True)
 def rank_hot(band: Any, line: Any) -> None:
     """Rank the rows that became hot since the last answer, and put them among those ranked before."""
     ranked, total = line.state[RANKED], line.state[HOT]
-    if total - ranked > FEW:
-        _merge_hot(band, line, kskyband_kernels.ranked(band.buffer, line.hot[ranked:total].copy()))
+    if total - ranked <= FEW:
+        rank_few(band, line)
         return
-    hot, place, buffer = line.hot, line.place, band.buffer
-    for out in range(ranked, total):
-        mine, below = hot[out], band.counts[kskyband_kernels.SIZE]
-        while out > 0 and kskyband_kernels.ranks_before(buffer[mine], buffer[hot[out - 1]]):
-            out -= 1
-            hot[out + 1], place[out + 1] = hot[out], place[out]
-            below = place[out]
-        hot[out] = mine
-        place[out] = _place(band.items, place[out - 1] if out > 0 else 0, below, buffer[mine])
-    line.state[RANKED] = total
+    fresh = kskyband_kernels.ranked(band.buffer, line.hot[ranked:total].copy())
+    for i in range(len(fresh)):
+        line.hot[FLUSH_AT + i] = fresh[i]
+    _merge_hot(band, line, len(fresh))
 
 
-@njit(cache=True)
-def _merge_hot(band: Any, line: Any, fresh: Int64) -> None:
-    """Merge the rest of the hot rows, in order of rank, from the back into those ranked before."""
-    hot, place, buffer = line.hot, line.place, band.buffer
-    i, j, below = line.state[RANKED] - 1, len(fresh) - 1, band.counts[kskyband_kernels.SIZE]
-    for out in range(line.state[HOT] - 1, -1, -1):
-        if j < 0:
-            break
-        if i >= 0 and kskyband_kernels.ranks_before(buffer[fresh[j]], buffer[hot[i]]):
-            hot[out], place[out] = hot[i], place[i]
+@njit(cache=True, _nrt=False)
+def rank_few(band: Any, line: Any) -> None:
+    """`rank_hot` where they are few: sorted by insertion, which takes no memory."""
+    ranked, fresh, buffer, hot = line.state[RANKED], line.state[HOT] - line.state[RANKED], band.buffer, line.hot
+    for i in range(fresh):
+        mine, place = hot[ranked + i], FLUSH_AT + i
+        while place > FLUSH_AT and kskyband_kernels.ranks_before(buffer[mine], buffer[hot[place - 1]]):
+            hot[place] = hot[place - 1]
+            place -= 1
+        hot[place] = mine
+    _merge_hot(band, line, fresh)
+
+
+@njit(cache=True, _nrt=False)
+def _merge_hot(band: Any, line: Any, fresh: int) -> None:
+    """Merge the rest of the hot rows, in order of rank from FLUSH_AT on, from the back into those ranked before."""
+    hot, place, scores, buffer = line.hot, line.place, line.scores, band.buffer
+    i, below = line.state[RANKED] - 1, band.counts[kskyband_kernels.SIZE]
+    for j in range(fresh - 1, -1, -1):
+        mine = hot[FLUSH_AT + j]
+        score = buffer[mine].score
+        while i >= 0 and score >= scores[i]:
+            if score == scores[i] and not kskyband_kernels.ranks_before(buffer[mine], buffer[hot[i]]):
+                break
+            below = place[i]
+            hot[i + j + 1], place[i + j + 1], scores[i + j + 1] = hot[i], below, scores[i]
             i -= 1
-        else:
-            hot[out] = fresh[j]
-            place[out] = _place(band.items, place[i] if i >= 0 else 0, below, buffer[fresh[j]])
-            j -= 1
-        below = place[out]
+        below = _place(band.items, place[i] if i >= 0 else 0, below, buffer[mine])
+        hot[i + j + 1], place[i + j + 1], scores[i + j + 1] = mine, below, score
     line.state[RANKED] = line.state[HOT]
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def _place(items: Any, low: int, high: int, item: Any) -> int:
     """How many of the kept objects rank before `item`, which is from `low` to `high`."""
     while low < high:

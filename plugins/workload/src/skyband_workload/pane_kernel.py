@@ -12,6 +12,7 @@ from skyband.kernels import kskyband_kernels
 from skyband_workload.delay_line import (
     BLOCK,
     DEADLINE,
+    FEW,
     GATE,
     HOT,
     MOST,
@@ -20,18 +21,28 @@ from skyband_workload.delay_line import (
     PANE,
     RAISE_AT,
     RANKED,
+    SORTED,
+    TIE,
     close,
     enter_pane,
     flushed,
     raise_limit,
+    rank_few,
     rank_hot,
+    spread,
     with_room,
 )
-from skyband_workload.pane_answers import alive, extract
+from skyband_workload.pane_answers import alive, extract, extract_latest, first_in_line, is_short
 from skyband_workload.table import Rows
 
 MOST_ROOM = 1 << 20
 """Objects of answers that room is made for at once; beyond it grows by doubling."""
+
+DONE, LINE_FULL, LINE_OVER, MANY_HOT, ANSWERS_FULL = range(5)
+"""Why `_go_on` stops: all is done, or else what needs memory comes next."""
+
+MOMENT, TAKEN, ENTERED, FILLED = range(4)
+"""How far `_go_on` has come, in int64[4]: moments answered, rows taken, panes entered, objects of answers written."""
 
 
 @njit(cache=True)
@@ -46,34 +57,75 @@ def run(
     sizes = np.zeros(len(before), np.int64)
     room = _answer_room(band, len(rows.time), k)
     objects, scores = np.empty(room, np.int64), np.empty(room, np.float64)
-    filled, taken, entered = np.int64(0), np.int64(0), np.int64(0)  # a literal 0 would have `_take` compiled twice
-    for m in range(len(before)):
-        if before[m] > taken:
-            band, line, entered = _take(band, line, panes, entered, rows, taken, before[m])
-            taken = before[m]
-        if at[m] > line.state[DEADLINE]:
-            band, line = close(band, line, at[m])
-        if line.state[RANKED] < line.state[HOT]:
+    cursor = np.zeros(4, np.int64)
+    while True:
+        stopped = _go_on(band, line, panes, rows, before, at, start, k, cursor, sizes, objects, scores)
+        if stopped == DONE:
+            return band, line, sizes, objects[: cursor[FILLED]], scores[: cursor[FILLED]]
+        if stopped == LINE_FULL:
+            pending = band.counts[kskyband_kernels.PENDING]
+            if pending == line.state[RAISE_AT]:
+                raise_limit(band, line)
+            elif pending == len(band.buffer) and pending < line.state[MOST]:
+                band = with_room(band, line.state[MOST])
+            elif pending == len(band.buffer) or not spread(line):
+                band, line = flushed(band, line, rows.time[cursor[TAKEN]])
+        elif stopped == LINE_OVER:
+            band, line = close(band, line, at[cursor[MOMENT]])
+        elif stopped == MANY_HOT and line.state[HOT] - line.state[RANKED] > SORTED:
+            band, line = flushed(band, line, at[cursor[MOMENT]])
+        elif stopped == MANY_HOT:
             rank_hot(band, line)
-        wanted = min(k[m], alive(band, start[m]))
+        else:
+            m, filled = cursor[MOMENT], cursor[FILLED]
+            most = min(k[m], alive(band, start[m], first_in_line(band, start[m])))
+            larger = 2 * (filled + most) + BLOCK
+            objects = kskyband_kernels.grown(objects, filled, larger)
+            scores = kskyband_kernels.grown(scores, filled, larger)
+
+
+@njit(cache=True, _nrt=False)
+def _go_on(
+    band: Any, line: Any, panes: Int64, rows: Rows, before: Int64, at: Int64, start: Int64, k: Int64,
+    cursor: Int64, sizes: Int64, objects: Int64, scores: Float64,
+) -> int:  # fmt: skip
+    """Take rows and answer moments until something needs memory; returns what.
+
+    Compiled with `_nrt=False`, as numba's own kernels that take none: it counts no references to arrays then, of which
+    there are two dozen here. Where each row is followed by an answer that took nine tenths of the time.
+    """
+    state = line.state
+    while True:
+        m = cursor[MOMENT]
+        last = before[m] if m < len(before) else len(rows.time)
+        if cursor[TAKEN] < last and not _take(band, line, panes, rows, last, cursor):
+            return LINE_FULL
+        if m == len(before):
+            return DONE
+        if at[m] > state[DEADLINE]:
+            return LINE_OVER
+        first, filled = first_in_line(band, start[m]), cursor[FILLED]
+        wanted = min(k[m], alive(band, start[m], first))
         if filled + wanted + BLOCK > len(objects):
-            larger = 2 * (filled + wanted) + BLOCK
-            objects, scores = (
-                kskyband_kernels.grown(objects, filled, larger),
-                kskyband_kernels.grown(scores, filled, larger),
-            )
-        extract(band, line, start[m], wanted, objects[filled:], scores[filled:])
-        filled += wanted
+            return ANSWERS_FULL
+        if first > 0 and is_short(wanted, band.counts[kskyband_kernels.PENDING] - first):
+            extract_latest(band, line, first, wanted, objects, scores, filled)
+        else:
+            if state[HOT] - state[RANKED] > FEW:
+                return MANY_HOT
+            if state[RANKED] < state[HOT]:
+                rank_few(band, line)
+            extract(band, line, start[m], wanted, objects, scores, filled)
+        cursor[FILLED] = filled + wanted
+        cursor[MOMENT] = m + 1
         sizes[m] = wanted
-    band, line, _ = _take(band, line, panes, entered, rows, taken, len(rows.time))
-    return band, line, sizes, objects[:filled], scores[:filled]
 
 
-@njit(cache=True)
-def _take(band: Any, line: Any, panes: Int64, entered: int, rows: Rows, first: int, last: int) -> tuple[Any, Any, int]:
-    """Take rows first..last, `entered` of the panes being behind; most are written down after two comparisons."""
+@njit(cache=True, _nrt=False)
+def _take(band: Any, line: Any, panes: Int64, rows: Rows, last: int, cursor: Int64) -> bool:
+    """Take rows up to `last`; most are written down after two comparisons. False where one finds no room."""
     state, times, scores = line.state, rows.time, rows.score
-    r = first
+    r, entered = cursor[TAKEN], cursor[ENTERED]
     while r < last:
         ahead = entered < len(panes)
         until = panes[entered] if ahead else 0
@@ -81,13 +133,13 @@ def _take(band: Any, line: Any, panes: Int64, entered: int, rows: Rows, first: i
             enter_pane(band, line, until)
             entered += 1
             continue
-        pane, limit, gate = state[PANE], line.limit[0], state[GATE]
+        pane, limit, tie, gate = state[PANE], line.limit[0], state[TIE], state[GATE]
         bar = band.items[gate].score if gate != NO_GATE else -np.inf
         buffer, pending, hot, most_hot = band.buffer, band.counts[kskyband_kernels.PENDING], state[HOT], state[MOST_HOT]
         room = min(len(buffer), state[RAISE_AT])
         while r < last and not (ahead and times[r] >= until):
             score = scores[r]
-            if score >= limit:
+            if score > limit or (score == limit and rows.object[r] <= tie):
                 if pending == room:
                     break
                 if score >= bar and (
@@ -106,13 +158,10 @@ def _take(band: Any, line: Any, panes: Int64, entered: int, rows: Rows, first: i
             r += 1
         band.counts[kskyband_kernels.PENDING], state[HOT] = pending, hot
         if r < last and not (ahead and times[r] >= until):
-            if pending == state[RAISE_AT]:
-                raise_limit(band, line)
-            elif pending == len(buffer) and pending < state[MOST]:
-                band = with_room(band, state[MOST])
-            else:
-                band, line = flushed(band, line, times[r])
-    return band, line, entered
+            cursor[TAKEN], cursor[ENTERED] = r, entered
+            return False
+    cursor[TAKEN], cursor[ENTERED] = r, entered
+    return True
 
 
 @njit(cache=True)

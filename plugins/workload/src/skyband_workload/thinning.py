@@ -1,0 +1,64 @@
+"""Rows of the delay line that k later ones rank before are dropped, without ranking them all."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband.kernels import kskyband_kernels
+
+_NEVER = np.iinfo(np.int64).max
+
+
+@njit(cache=True)
+def thin(band: Any) -> None:
+    """Drop rows of the line that k later ones rank before, all that blocks of 2k show. O(rows)."""
+    buffer, total, k = band.buffer, band.counts[kskyband_kernels.PENDING], band.counts[kskyband_kernels.K]
+    if total <= k:
+        return
+    scores, ties = np.empty(2 * k, np.float64), np.empty(2 * k, np.int64)
+    best, kept = 0, total
+    bar, bar_tie = -np.inf, _NEVER
+    for i in range(total - 1, -1, -1):
+        score, tie = buffer[i].score, buffer[i].tie
+        if score < bar or (score == bar and tie > bar_tie):
+            continue
+        kept -= 1
+        if kept != i:
+            buffer[kept] = buffer[i]
+        scores[best], ties[best] = score, tie
+        best += 1
+        if best == 2 * k:
+            select(scores, ties, k)
+            best = k
+            bar, bar_tie = scores[k - 1], ties[k - 1]
+    band.counts[kskyband_kernels.PENDING] = total - kept
+    for i in range(total - kept):
+        buffer[i] = buffer[kept + i]
+
+
+@njit(cache=True)
+def select(scores: Any, ties: Any, k: int) -> None:
+    """Put the k best first, the least of them at k − 1: quickselect."""
+    low, high = 0, len(scores) - 1
+    while low < high:
+        middle = (low + high) >> 1
+        score, tie = scores[middle], ties[middle]
+        i, j = low, high
+        while i <= j:
+            while scores[i] > score or (scores[i] == score and ties[i] < tie):
+                i += 1
+            while scores[j] < score or (scores[j] == score and ties[j] > tie):
+                j -= 1
+            if i <= j:
+                scores[i], scores[j] = scores[j], scores[i]
+                ties[i], ties[j] = ties[j], ties[i]
+                i += 1
+                j -= 1
+        if k - 1 <= j:
+            high = j
+        elif k - 1 >= i:
+            low = i
+        else:
+            return
