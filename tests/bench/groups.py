@@ -62,6 +62,8 @@ STEADY: dict[str, dict[str, Any]] = {
     "top-k in rows": COMMON | QUERIES["top-k"] | {"repeats": "latest", "window": "10 rows", "every": "1 rows"},
     "top-k-workload in rows": {"time": "ts", "by": ["group"], "object": "item", "score": "value", "queries": IN_ROWS},
 }
+FEW = {name: COMMON | spec for name, spec in QUERIES.items()}
+"""What `spark` and `local` run where nothing is asked for."""
 BACKENDS = {"top-k approximately": {"object-ranker": "approx"}}
 WARM, MEASURED = 11, 4
 """Turns until the windows are full, and turns timed."""
@@ -82,7 +84,12 @@ def _table(rng: Any, groups: Any, at: int) -> pa.Table:
     times[-1:] += SECOND
     columns = {"group": [f"group {group}" for group in groups], "item": rng.integers(0, 50, len(groups))}
     columns |= {"stream": np.where(rng.random(len(groups)) < 0.5, "a", "b"), "value": rng.random(len(groups))}
+    columns |= {"chance": rng.choice([0.5, 0.9], len(groups)), "side": rng.choice(["left", "right"], len(groups))}
     return pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), **columns})
+
+
+def _query(name: str, specs: dict[str, dict[str, Any]]) -> Any:
+    return make_query({"kind": name.partition(" ")[0], **specs[name]})
 
 
 def in_process(query: Any, parts: list[tuple[str, pa.Table]]) -> None:
@@ -101,7 +108,7 @@ def in_process(query: Any, parts: list[tuple[str, pa.Table]]) -> None:
 def steadily(name: str, groups: int) -> None:
     """One row a group and minute, in process: what a group costs in a turn, with its row and its answer."""
     rng = np.random.default_rng(1)
-    query = make_query({"kind": name.partition(" ")[0], **STEADY[name]})
+    query = _query(name, STEADY)
     run, took, answers = None, [], 0
     for minute in range(WARM + MEASURED):
         seconds = minute * 60 + np.sort(rng.integers(0, 60, groups))
@@ -197,11 +204,10 @@ def main() -> None:
     session = on_spark.session(options.cores) if options.engine == "spark" else None
     for name in options.queries or QUERIES:
         print(f"{name}, {options.groups:,} groups, {options.engine}")  # noqa: T201
-        query = make_query({"kind": name, **COMMON, **QUERIES[name]})
         if session is None:
-            in_process(query, parts)
+            in_process(_query(name, {**STEADY, **FEW}), parts)
         else:
-            on_stream(session, query, parts)
+            on_stream(session, _query(name, {**STEADY, **FEW}), parts)
 
 
 if __name__ == "__main__":

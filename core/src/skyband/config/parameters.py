@@ -222,7 +222,10 @@ def _bounds(**limits: float | None) -> str:
 
 def _numeric(kind: type[Any], what: str, **limits: float | None) -> Check:
     def check(value: Any) -> str | None:
-        if isinstance(value, bool) or not isinstance(value, kind) or value != value or value in _INFINITE:
+        plain = type(value) is int or (type(value) is float and kind is not numbers.Integral)
+        if not plain and (isinstance(value, bool) or not isinstance(value, kind)):
+            return f"must be {what} (got {value!r})"
+        if value != value or value in _INFINITE:
             return f"must be {what} (got {value!r})"
         if kind is numbers.Integral and not -(2**63) <= value < 2**63:
             return f"must be {what} of 64 bits (got {value!r})"

@@ -60,14 +60,15 @@ class ProcessorCache:
 
     def each(self, keys: UInt64) -> Iterator[tuple[int, GroupProcessor]]:
         """The processors of these groups, fresh where there are none; those found empty afterwards are let go."""
+        turn = set(keys.tolist())
+        for key in [key for key in self._active if key in turn]:
+            self._active.move_to_end(key)
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
             inactive = some[self._inactive.has(some)]
             taken = dict(zip(inactive.tolist(), self._inactive.take(inactive), strict=True))
             resting: list[_Resting] = []
-            waiting = set(some.tolist())
             for key in some.tolist():
-                waiting.discard(key)
                 processor = self._active.pop(key, None)
                 if processor is None:
                     processor = self._activated(taken.pop(key)) if key in taken else self._make()
@@ -75,12 +76,11 @@ class ProcessorCache:
                 yield key, processor
                 if processor.empty:
                     del self._active[key]
-                while len(self._active) > MOST_ACTIVE:
-                    used_longest_ago = _at_rest(*self._active.popitem(last=False))
-                    if used_longest_ago[0] in waiting:
-                        taken[used_longest_ago[0]] = used_longest_ago[-1]
-                    else:
-                        resting.append(used_longest_ago)
+                elif len(self._active) > MOST_ACTIVE:
+                    # Where more have a turn than may be active, those that are stay so: else none would be at its turn.
+                    used_longest_ago = next(iter(self._active))
+                    leaves = key if used_longest_ago in turn else used_longest_ago
+                    resting.append(_at_rest(leaves, self._active.pop(leaves)))
             self._inactive.put(resting)
 
     def rest(self) -> None:

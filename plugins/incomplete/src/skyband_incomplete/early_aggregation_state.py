@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 from attrs import define, field
@@ -40,6 +41,12 @@ from skyband_incomplete.live_values import LiveValues
 from skyband_incomplete.reading import latest_time, places_among, read_clock, read_reports
 
 
+@lru_cache(maxsize=16)
+def _no_room(streams: int) -> tuple[Reports, Slots, Heap, Log]:
+    """Arrays of nothing, which nobody writes to, for all rankers together."""
+    return new_reports(0), new_slots(0, streams), new_heap(0, 0), new_log(0)
+
+
 @define(eq=False)
 class Holding(ObjectRanker):
     """The arrays behind the kernels, which a subclass fills and asks.
@@ -60,12 +67,13 @@ class Holding(ObjectRanker):
         self._rule = rule_of(self)
         self._cursor = np.zeros(CURSOR, np.int64)
         if self.repeats in REDUCTIONS:
-            self._live = LiveValues(self)
-        room = LEAST if self._live is None else 0
-        self._reports = new_reports(room)
-        self._slots = new_slots(room, self.streams)
-        self._heap = new_heap(self.k, room)
-        self._log = new_log(0 if self._rule.once else room)
+            self._live = LiveValues(self, self._rule)
+            self._reports, self._slots, self._heap, self._log = _no_room(self.streams)
+            return
+        self._reports = new_reports(LEAST)
+        self._slots = new_slots(LEAST, self.streams)
+        self._heap = new_heap(self.k, LEAST)
+        self._log = new_log(0 if self._rule.once else LEAST)
 
     @abstractmethod
     def _relieve(self, first: int) -> None:

@@ -23,7 +23,6 @@ from skyband_incomplete.instance_arrays import (
     longer,
     new_heap,
     new_slots,
-    rule_of,
 )
 from skyband_incomplete.kernels import live_values as kernels
 
@@ -75,7 +74,7 @@ class LiveValues:
     """
 
     _ranker: ObjectRanker
-    _rule: Rule = field(init=False)
+    _rule: Rule
     _reduction: int = field(init=False)
     _cursor: Int64 = field(init=False)
     _entries: Entries = field(init=False)
@@ -84,7 +83,6 @@ class LiveValues:
     _heap: Heap = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._rule = rule_of(self._ranker)
         self._reduction = REDUCTIONS.index(str(self._ranker.repeats))
         self._cursor = np.zeros(CURSOR, np.int64)
         self._entries = _new_entries(LEAST)

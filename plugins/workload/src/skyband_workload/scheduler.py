@@ -58,6 +58,8 @@ class Scheduler:
         Only panes ask for them, and a scheduler of one query for `mintopk` is made a thousand times.
         """
         window, slide, phase, since = self._arrays()
+        if len(slide) == 1:
+            return slide, (phase - window) % slide, since
         rhythms = np.unique(np.stack((slide, (phase - window) % slide, since)), axis=1)
         return rhythms[0].copy(), rhythms[1].copy(), rhythms[2].copy()
 
