@@ -10,10 +10,12 @@ import sys
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from skyband.config.durations import Duration, clock_problem, parse
+from skyband.engines.spark.home_without_zip import home_without_zip
 from skyband.engines.spark.java_check import require_java
 from skyband.engines.spark.results_and_metrics import observed
 from skyband.engines.spark.sharded_plan import ShardedPlan
@@ -66,8 +68,10 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
         Java is missing or too old; the message says how to get it
     """
     require_java()
+    settings = {key.replace("__", "."): value for key, value in settings.items()}
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has said where the workers' Python is
-    if not submitted and str(settings.get("spark.master", "local")).startswith("local"):
+    master = str(settings.get("spark.master", "local"))
+    if not submitted and master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run what the driver runs, not PATH's python3
     from pyspark.sql import SparkSession
 
@@ -76,8 +80,10 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     given = there.conf.getAll if there is not None else {}
     missing = {key: value for key, value in SETTINGS.items() if key not in given}
     for key, value in {**missing, **settings}.items():
-        builder = builder.config(key.replace("__", "."), value)
-    return builder.getOrCreate()
+        builder = builder.config(key, value)
+    one_process = master.partition("[")[0] == "local" and "spark.pyspark.python" not in settings
+    with home_without_zip() if one_process and not submitted else nullcontext():
+        return builder.getOrCreate()
 
 
 def apply(

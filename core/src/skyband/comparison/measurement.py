@@ -3,7 +3,8 @@
 import gc
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,21 @@ def measure(
         said = "; ".join(map(str, error.problems)) if isinstance(error, ConfigError) else ""
         said = said or (str(error) if isinstance(error, SkybandError) else cause(error))
         return Measured(choice, failed=re.sub(rf"^{role}/\S+ of \S+ failed: ", "", said))  # its row has its name
+
+
+@contextmanager
+def passed_over_by_collections() -> Iterator[None]:
+    """What is in memory already is not looked through for garbage meanwhile: tenths of a second for each backend, and
+    in the midst of a measurement.
+    """
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @define(eq=False)

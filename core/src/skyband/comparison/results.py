@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 from skyband.comparison.accuracy import Accuracy, accuracy, upto
 from skyband.comparison.candidates import Choice
 from skyband.comparison.downsampling import grid, on_grid
-from skyband.comparison.measurement import Measured, Progress, measure
+from skyband.comparison.measurement import Measured, Progress, measure, passed_over_by_collections
 from skyband.comparison.replay_steps import Steps
 
 
@@ -82,11 +82,12 @@ def run_case(
     """
     order = sorted([*choices, *([] if against in choices else [against])], key=lambda choice: choice != against)
     done: dict[str, Measured] = {}
-    for choice in order:
-        try:
-            done[choice.label] = measure(choice, role, steps, others, seconds, progress)
-        except KeyboardInterrupt:
-            break
+    with passed_over_by_collections():
+        for choice in order:
+            try:
+                done[choice.label] = measure(choice, role, steps, others, seconds, progress)
+            except KeyboardInterrupt:
+                break
     held: dict[str, Measured] = {
         choice.label: done.get(choice.label, Measured(choice, failed=INTERRUPTED)) for choice in order
     }

@@ -14,11 +14,12 @@ import numpy as np
 from numba import njit
 
 import skyband.kernels.cache_invalidation  # noqa: F401 - has numba compile what it cannot read of its cache
+from skyband.kernels.nested import nested_njit
 
 NOTHING = -1
 
 
-@njit(cache=True)
+@nested_njit
 def empty_table(k: int) -> tuple[Any, Any, Any, int]:
     """The heads of the buckets, the chain, the hashes of up to k + 1 entries, all free, and the shift."""
     bits = 2
@@ -69,7 +70,7 @@ def largest_of(heads: Any, chain: Any, hashes: Any, bucket: int) -> Any:
     return largest
 
 
-@njit(cache=True)
+@nested_njit
 def halve_buckets(heads: Any, chain: Any, hashes: Any, last: Any, shift: int) -> Any:
     """Spread buckets 0 to `last`, in the lower half, over twice as many with this shift; returns the last in use."""
     for bucket in range(last, -1, -1):  # from the top, so that none is overwritten before it is read

@@ -39,6 +39,7 @@ from numba import njit
 
 import skyband.kernels.cache_invalidation  # noqa: F401 - has numba compile what it cannot read of its cache
 from skyband.arrays import TIME_MIN
+from skyband.kernels.nested import nested_njit
 
 ITEM = np.dtype([("score", np.float64), ("expiry", np.int64), ("tie", np.int64), ("key", np.int64)])
 """An item: scores rank descending, then `tie` and `key` ascending; alive at moment e iff expiry >= e."""
@@ -93,7 +94,7 @@ def advance(band, now):  # type: ignore[no-untyped-def]
     band.counts[NOW] = max(band.counts[NOW], now)
 
 
-@njit(cache=True)
+@nested_njit
 def ended(band, expiry):  # type: ignore[no-untyped-def]
     """How many kept items expire before `expiry`: the rank in E of the first that does not."""
     low, high, ends = 0, band.counts[SIZE], band.ends
@@ -113,7 +114,7 @@ def lower_bound(band, expiry):  # type: ignore[no-untyped-def]
     return band.items[position].score if position < band.counts[SIZE] else -np.inf
 
 
-@njit(cache=True)
+@nested_njit
 def crop_rank(band, bound):  # type: ignore[no-untyped-def]
     """The rank in E from which on an item of score `bound` may still matter.
 
@@ -148,7 +149,7 @@ def admits(band, score, expiry, tie, key):  # type: ignore[no-untyped-def]
     return precedes(band, band.counts[K] - 1 + ended(band, expiry), score, tie, key)
 
 
-@njit(cache=True)
+@nested_njit
 def precedes(band, position, score, tie, key):  # type: ignore[no-untyped-def]
     """Whether an item added now would come before the kept item at `position` of B, or there is none."""
     if position >= band.counts[SIZE]:
@@ -179,7 +180,7 @@ def flush(band):  # type: ignore[no-untyped-def]
     return flush_ranked(band, ranking(band.buffer, band.counts[PENDING]))
 
 
-@njit(cache=True)
+@nested_njit
 def flush_ranked(band, ranked):  # type: ignore[no-untyped-def]
     """`flush`, where the caller has the order B of the buffer already: int64[at least PENDING] indices into it."""
     counts, ends = band.counts, band.ends
@@ -204,7 +205,7 @@ def flush_ranked(band, ranked):  # type: ignore[no-untyped-def]
     return Band(counts, items, order, ends, buffer)
 
 
-@njit(cache=True)
+@nested_njit
 def grown(array, length, capacity):  # type: ignore[no-untyped-def]
     """The first `length` entries in an array of `capacity`."""
     larger = np.empty(capacity, array.dtype)
@@ -213,7 +214,7 @@ def grown(array, length, capacity):  # type: ignore[no-untyped-def]
     return larger
 
 
-@njit(cache=True)
+@nested_njit
 def ranks_before(a, b):  # type: ignore[no-untyped-def]
     """Whether item `a` comes before item `b` in order B."""
     if a.score != b.score:
@@ -229,7 +230,7 @@ def ranking(buffer, b):  # type: ignore[no-untyped-def]
     return ranked(buffer, np.arange(b))
 
 
-@njit(cache=True)
+@nested_njit
 def ranked(buffer, source):  # type: ignore[no-untyped-def]
     """The indices `source` (int64[b], overwritten) in order B of their items; stable. Insertion sort, then merges."""
     run, b = 16, len(source)
@@ -258,7 +259,7 @@ def ranked(buffer, source):  # type: ignore[no-untyped-def]
     return source
 
 
-@njit(cache=True)
+@nested_njit
 def _merge_ranking(items, n, buffer, ranked, order):  # type: ignore[no-untyped-def]
     """Merge the buffer into B from the back, renumber `order`; returns the positions of the new items, ascending."""
     b = len(ranked)
@@ -281,7 +282,7 @@ def _merge_ranking(items, n, buffer, ranked, order):  # type: ignore[no-untyped-
     return placed
 
 
-@njit(cache=True)
+@nested_njit
 def _merge_expiry(buffer, ranked, placed, order, ends, n):  # type: ignore[no-untyped-def]
     """Merge the new items, now at positions `placed`, into E from the back."""
     arrival = _expiry_order(buffer, ranked)
@@ -297,7 +298,7 @@ def _merge_expiry(buffer, ranked, placed, order, ends, n):  # type: ignore[no-un
             j -= 1
 
 
-@njit(cache=True)
+@nested_njit
 def _expiry_order(buffer, ranked):  # type: ignore[no-untyped-def]
     """Indices into `ranked` that put the buffered items in order E; linear where they came in order of expiry."""
     b = len(ranked)
@@ -321,7 +322,7 @@ def _expiry_order(buffer, ranked):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True)
+@nested_njit
 def _sorted_by_expiry(buffer, ranked):  # type: ignore[no-untyped-def]
     """`_expiry_order` of items in any order, by the sort that is compiled already."""
     b = len(ranked)
@@ -337,7 +338,7 @@ def _sorted_by_expiry(buffer, ranked):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True)
+@nested_njit
 def _cleanup(items, order, ends, total, k, now):  # type: ignore[no-untyped-def]
     """Drop what has expired or has k dominators from B and E; returns how many are left.
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from skyband.kernels.nested import nested_njit
 from skyband.queries.small_groups_kernels import oldest_needed
 
 
@@ -19,14 +20,14 @@ def _slot(table: Any, made: Any, now: int, entry_keys: Any, key: Any) -> Any:
     return slot
 
 
-@njit(cache=True)
+@nested_njit
 def _note(table: Any, made: Any, now: int, entry_keys: Any, size: int) -> None:
     for entry in range(size):
         slot = _slot(table, made, now, entry_keys, entry_keys[entry])
         table[slot], made[slot] = entry, now
 
 
-@njit(cache=True)
+@nested_njit
 def _forget(entry_keys: Any, entry_times: Any, size: int, before: int) -> int:
     """Keep the entries that are not before; returns how many."""
     kept = 0

@@ -4,10 +4,11 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from skyband.kernels.nested import nested_njit
 
 
-@njit(cache=True)
+@nested_njit
 def oldest_needed(time: Any, beats: Any) -> Any:
     """`Schedule.oldest`: no moment after `time` needs rows before this. beats: int64[b, 3], slide, phase, window."""
     found = np.int64(2**63 - 1)
@@ -17,7 +18,7 @@ def oldest_needed(time: Any, beats: Any) -> Any:
     return found
 
 
-@njit(cache=True)
+@nested_njit
 def longer(values: Any, length: int) -> Any:
     """The same values with room for `length`."""
     longer = np.empty(length, values.dtype)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from skyband.kernels.nested import nested_njit
 from skyband.queries.small_groups_kernels import longer, oldest_needed
 
 LATEST, LARGEST, SMALLEST, MEAN, SUM, NEVER = range(6)
@@ -17,7 +18,7 @@ BY_SUM, BY_MIN, BY_MAX = range(3)
 """How the values of an object's streams come to its score."""
 
 
-@njit(cache=True)
+@nested_njit
 def _cell(object_: Any, stream: Any, size: int, new_object: Any, new_stream: Any) -> int:
     """Where the reports of a cell end."""
     low, high = 0, size
@@ -39,7 +40,7 @@ def _superseded(value: Any, later: Any, repeats: int) -> Any:
     return value <= later if repeats == LARGEST else repeats == SMALLEST and value >= later
 
 
-@njit(cache=True)
+@nested_njit
 def _breaks_promise(
     object_: Any, stream: Any, time: Any, end: int, row: Any, repeats: int, most: int, before: Any
 ) -> bool:
@@ -55,7 +56,7 @@ def _breaks_promise(
     return bool(end > 0 and object_[end - 1] == new_object and stream[end - 1] == new_stream)
 
 
-@njit(cache=True)
+@nested_njit
 def _forget_object(object_: Any, stream: Any, time: Any, value: Any, size: int, owner: Any, before: Any) -> int:
     """Forget the reports of an object if all are before; returns how many reports are left."""
     first = _cell(object_, stream, size, owner, np.int32(-1))
@@ -72,7 +73,7 @@ def _forget_object(object_: Any, stream: Any, time: Any, value: Any, size: int, 
     return size - gone
 
 
-@njit(cache=True)
+@nested_njit
 def _forget(object_: Any, stream: Any, time: Any, value: Any, size: int, before: Any, repeats: int) -> int:
     """Keep the reports that are not before, under NEVER with all of their objects; returns how many."""
     kept, entry = 0, 0
@@ -90,7 +91,7 @@ def _forget(object_: Any, stream: Any, time: Any, value: Any, size: int, before:
     return kept
 
 
-@njit(cache=True)
+@nested_njit
 def _value(time: Any, value: Any, first: int, stop: int, since: Any, repeats: int) -> Any:
     """The value of a cell, of its reports since `since`, and how many these are; sums from the newest on."""
     total, number = 0.0, 0
@@ -106,7 +107,7 @@ def _value(time: Any, value: Any, first: int, stop: int, since: Any, repeats: in
     return total / number if repeats == MEAN and number else total, number
 
 
-@njit(cache=True)
+@nested_njit
 def _rank(
     object_: Any, stream: Any, time: Any, value: Any, size: int, since: Any,
     repeats: int, kind: int, weights: Any, divisor: float, k: int, values: Any, best_object: Any, best_score: Any,

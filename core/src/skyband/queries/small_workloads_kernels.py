@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from skyband.kernels.nested import nested_njit
 from skyband.queries.small_groups_kernels import longer, oldest_needed
 
 
-@njit(cache=True)
+@nested_njit
 def _add(score: Any, object_: Any, time: Any, beaten: Any, size: int, row: Any, most_k: int) -> int:
     """Take in a row (score, object, time) by rank: what it beats is beaten once more, and goes at the k-th time.
 
@@ -37,7 +38,7 @@ def _add(score: Any, object_: Any, time: Any, beaten: Any, size: int, row: Any, 
     return kept + 1
 
 
-@njit(cache=True)
+@nested_njit
 def _forget(score: Any, object_: Any, time: Any, beaten: Any, size: int, before: Any) -> int:
     """Keep the entries that are not before; returns how many."""
     kept = 0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN
+from skyband.kernels.nested import nested_njit
 
 from skyband_distinct.key_hashing import GAMMA, mix
 from skyband_distinct.likelihood import LEVELS
@@ -36,7 +37,7 @@ def bits_set(bits: np.uint64) -> Any:
     return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@njit(cache=True)
+@nested_njit
 def _reach(room: Any, levels: int, level: int) -> int:
     """Take into use all levels up to `level`; returns how many are in use."""
     while levels <= level:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.kernels.k_smallest import NOTHING, drop_largest, empty_table, halve_buckets, holds, largest_of
+from skyband.kernels.nested import nested_njit
 
 from skyband_distinct.key_hashing import mix
 
@@ -79,7 +80,7 @@ def sweep(times: Any, hashes: Any, kept_times: Any, kept_hashes: Any, k: int, si
     return out_times[:count].copy(), out_hashes[:count].copy(), limits[:count].copy()
 
 
-@njit(cache=True)
+@nested_njit
 def _close_run(hashes: Any, limits: Any, run: int, count: int, limit: np.uint64) -> int:
     """Drop from the pairs of one time those that later pairs of that time dominate; returns how many pairs remain."""
     end = run

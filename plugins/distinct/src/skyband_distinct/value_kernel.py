@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 _1 = np.uint64(1)
 _FREE = -1
@@ -20,7 +21,7 @@ def _slot_of(table: Any, hashes: Any, value: Any) -> Any:
     return slot
 
 
-@njit(cache=True)
+@nested_njit
 def _raise(table: Any, hashes: Any, times: Any, found: Any, of_hashes: Any, of_times: Any, values: Any) -> None:
     for row in range(len(of_hashes)):
         place = table[_slot_of(table, hashes, of_hashes[row])]

@@ -12,6 +12,7 @@ which in the loops over lists took a fifth of the time.
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.indexed import ones
 from skyband_setjoin.similarity import similarity
@@ -38,14 +39,14 @@ least, most: their smallest and largest size
 """
 
 
-@njit(cache=True)
+@nested_njit
 def fitted(blocks, pool):
     """Blocks for the lists of a pool. What is known of them is lost where the pool has become another size."""
     room = len(pool) // ENTRIES + 1
     return blocks if room <= len(blocks) <= 4 * room else np.zeros(room, BLOCK)
 
 
-@njit(cache=True)
+@nested_njit
 def place_of(offset, slot):
     """The place of the block that ends with a slot of the ring at `offset`; rings do not share blocks."""
     return offset // ENTRIES + slot // ENTRIES
@@ -89,7 +90,7 @@ def none_matters(block, token, pool, offset, last, mask, first, youngest, record
     return True
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _at_most(kind, own, shared, size, least, most):
     """The largest similarity of a set with sets of sizes `least` to `most` that share at most so many tokens."""
     likest = min(max(shared, least), most)
@@ -115,7 +116,7 @@ def _sizes(pool, offset, last, mask):
     return least, most
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _all_saturated(pool, offset, last, mask, first, records, k, bound):
     """Whether each of these 64 sets has had k later ones that are at least so similar to it."""
     for j in range(last, last - ENTRIES, -1):
@@ -126,7 +127,7 @@ def _all_saturated(pool, offset, last, mask, first, records, k, bound):
     return True
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _all_lose(pool, offset, last, mask, first, items, k, stocked, older, steps, base, shift, bound, number, new_left):
     """Whether pairs of similarity `bound` of set `number` with these 64 entries all lose their ties.
 

@@ -12,6 +12,7 @@ from skyband.arrays import TIME_MIN, Int8, Int64
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.cache_invalidation import drop_stale
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, Band
+from skyband.kernels.nested import nested_njit
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import sets as window
@@ -60,7 +61,7 @@ def take(sets, band, rule, own, times, offsets, tokens, sides, parts):
     return window.trim(sets), band
 
 
-@njit(cache=True)
+@nested_njit
 def _all_pending(band):
     """Forget which items are the skyband: all wait to be sorted and cleaned up again."""
     counts = band.counts

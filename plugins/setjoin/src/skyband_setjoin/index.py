@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.sets import mixed
 
@@ -68,7 +69,7 @@ def new() -> Index:
     return Index(marks, table, np.zeros(_LEAST_POOL, ENTRY))
 
 
-@njit(cache=True)
+@nested_njit
 def blank():
     """An empty index, for kernels."""
     marks = np.full(FREE + 48, NONE, np.int64)
@@ -92,7 +93,7 @@ def find(table, token, side):
     return NONE
 
 
-@njit(cache=True)
+@nested_njit
 def reserved(index, places, size):
     """The index with room for one entry more in the lists at `places[:size]`, NONE standing for a new list."""
     marks, table, pool = index.marks, index.table, index.pool
@@ -104,7 +105,7 @@ def reserved(index, places, size):
     return Index(marks, table, pool)
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def is_reserved(marks, table, pool, places, size):
     """Whether `reserved` would have nothing to do."""
     for i in range(size):
@@ -113,7 +114,7 @@ def is_reserved(marks, table, pool, places, size):
     return marks[TOP] + (size << _LEAST_BITS) <= len(pool)
 
 
-@njit(cache=True)
+@nested_njit
 def roomy(index, tokens):
     """The index with room for so many lists more in its table. Places found before are no longer right."""
     marks, table = index.marks, index.table
@@ -186,7 +187,7 @@ def _home(token, mask):
     return np.int64(mixed(token) >> np.uint64(20)) & mask
 
 
-@njit(cache=True)
+@nested_njit
 def _enlarged(marks, table, pool, place):
     """Move the list at `place` to a ring of twice the size, its head to the ring's start; returns the pool."""
     bits = table[place].bits + 1
@@ -223,7 +224,7 @@ def _release(marks, pool, row):
     marks[ROOM] -= 1 << row.bits
 
 
-@njit(cache=True)
+@nested_njit
 def _unroll(pool, row, target, offset):
     """Copy a list's entries, oldest first, to `target` from `offset` on."""
     mask, head, start = (1 << row.bits) - 1, np.int64(row.head), np.int64(row.offset)
@@ -231,7 +232,7 @@ def _unroll(pool, row, target, offset):
         target[offset + i] = pool[start + ((head + i) & mask)]
 
 
-@njit(cache=True)
+@nested_njit
 def _compacted(marks, table, pool, spare, cut):
     """A pool with every list at its front, cut to size where wanted, and as much room again; no ring is free then."""
     room = 0
@@ -255,7 +256,7 @@ def _compacted(marks, table, pool, spare, cut):
     return target
 
 
-@njit(cache=True)
+@nested_njit
 def _bits(row, cut):
     bits = row.bits
     while cut and bits > _LEAST_BITS and np.int64(row.count) << 1 <= 1 << bits:
@@ -263,7 +264,7 @@ def _bits(row, cut):
     return bits
 
 
-@njit(cache=True)
+@nested_njit
 def _rehashed(table, room):
     larger = np.empty(room, table.dtype)
     for place in range(room):

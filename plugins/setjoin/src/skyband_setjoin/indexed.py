@@ -4,6 +4,7 @@
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN
+from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin import index as lists
 from skyband_setjoin.sets import FIRST, NEXT
@@ -11,7 +12,7 @@ from skyband_setjoin.sets import FIRST, NEXT
 SHORTEST, FIRST_SEEN = range(2)
 
 
-@njit(cache=True)
+@nested_njit
 def horizon_of(now, length):
     """The time from which on sets are valid at `now`."""
     return now - length if now >= TIME_MIN + length else TIME_MIN
@@ -32,14 +33,14 @@ def expire(sets, index, horizon):
         counts[FIRST] += 1
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def find_all(table, side, tokens, size, places):
     """The place of each token's list, NONE where it has none."""
     for i in range(size):
         places[i] = lists.find(table, tokens[i], side)
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def walk_order(table, places, size, order, walk, weights):
     """Which token's list is walked first, second, …; tokens without a list (NONE) come first.
 
@@ -57,7 +58,7 @@ def walk_order(table, places, size, order, walk, weights):
         weights[j], walk[j] = weight, i
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def insert_all(index, side, number, tokens, size, signature, places):
     """Add a set to the lists of its tokens, room being reserved."""
     marks, table, pool = index.marks, index.table, index.pool
@@ -68,7 +69,7 @@ def insert_all(index, side, number, tokens, size, signature, places):
         lists.push(marks, table, pool, place, number, size, signature)
 
 
-@njit(cache=True)
+@nested_njit
 def ones(x):
     """How many bits of a uint64 are set; LLVM knows this pattern as one instruction."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 SET = np.dtype(
     [
@@ -68,7 +69,7 @@ def normalise(tokens, start, stop, scratch):
     return distinct, signature
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def sort(values, size):
     """Sort the first `size` values in place: by insertion where they are few, else by a heap.
 
@@ -90,7 +91,7 @@ def sort(values, size):
         _sink(values, 0, stop)
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _sink(values, place, stop):
     """Move a value down the heap of `values[:stop]`, the largest first, to where it belongs."""
     moving = values[place]
@@ -105,7 +106,7 @@ def _sink(values, place, stop):
     values[place] = moving
 
 
-@njit(cache=True)
+@nested_njit
 def mixed(token):
     """64 bits from a token, the high ones the best; tokens may be small numbers as well as hashes."""
     x = np.uint64(token)
@@ -176,7 +177,7 @@ def trim(sets):
     return Sets(marks, records, ring)
 
 
-@njit(cache=True)
+@nested_njit
 def overlap(sets, record, tokens, size):
     """How many of the `size` normalised tokens the set of `record` has too."""
     return shared(sets.tokens, record.start, record.start + record.size, tokens, size)
@@ -195,7 +196,7 @@ def shared(ring, start, stop, tokens, size):
     return common
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _oldest_token(sets):
     marks, records = sets.marks, sets.records
     if marks[FIRST] == marks[NEXT]:
@@ -203,7 +204,7 @@ def _oldest_token(sets):
     return records[marks[FIRST] & (len(records) - 1)].start
 
 
-@njit(cache=True)
+@nested_njit
 def _moved(ring, start, stop, room):
     larger = np.empty(room, ring.dtype)
     old, new = len(ring) - 1, room - 1

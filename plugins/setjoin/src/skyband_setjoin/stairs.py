@@ -12,6 +12,7 @@ from numba import njit
 from skyband.arrays import TIME_MIN
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import NOW, PENDING, SIZE
+from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.sets import FIRST, NEXT
 
@@ -63,7 +64,7 @@ def rank_before(older, steps, base, shift, rank, number):
     return rank
 
 
-@njit(cache=True)
+@nested_njit
 def settle_if_due(band, stairs, sets):
     """Flush the stock after an answer, once answers have looked at a quarter as many waiting pairs as it holds."""
     stairs.marks[WORK] += band.counts[PENDING]
@@ -100,7 +101,7 @@ def close(band, stairs, number, time):
     _count(stairs, band.counts[SIZE])
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _number(band, stairs, sets):
     items, order, older, marks = band.items, band.order, stairs.older, stairs.marks
     size, first, stop = band.counts[SIZE], sets.marks[FIRST], sets.marks[NEXT]
@@ -123,7 +124,7 @@ def _number(band, stairs, sets):
     _count(stairs, size if marks[OPEN] == NONE else marks[OPEN])
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _last_of_its_time(records, stop, low, time):
     """The number of the last set of a time, from that of any set of it; there is a later time."""
     mask = len(records) - 1
@@ -141,7 +142,7 @@ def _last_of_its_time(records, stop, low, time):
     return low
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _count(stairs, size):
     older, steps, marks = stairs.older, stairs.steps, stairs.marks
     base = older[0] if size else 0

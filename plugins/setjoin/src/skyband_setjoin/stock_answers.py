@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
+from skyband.kernels.nested import nested_njit
 
 
 @njit(cache=True)
@@ -31,7 +32,7 @@ def best_of(band, horizon, best, used):
     return best, _merged(best, used, end, most, band.buffer, waiting)
 
 
-@njit(cache=True)
+@nested_njit
 def _better(buffer, pending, horizon, best, end, full):
     """Indices, in order B, of the waiting pairs that are alive and, where the answer is full, before its last."""
     places = np.empty(pending, np.int64)
@@ -43,7 +44,7 @@ def _better(buffer, pending, horizon, best, end, full):
     return kskyband_kernels.ranked(buffer, places[:count])
 
 
-@njit(cache=True)
+@nested_njit
 def _merged(best, begin, end, most, buffer, waiting):
     """Merge pairs in order B into best[begin:end], of which no more than up to `most` are kept; returns the new end."""
     stop = min(end + len(waiting), most)

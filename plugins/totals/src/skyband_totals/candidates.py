@@ -20,7 +20,7 @@ candidates: int32[windows, room], the slots of each window's candidates.
 from typing import Any
 
 import numpy as np
-from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_totals.selection import count_of_share, in_order, nth_largest, offer
 from skyband_totals.slots import FLAGS, KEY, TOTAL
@@ -37,7 +37,7 @@ def new_spans(panes: list[int]) -> Any:
     return spans
 
 
-@njit(cache=True)
+@nested_njit
 def enter(hot: Any, candidates: Any, spans: Any, window: int, slot: int, k: int) -> Any:
     """Make an object that is none a candidate of a window; returns the candidates, with more room where it took that.
 
@@ -58,7 +58,7 @@ def enter(hot: Any, candidates: Any, spans: Any, window: int, slot: int, k: int)
     return candidates
 
 
-@njit(cache=True)
+@nested_njit
 def drop_fallen(hot: Any, candidates: Any, spans: Any, window: int) -> int:
     """Let candidates below the bar go; returns how many are left. O(candidates)."""
     left = 0
@@ -74,7 +74,7 @@ def drop_fallen(hot: Any, candidates: Any, spans: Any, window: int) -> int:
     return left
 
 
-@njit(cache=True)
+@nested_njit
 def _raise_bar(hot: Any, candidates: Any, spans: Any, window: int, n: int) -> None:
     """Raise the bar to the n-th largest total of the candidates, if so many are left."""
     size = drop_fallen(hot, candidates, spans, window)
@@ -86,7 +86,7 @@ def _raise_bar(hot: Any, candidates: Any, spans: Any, window: int, n: int) -> No
         drop_fallen(hot, candidates, spans, window)
 
 
-@njit(cache=True)
+@nested_njit
 def _scan(hot: Any, candidates: Any, spans: Any, window: int, n: int) -> Any:
     """Set the bar to the n-th largest of all totals (1, where there are fewer) and find the candidates anew."""
     column = TOTAL + window
@@ -117,7 +117,7 @@ def _scan(hot: Any, candidates: Any, spans: Any, window: int, n: int) -> Any:
     return candidates
 
 
-@njit(cache=True)
+@nested_njit
 def best(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> Any:
     """The best k of a window, in order, written to `totals` and `keys` (int64[k]); returns candidates and how many."""
     if drop_fallen(hot, candidates, spans, window) < k and spans[window, BAR] > 1:
@@ -130,7 +130,7 @@ def best(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any
     return candidates, count
 
 
-@njit(cache=True)
+@nested_njit
 def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: float, totals: Any, keys: Any) -> Any:
     """The answer of a window, written as by `best`; returns candidates, how many are in it, the largest other total."""
     candidates, count = best(hot, candidates, spans, window, min(k, len(totals)), totals, keys)
@@ -143,7 +143,7 @@ def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: fl
     return candidates, kept, rest
 
 
-@njit(cache=True)
+@nested_njit
 def follow(candidates: Any, spans: Any, moved: Any) -> None:
     """Write down where the slots of the candidates went when the table was made anew."""
     for window in range(len(spans)):
@@ -156,7 +156,7 @@ def follow(candidates: Any, spans: Any, moved: Any) -> None:
         spans[window, SIZE] = left
 
 
-@njit(cache=True)
+@nested_njit
 def _with_room(candidates: Any, room: int) -> Any:
     larger = np.empty((candidates.shape[0], room), np.int32)
     for window in range(candidates.shape[0]):

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_totals.summary_kernels import count_rows, reduce, unite
 
@@ -68,7 +69,7 @@ def take(history: Any, times: Any, objects: Any, units: Any, part: float) -> Any
     return history
 
 
-@njit(cache=True)
+@nested_njit
 def _append(
     counts: Any, ring: Any, ring_objects: Any, ring_units: Any, times: Any, objects: Any, units: Any,
     start: int, stop: int,
@@ -105,7 +106,7 @@ def expire(history: Any, bound: int) -> None:
                 nodes[node, field] = nodes[node + gone, field]
 
 
-@njit(cache=True)
+@nested_njit
 def _step(history: Any, part: float) -> Any:
     counts = history.counts
     counts[PHASE] = 0
@@ -116,7 +117,7 @@ def _step(history: Any, part: float) -> Any:
     return _unite_neighbours(history, part)
 
 
-@njit(cache=True)
+@nested_njit
 def _add_node(history: Any, part: float) -> Any:
     """Make the oldest rows a node: up to BASE, not heavier than `part` of what is younger unless of one time."""
     counts = history.counts
@@ -156,7 +157,7 @@ def _add_node(history: Any, part: float) -> Any:
     return History(counts, nodes, keys, lows, history.times, history.objects, history.units)
 
 
-@njit(cache=True)
+@nested_njit
 def _unite_neighbours(history: Any, part: float) -> Any:
     """One pass over the nodes, oldest first, that unites each with those after it while it may."""
     counts, nodes, keys, lows = history.counts, history.nodes, history.keys, history.lows
@@ -185,7 +186,7 @@ def _unite_neighbours(history: Any, part: float) -> Any:
     return History(counts, nodes, keys, lows, history.times, history.objects, history.units)
 
 
-@njit(cache=True)
+@nested_njit
 def _pool_with_room(counts: Any, nodes: Any, united: int, waiting: int, keys: Any, lows: Any, more: int) -> Any:
     """A pool with room for `more` entries; those of the nodes before `united` and from `waiting` on are kept."""
     if counts[POOL] + more <= len(keys):

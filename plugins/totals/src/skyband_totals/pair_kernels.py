@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_totals import candidates as bars
 from skyband_totals import pane_log, slots
@@ -66,7 +67,7 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
     )
 
 
-@njit(cache=True)
+@nested_njit
 def renew_pairs(ledger: Any) -> Any:
     """The ledger with a table of the pairs that the longest window holds, and room for as many again."""
     counts, pairs, log = ledger.counts, ledger.pairs, ledger.log
@@ -82,7 +83,7 @@ def renew_pairs(ledger: Any) -> Any:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@nested_njit
 def renew_objects(ledger: Any) -> Any:
     """The ledger with a table of the objects that the longest window holds, and room for as many again."""
     counts, pairs = ledger.counts, ledger.pairs
@@ -97,7 +98,7 @@ def renew_objects(ledger: Any) -> Any:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@nested_njit
 def evict(ledger: Any, window: int, pane: int) -> None:
     """Take the panes before this number out of a window."""
     counts, panes, spans = ledger.counts, ledger.panes, ledger.spans
@@ -112,7 +113,7 @@ def evict(ledger: Any, window: int, pane: int) -> None:
     spans[window, FIRST] = first
 
 
-@njit(cache=True)
+@nested_njit
 def _take_out(hot: Any, column: int, pairs: Any, log: Any, place: int, count: int, pane: int) -> Any:
     """Let the pairs of a pane's log that came last in it count no more; returns how many."""
     gone, room = 0, len(log)
@@ -142,7 +143,7 @@ def forget(ledger: Any, pane: int) -> Any:
     return ledger
 
 
-@njit(cache=True)
+@nested_njit
 def feed(ledger: Any, times: Any, objects: Any, values: Any, start: int, stop: int) -> Any:
     """Take in rows start..stop, an (object, value) pair each."""
     counts = ledger.counts
@@ -157,7 +158,7 @@ def feed(ledger: Any, times: Any, objects: Any, values: Any, start: int, stop: i
     return ledger
 
 
-@njit(cache=True)
+@nested_njit
 def begin_pane(ledger: Any, pane: int) -> Any:
     """The ledger with a pane of this number at the end of its log."""
     counts = ledger.counts
@@ -170,7 +171,7 @@ def begin_pane(ledger: Any, pane: int) -> Any:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@nested_njit
 def sight(ledger: Any, objects: Any, values: Any, words: Any, start: int, stop: int) -> Any:
     """Take in rows start..stop of the last pane; `words` are the pairs' hashes where there are no values."""
     counts, spans, bounds = ledger.counts, ledger.spans, ledger.bounds
@@ -194,7 +195,7 @@ def sight(ledger: Any, objects: Any, values: Any, words: Any, start: int, stop: 
     return ledger
 
 
-@njit(cache=True)
+@nested_njit
 def _sight(
     hot: Any, pairs: Any, log: Any, counts: Any, spans: Any, bounds: Any,
     objects: Any, values: Any, words: Any, risen: Any, start: int, stop: int,

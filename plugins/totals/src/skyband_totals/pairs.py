@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_totals import slots
 
@@ -44,7 +45,7 @@ def hash_pair(key: Any, value: Any) -> Any:
     return np.int64(mixed(value ^ mixed(np.uint64(key) + _GOLDEN)))
 
 
-@njit(cache=True)
+@nested_njit
 def find_pair(pairs: Any, word: int) -> Any:
     """The pair's slot, or the free one where it would go."""
     mask = len(pairs) - 1
@@ -54,7 +55,7 @@ def find_pair(pairs: Any, word: int) -> Any:
     return slot
 
 
-@njit(cache=True)
+@nested_njit
 def renewed_pairs(pairs: Any, bound: int) -> Any:
     """A table of the pairs whose last pane is `bound` or later, where each slot went (−1: gone), and how many."""
     alive = 0

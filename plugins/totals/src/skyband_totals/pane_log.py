@@ -12,7 +12,7 @@ ends: int64[4], indexed by
 from typing import Any
 
 import numpy as np
-from numba import njit
+from skyband.kernels.nested import nested_njit
 
 HEAD, TAIL, OLDEST, NEXT = range(4)
 ENDS = 4
@@ -21,7 +21,7 @@ NUMBER, START = range(2)
 ROOM = 16
 
 
-@njit(cache=True)
+@nested_njit
 def ring_with_room(slots: Any, sums: Any, ends: Any, more: int) -> Any:
     """The ring (slots and sums) with room for `more` entries after those it holds."""
     held = ends[TAIL] - ends[HEAD]
@@ -32,7 +32,7 @@ def ring_with_room(slots: Any, sums: Any, ends: Any, more: int) -> Any:
     return larger_ring(slots, ends, larger), larger_ring(sums, ends, larger)
 
 
-@njit(cache=True)
+@nested_njit
 def larger_ring(ring: Any, ends: Any, larger: int) -> Any:
     """The ring in so much room, every entry at its number's place."""
     room = len(ring)
@@ -45,7 +45,7 @@ def larger_ring(ring: Any, ends: Any, larger: int) -> Any:
     return new
 
 
-@njit(cache=True)
+@nested_njit
 def panes_with_room(panes: Any, ends: Any, spans: Any, first: int) -> Any:
     """The list of panes with room for one more; `first` is the column of `spans` that holds places in it."""
     if ends[NEXT] < len(panes):
@@ -61,13 +61,13 @@ def panes_with_room(panes: Any, ends: Any, spans: Any, first: int) -> Any:
     return target
 
 
-@njit(cache=True)
+@nested_njit
 def after(panes: Any, ends: Any, place: int) -> Any:
     """The number of the first entry after the pane at a place."""
     return panes[place + 1, START] if place + 1 < ends[NEXT] else ends[TAIL]
 
 
-@njit(cache=True)
+@nested_njit
 def release(panes: Any, ends: Any, spans: Any, first: int) -> None:
     """Let go of the panes that no window holds."""
     oldest = ends[NEXT]

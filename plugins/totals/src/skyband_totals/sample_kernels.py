@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.kernels.k_smallest import NOTHING, drop_largest, empty_table, halve_buckets, holds, largest_of
+from skyband.kernels.nested import nested_njit
 
 from skyband_totals.pairs import hash_pair, mixed
 from skyband_totals.slots import place as first_slot
@@ -101,7 +102,7 @@ def sweep(new: Any, kept: Any, k: int, since: int, pairs: bool) -> Any:
     return columns, limits[:count].copy()
 
 
-@njit(cache=True)
+@nested_njit
 def _close_run(scores: Any, objects: Any, units: Any, limits: Any, run: int, count: int, limit: Any) -> int:
     """Drop from the entries of one time those that others of that time dominate; returns how many remain."""
     end = run

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 KEY, CURRENT, FLAGS, TOTAL = range(4)
 TAKEN = 62
@@ -47,7 +48,7 @@ def place(key: int, mask: int) -> Any:
     return np.int64(((word ^ (word >> _32)) * _GOLDEN) >> _32) & mask
 
 
-@njit(cache=True)
+@nested_njit
 def find(hot: Any, key: int) -> Any:
     """The object's slot, or the free one where it would go."""
     mask = len(hot) - 1
@@ -57,14 +58,14 @@ def find(hot: Any, key: int) -> Any:
     return slot
 
 
-@njit(cache=True)
+@nested_njit
 def take(hot: Any, slot: int, key: int) -> None:
     """Give a free slot to an object."""
     hot[slot, KEY] = key
     hot[slot, FLAGS] = _TAKEN
 
 
-@njit(cache=True)
+@nested_njit
 def renewed(hot: Any, longest: int) -> Any:
     """A table of what is alive, four to eight times as large; returns it, where each slot went (−1: gone), how many.
 

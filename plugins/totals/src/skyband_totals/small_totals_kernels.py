@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 from skyband.queries.small_groups_kernels import longer, oldest_needed
 
 from skyband_totals.selection import count_of_share, in_order, offer
 from skyband_totals.unit_worth import MOST
 
 
-@njit(cache=True)
+@nested_njit
 def _end_of(object_: Any, amount: Any, size: int, new_object: Any, value: Any, distinct: bool) -> int:
     """Where the entries of an object end; where distinct values count, those of its values up to this one."""
     low, high = 0, size
@@ -28,7 +29,7 @@ def _end_of(object_: Any, amount: Any, size: int, new_object: Any, value: Any, d
     return low
 
 
-@njit(cache=True)
+@nested_njit
 def _add(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: Any, phase: Any, distinct: bool) -> int:
     """Take in a row (object, time, amount); returns how many entries there are. O(entries).
 
@@ -54,7 +55,7 @@ def _add(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: Any, p
     return size + 1
 
 
-@njit(cache=True)
+@nested_njit
 def _forget(object_: Any, time: Any, amount: Any, size: int, before: Any) -> int:
     """Keep the entries that are not before; returns how many."""
     kept = 0
@@ -65,7 +66,7 @@ def _forget(object_: Any, time: Any, amount: Any, size: int, before: Any) -> int
     return kept
 
 
-@njit(cache=True)
+@nested_njit
 def _rank(
     object_: Any, time: Any, amount: Any, size: int, since: Any,
     k: int, share: float, distinct: bool, best_total: Any, best_object: Any,

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_totals import candidates as bars
 from skyband_totals import pane_log, slots
@@ -58,7 +59,7 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
     )
 
 
-@njit(cache=True)
+@nested_njit
 def renew(ledger: Any) -> Any:
     """The ledger with a table of what is alive only, and room for as much again."""
     counts, log, touched = ledger.counts, ledger.log, ledger.touched
@@ -75,7 +76,7 @@ def renew(ledger: Any) -> Any:
     return Ledger(counts, hot, new_touched, log, ledger.sums, ledger.panes, ledger.spans, ledger.candidates)
 
 
-@njit(cache=True)
+@nested_njit
 def close(ledger: Any) -> Any:
     """Close the running pane: log what it added, and add that to the totals of all windows."""
     counts, spans = ledger.counts, ledger.spans
@@ -98,7 +99,7 @@ def close(ledger: Any) -> Any:
     return Ledger(counts, ledger.hot, ledger.touched, log, sums, panes, spans, candidates)
 
 
-@njit(cache=True)
+@nested_njit
 def _add_pane(hot: Any, touched: Any, count: int, log: Any, sums: Any, place: int, spans: Any, risen: Any) -> int:
     """Log the running pane from a place on, add it to all totals; returns how many (window, slot) rose to a bar."""
     windows, room = len(spans), len(log)
@@ -125,7 +126,7 @@ def _add_pane(hot: Any, touched: Any, count: int, log: Any, sums: Any, place: in
     return ready
 
 
-@njit(cache=True)
+@nested_njit
 def evict(ledger: Any, window: int, pane: int) -> None:
     """Take the panes before this number out of a window."""
     counts, panes, spans = ledger.counts, ledger.panes, ledger.spans
@@ -141,7 +142,7 @@ def evict(ledger: Any, window: int, pane: int) -> None:
     spans[window, FIRST] = first
 
 
-@njit(cache=True)
+@nested_njit
 def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int) -> Any:
     """Subtract entries of the log from the totals in a column; returns their sum."""
     gone, room = np.int64(0), len(log)
@@ -174,7 +175,7 @@ def reach(ledger: Any, pane: int) -> Any:
     return forget(ledger, pane)
 
 
-@njit(cache=True)
+@nested_njit
 def add(hot: Any, touched: Any, counts: Any, objects: Any, units: Any, start: int, stop: int) -> int:
     """Add rows start..stop to the running pane; returns the row before which the table is full, or `stop`."""
     mask, most = len(hot) - 1, len(hot) >> 1
@@ -202,7 +203,7 @@ def add(hot: Any, touched: Any, counts: Any, objects: Any, units: Any, start: in
     return row
 
 
-@njit(cache=True)
+@nested_njit
 def feed(ledger: Any, times: Any, objects: Any, units: Any, start: int, stop: int) -> Any:
     """Take in rows start..stop: an object a row, with units where there are any, otherwise each counting 1."""
     counts = ledger.counts
@@ -242,7 +243,7 @@ def run(ledger: Any, times: Any, objects: Any, units: Any, moments: Any, only: i
     return feed(ledger, times, objects, units, start, len(times)), answers.cut(written)
 
 
-@njit(cache=True)
+@nested_njit
 def with_candidates(ledger: Any, candidates: Any) -> Any:
     """The ledger with these candidates."""
     return Ledger(

@@ -15,10 +15,10 @@ Sources: Misra and Gries 1982; the union: Agarwal et al., Mergeable summaries, P
 from typing import Any
 
 import numpy as np
-from numba import njit
+from skyband.kernels.nested import nested_njit
 
 
-@njit(cache=True)
+@nested_njit
 def count_rows(objects: Any, units: Any, count: int, keys: Any, lows: Any, start: int) -> int:
     """Add up the first `count` rows by object, ascending, into keys and lows from `start` on; returns how many.
 
@@ -35,7 +35,7 @@ def count_rows(objects: Any, units: Any, count: int, keys: Any, lows: Any, start
     return size
 
 
-@njit(cache=True)
+@nested_njit
 def _sort(objects: Any, units: Any, count: int) -> None:
     """Shell sort: for a few hundred rows."""
     gap = 1
@@ -52,7 +52,7 @@ def _sort(objects: Any, units: Any, count: int) -> None:
         gap //= 3
 
 
-@njit(cache=True)
+@nested_njit
 def unite(keys: Any, lows: Any, first: int, first_size: int, second: int, second_size: int, start: int) -> int:
     """Write two summaries' entries, both ascending, as one from `start` on; returns how many there are."""
     i, j, size = 0, 0, start
@@ -71,7 +71,7 @@ def unite(keys: Any, lows: Any, first: int, first_size: int, second: int, second
     return size - start
 
 
-@njit(cache=True)
+@nested_njit
 def reduce(keys: Any, lows: Any, start: int, size: int, weight: int, error: int, m: int) -> Any:
     """Reduce the entries from `start` on, in place; returns how many are left, and the error then.
 

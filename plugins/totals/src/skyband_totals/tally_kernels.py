@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_totals.history_kernels import ERROR, FIRST, HEAD, HEAVY, LAST, NODES, ROWS, SIZE, START
 from skyband_totals.selection import in_order, offer
@@ -25,7 +26,7 @@ def new_tally(entries: int) -> Any:
     return np.zeros((slots, 5), np.int64)
 
 
-@njit(cache=True)
+@nested_njit
 def first_whole(history: Any, begin: int) -> Any:
     """The first node whose rows all have a time >= begin."""
     low, high = 0, history.counts[NODES]
@@ -73,7 +74,7 @@ def tally(history: Any, begin: int, table: Any, sums: Any) -> None:
     _tally_rows(counts, history.times, history.objects, history.units, begin, table, sums)
 
 
-@njit(cache=True)
+@nested_njit
 def _tally_rows(counts: Any, times: Any, objects: Any, units: Any, begin: int, table: Any, sums: Any) -> None:
     room, size = len(times), counts[ROWS]
     low, high = 0, size
@@ -94,7 +95,7 @@ def _tally_rows(counts: Any, times: Any, objects: Any, units: Any, begin: int, t
     sums[SURE] += weight
 
 
-@njit(cache=True)
+@nested_njit
 def _slot(table: Any, key: int) -> Any:
     mask = len(table) - 1
     slot = first_slot(key, mask)

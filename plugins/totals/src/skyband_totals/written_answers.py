@@ -4,7 +4,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_totals import candidates as bars
 from skyband_totals.candidates import GRAND
@@ -28,7 +28,7 @@ class Written(NamedTuple):
     rest: Any
 
 
-@njit(cache=True)
+@nested_njit
 def room_for(answers: int) -> Any:
     """None yet, of so many."""
     numbers = np.zeros(answers, np.int64), np.zeros(answers, np.int64)
@@ -36,7 +36,7 @@ def room_for(answers: int) -> Any:
     return Written(np.zeros(1, np.int64), np.zeros(answers + 1, np.int64), objects, totals, *numbers)
 
 
-@njit(cache=True)
+@nested_njit
 def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: float) -> Any:
     """Add the answer of a window, of at most k of the `used` objects; returns all answers, and the candidates."""
     number = written.done[0]
@@ -54,7 +54,7 @@ def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: i
     return Written(written.done, written.offsets, objects, totals, written.grand, written.rest), candidates
 
 
-@njit(cache=True)
+@nested_njit
 def cut(written: Any) -> Any:
     """Offsets, objects, totals, grand totals and rests of all answers."""
     stop = written.offsets[written.done[0]]

@@ -4,6 +4,7 @@
 import numpy as np
 from numba import njit
 from skyband.arrays import Array, Float64, Int64
+from skyband.kernels.nested import nested_njit
 
 from skyband_uncertain.pair_kernels import Found, first_of, nothing, room, sorted_pair
 
@@ -81,7 +82,7 @@ def match(
     return first_of(found, count)
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _depth(chosen: Int64, first: int, cuts: Int64) -> int:
     """The most samples that one of the chosen tuples has."""
     depth = 0
@@ -90,7 +91,7 @@ def _depth(chosen: Int64, first: int, cuts: Int64) -> int:
     return depth
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _gather(
     chosen: Int64, first: int, cuts: Int64, v: Float64, pv: Float64, depth: int, values: Float64, weights: Float64
 ) -> None:
@@ -103,7 +104,7 @@ def _gather(
             values[b * LANES + lane] = weights[b * LANES + lane] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _add_up(
     u: Float64, pu: Float64, begin: int, end: int,
     values: Float64, weights: Float64, depth: int, epsilon: float, totals: Float64,
@@ -120,7 +121,7 @@ def _add_up(
                 totals[lane] += product if abs(value - other[lane]) <= epsilon else 0.0
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _survivors(marks: Float64, probe: Float64, epsilon: float, floor: float, passed: Array, left: Int64) -> int:
     """Write the tuples that may match a probe to `left`; how many. Without branches: they would be mispredicted."""
     low, high, peak, existence = probe

@@ -6,6 +6,7 @@ import math
 import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64
+from skyband.kernels.nested import nested_njit
 
 POISSON, NORMAL, REFINED = range(3)
 _ROOT_HALF = math.sqrt(0.5)
@@ -67,7 +68,7 @@ def sums_of(p: Float64, scale: float) -> Int64:
     return sums
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _add(sums: Int64, p: float, scale: float, sign: int) -> None:
     variance = p * (1.0 - p)
     sums[0] += sign * np.int64(math.floor(p * scale + 0.5))
@@ -123,7 +124,7 @@ def poisson_below(size: int, mean: float) -> float:
     return min(front * size * h, 1.0)
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _away_from_zero(x: float) -> float:
     return x if abs(x) > 1e-300 else 1e-300
 

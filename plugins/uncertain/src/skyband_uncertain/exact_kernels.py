@@ -11,6 +11,7 @@ tuples and no further.
 import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64
+from skyband.kernels.nested import nested_njit
 
 START, MID, NEXT, APPENDED, ONE, ZERO, STRIDE, BLOCK, SEGMENT, VERDICT, NEEDED = range(11)
 TIE_START, TIE_STOP, TIE_VERDICT = 11, 12, 13
@@ -79,7 +80,7 @@ def advance(  # noqa: C901 - one loop, compiled as one
     return DONE
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def _tied_again(p: Float64, cursor: Int64, start: int, stop: int) -> bool:
     """Whether [start, stop) is seen to hold what the caller last decided on: as many of each probability but 0.
 
@@ -98,7 +99,7 @@ def _tied_again(p: Float64, cursor: Int64, start: int, stop: int) -> bool:
     return balance == 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def _count(p: Float64, start: int, stop: int, value: float) -> int:
     times = 0
     for i in range(start, stop):
@@ -106,7 +107,7 @@ def _count(p: Float64, start: int, stop: int, value: float) -> int:
     return times
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def _multiply_back(back: Float64, p: float, cursor: Int64, size: int, trim: float) -> None:
     """back[r] = P(fewer than size − r of the back exist), by eq. 10, which holds for the CDF as for the PMF.
 
@@ -146,7 +147,7 @@ def _fewer(back: Float64, rows: Float64, bands: Int64, cursor: Int64, size: int,
     return certain + mixed
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def _shape(p: Float64, start: int, mid: int, size: int, trim: float) -> tuple[int, int]:
     """Rows between checkpoints, and the widest band of a product over [start, mid), by Bernstein's inequality."""
     variance = 0.0
@@ -158,7 +159,7 @@ def _shape(p: Float64, start: int, mid: int, size: int, trim: float) -> tuple[in
     return block, min(min(mid - start, size) + 2, int(2.0 * reach) + 5)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def _fits(p: Float64, start: int, mid: int, size: int, trim: float, rows: Float64, bands: Int64, cursor: Int64) -> bool:
     """Whether there is room for the front of [start, mid): BLOCK rows and a checkpoint for each BLOCK tuples."""
     block, stride = _shape(p, start, mid, size, trim)
@@ -166,7 +167,7 @@ def _fits(p: Float64, start: int, mid: int, size: int, trim: float, rows: Float6
     return cursor[NEEDED] * stride <= len(rows) and 3 * cursor[NEEDED] <= len(bands)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def _turn(
     p: Float64, start: int, mid: int, size: int, trim: float,
     back: Float64, rows: Float64, bands: Int64, cursor: Int64,
@@ -190,7 +191,7 @@ def _turn(
         cursor[SEGMENT] = (mid - start - 1) // block
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def _reach(p: Float64, candidate: int, size: int, trim: float, rows: Float64, bands: Int64, cursor: Int64) -> None:
     """Have the rows of the candidate's segment filled, from the checkpoint on its young side."""
     mid, block, stride = cursor[MID], cursor[BLOCK], cursor[STRIDE]
@@ -206,14 +207,14 @@ def _reach(p: Float64, candidate: int, size: int, trim: float, rows: Float64, ba
         source = row
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def _unit(rows: Float64, bands: Int64, row: int, stride: int) -> None:
     """The empty product: certainly none."""
     rows[row * stride] = 1.0
     bands[3 * row], bands[3 * row + 1], bands[3 * row + 2] = 0, 1, 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def _copy(rows: Float64, bands: Int64, source: int, target: int, stride: int) -> None:
     for k in range(stride):  # loops, as assigning a slice compiles for seconds
         rows[target * stride + k] = rows[source * stride + k]
@@ -221,7 +222,7 @@ def _copy(rows: Float64, bands: Int64, source: int, target: int, stride: int) ->
         bands[3 * target + k] = bands[3 * source + k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def _multiply_row(
     rows: Float64, bands: Int64, source: int, target: int, stride: int, p: float, size: int, trim: float
 ) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import define, field
 from numba import njit
 from skyband.arrays import Float64, Int64
+from skyband.kernels.nested import nested_njit
 
 from skyband_uncertain.pair_kernels import Found, every_pair, first_of, nothing, room
 from skyband_uncertain.tuple_store import HoldingMatcher, Samples
@@ -110,7 +111,7 @@ def _grid(cuts: Int64, v: Float64, epsilon: float) -> tuple[float, float, Int64,
     return 2.0 * low, per_half, cells, members
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _cell(value: float, origin: float, per_half: float, length: int) -> int:
     """Never falls as `value` rises, so an interval lies in the cells from its least to its greatest value's."""
     cell = (0.5 * value - 0.5 * origin) * per_half

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64
+from skyband.kernels.nested import nested_njit
 
 Found = tuple[Int64, Int64, Float64]
 """Matches: the probe, the position of the tuple it matches, and the probability of eq. 21."""
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def every_pair(
     u: Float64, pu: Float64, first: int, last: int, v: Float64, pv: Float64, begin: int, end: int, epsilon: float
 ) -> float:
@@ -24,7 +25,7 @@ def every_pair(
     return total
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def sorted_pair(
     u: Float64, pu: Float64, first: int, last: int, v: Float64, pv: Float64, begin: int, end: int, epsilon: float
 ) -> float:
@@ -44,13 +45,13 @@ def sorted_pair(
     return total
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def nothing() -> tuple[Found, Any]:
     """No match yet: the arrays, and 0 matches, which as a literal would have `room` compiled twice."""
     return (np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16)), np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def room(found: Found, count: int, more: int) -> Found:
     """The three arrays, long enough to take `more` matches after `count`."""
     if count + more <= len(found[0]):
@@ -58,13 +59,13 @@ def room(found: Found, count: int, more: int) -> Found:
     return _resized(found, count, 2 * (count + more))
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def first_of(found: Found, count: int) -> Found:
     """The first `count` matches."""
     return _resized(found, count, count)
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _resized(found: Found, count: int, length: int) -> Found:
     resized = np.empty(length, np.int64), np.empty(length, np.int64), np.empty(length)
     for i in range(count):  # a loop, as assigning a slice compiles for seconds

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import define
 from numba import njit
 from skyband.arrays import Float64, Int64
+from skyband.kernels.nested import nested_njit
 
 from skyband_uncertain.poisson_binomial import presence
 from skyband_uncertain.window_base import KeptWindow
@@ -72,7 +73,7 @@ class Rf1Window(KeptWindow):
         return presence(probabilities, positions, ends, self.size)
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def fewer_than(p: Float64, size: int) -> float:
     """P(fewer than size of p exist): row[size − 1 − k] is M[j, k] of the paper after j trials, bottom-up.
 

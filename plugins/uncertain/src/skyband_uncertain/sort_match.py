@@ -7,6 +7,7 @@ import numpy as np
 from attrs import define, field
 from numba import njit
 from skyband.arrays import Float64, Int64
+from skyband.kernels.nested import nested_njit
 
 from skyband_uncertain.pair_kernels import Found, first_of, nothing, room
 from skyband_uncertain.tuple_store import HoldingMatcher, Samples
@@ -105,7 +106,7 @@ def _match(
     return first_of(found, count)
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _first_near(v: Float64, value: float, epsilon: float) -> int:
     """The first place with value − v <= epsilon, by the very subtraction that decides a match."""
     low, high = 0, len(v)

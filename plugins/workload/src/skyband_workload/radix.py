@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from skyband.arrays import Array, Int64
 from skyband.kernels import kskyband_kernels
+from skyband.kernels.nested import nested_njit
 
 DIGIT = 11
 """Bits sorted by at a time: counts that fit the first cache, and three passes for 33 bits."""
@@ -43,7 +44,7 @@ def ranking(items: Any, n: int) -> Int64:
     return order
 
 
-@njit(cache=True)
+@nested_njit
 def _pass(keys: Int64, order: Int64, shift: int) -> tuple[Int64, Int64]:
     """Stable sort by the DIGIT bits of the keys from `shift` on."""
     n, mask, bias = len(keys), (1 << DIGIT) - 1, 1 << (3 * DIGIT - 1)
@@ -63,7 +64,7 @@ def _pass(keys: Int64, order: Int64, shift: int) -> tuple[Int64, Int64]:
     return sorted_keys, sorted_order
 
 
-@njit(cache=True)
+@nested_njit
 def _rank_alike(items: Any, order: Array, start: int, stop: int) -> None:
     """Rank items whose scores share the leading bits."""
     run = kskyband_kernels.ranked(items, order[start:stop].copy())

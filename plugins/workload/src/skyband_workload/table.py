@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN, Array, Int32, Int64
+from skyband.kernels.nested import nested_njit
 from skyband.state_validation import StateReader
 
 RANKED, FREE = 0, 1
@@ -119,7 +120,7 @@ def outranks(table: Table, one: int, other: int) -> bool:
     return table.arrival[one] < table.arrival[other]
 
 
-@njit(cache=True)
+@nested_njit
 def rank_in(table: Table, slots: Int32, count: int, slot: int) -> int:
     """How many of the first `count` of `slots`, best first, rank above `slot`."""
     low, high = 0, count
@@ -132,7 +133,7 @@ def rank_in(table: Table, slots: Int32, count: int, slot: int) -> int:
     return low
 
 
-@njit(cache=True)
+@nested_njit
 def occupy(table: Table, time: int, object: int, score: float, arrival: int) -> int:
     """Put an object into a free slot, held by no view yet."""
     table.sizes[FREE] -= 1
@@ -145,14 +146,14 @@ def occupy(table: Table, time: int, object: int, score: float, arrival: int) -> 
     return slot
 
 
-@njit(cache=True)
+@nested_njit
 def vacate(table: Table, slot: int) -> None:
     """Give a slot back."""
     table.free[table.sizes[FREE]] = slot
     table.sizes[FREE] += 1
 
 
-@njit(cache=True)
+@nested_njit
 def rank(table: Table, slot: int) -> None:
     """Enter a slot into the ranked list. O(list), in one move of memory."""
     ranked, size = table.ranked, table.sizes[RANKED]
@@ -167,7 +168,7 @@ def rank(table: Table, slot: int) -> None:
     _join(table, slot, below)
 
 
-@njit(cache=True)
+@nested_njit
 def unrank(table: Table, slot: int) -> None:
     """Take a slot out of the ranked list. O(list)."""
     size = table.sizes[RANKED] - 1
@@ -186,7 +187,7 @@ def release(table: Table, slot: int) -> None:
         vacate(table, slot)
 
 
-@njit(cache=True)
+@nested_njit
 def _join(table: Table, above: int, below: int) -> None:
     if above >= 0:
         table.worse[above] = below

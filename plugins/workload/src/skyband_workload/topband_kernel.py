@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int32, Int64
+from skyband.kernels.nested import nested_njit
 
 from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank_in, vacate
 from skyband_workload.toplist_kernel import CREATED, MOMENT, ROW
@@ -44,7 +45,7 @@ def grown_bands(bands: Bands, lists: int, length: int) -> Bands:
     return larger
 
 
-@njit(cache=True)
+@nested_njit
 def lacking(table: Table, bands: Bands, views: Views, created: int, time: int, largest_k: int) -> int:
     """What has to grow before a row at `time` can be taken, or 0."""
     width = bands.lists.shape[1]
@@ -129,7 +130,7 @@ def run(  # noqa: C901 - one loop over two merged sequences
         cursor[MOMENT] = m
 
 
-@njit(cache=True)
+@nested_njit
 def begin_lists(bands: Bands, views: Views, created: int, time: int) -> int:
     """Create the views that a row at `time` is the first to fall into, each with a list of its own."""
     begun = begin_views(views, created, time)
@@ -138,7 +139,7 @@ def begin_lists(bands: Bands, views: Views, created: int, time: int) -> int:
     return begun
 
 
-@njit(cache=True)
+@nested_njit
 def take_list(bands: Bands, views: Views, view: int) -> None:
     """Give a new view a list, unless its outputs have all passed."""
     if views.k[view] > 0:
@@ -146,7 +147,7 @@ def take_list(bands: Bands, views: Views, view: int) -> None:
         views.place[view] = bands.free[bands.sizes[FREE_LISTS]]
 
 
-@njit(cache=True)
+@nested_njit
 def insert(
     table: Table,
     bands: Bands,
@@ -183,7 +184,7 @@ def insert(
         vacate(table, slot)
 
 
-@njit(cache=True)
+@nested_njit
 def let_go(table: Table, slot: int) -> None:
     """One view less holds the slot; the last one gives it back."""
     table.holders[slot] -= 1
@@ -191,7 +192,7 @@ def let_go(table: Table, slot: int) -> None:
         vacate(table, slot)
 
 
-@njit(cache=True)
+@nested_njit
 def shrink(table: Table, bands: Bands, views: Views, view: int, now: int) -> None:
     """After an output: let go of what the view's later outputs do not need."""
     pass_outputs(views, view, now)

@@ -5,6 +5,7 @@
 import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64
+from skyband.kernels.nested import nested_njit
 
 from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank, release
 from skyband_workload.views import NOWHERE, Views, begin_views, lowest_gate, oldest_alive, pass_outputs
@@ -72,7 +73,7 @@ def run(  # noqa: C901 - one loop over two merged sequences
         cursor[MOMENT] = m
 
 
-@njit(cache=True)
+@nested_njit
 def insert(
     table: Table, views: Views, taker: int, created: int, time: int, object: int, score: float, arrival: int
 ) -> None:
@@ -105,7 +106,7 @@ def insert(
         release(table, slot)
 
 
-@njit(cache=True)
+@nested_njit
 def next_better(table: Table, slot: int, start: int) -> int:
     """The next object above `slot` that lies in the view that begins at `start`."""
     slot = table.better[slot]
@@ -114,7 +115,7 @@ def next_better(table: Table, slot: int, start: int) -> int:
     return slot
 
 
-@njit(cache=True)
+@nested_njit
 def shrink(table: Table, views: Views, view: int, now: int) -> None:
     """After an output: let go of what the view's later outputs do not need."""
     pass_outputs(views, view, now)
@@ -130,7 +131,7 @@ def shrink(table: Table, views: Views, view: int, now: int) -> None:
         views.gate[view] = table.score[views.place[view]]
 
 
-@njit(cache=True)
+@nested_njit
 def extract(table: Table, start: int, wanted: int, objects: Int64, scores: Float64) -> None:
     """The result extractor: down the list from the top, taking what lies in the view."""
     filled, place = 0, 0

@@ -5,8 +5,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from skyband.arrays import Array
+from skyband.kernels.nested import nested_njit
 
 from skyband_workload.scheduler import Plan
 
@@ -51,7 +51,7 @@ def carry_over(old: Views, created: int, new: Views) -> None:
         theirs[there] = mine[alive]
 
 
-@njit(cache=True)
+@nested_njit
 def pass_outputs(views: Views, view: int, now: int) -> None:
     """Let K(s) fall to what the outputs after `now` need."""
     output = views.output[view]
@@ -61,7 +61,7 @@ def pass_outputs(views: Views, view: int, now: int) -> None:
     views.k[view] = views.later_k[output] if output < views.end[view] else 0
 
 
-@njit(cache=True)
+@nested_njit
 def begin_views(views: Views, created: int, time: int) -> int:
     """Create the views that a row at `time` is the first to fall into; returns how many there are now."""
     while created < len(views.start) and views.start[created] <= time:
@@ -71,7 +71,7 @@ def begin_views(views: Views, created: int, time: int) -> int:
     return created
 
 
-@njit(cache=True)
+@nested_njit
 def oldest_alive(k: Array, oldest: int, created: int) -> int:
     """The first view from `oldest` on that has outputs to come: those before it have ended, and stay so."""
     while oldest < created and k[oldest] == 0:
@@ -79,7 +79,7 @@ def oldest_alive(k: Array, oldest: int, created: int) -> int:
     return oldest
 
 
-@njit(cache=True)
+@nested_njit
 def lowest_gate(gate: Array, oldest: int, created: int) -> float:
     """The score below which no view takes a row; the youngest view as a rule has the lowest gate."""
     lowest = np.inf if created == oldest else gate[created - 1]

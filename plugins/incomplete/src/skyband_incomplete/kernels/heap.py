@@ -4,11 +4,12 @@
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_incomplete.instance_arrays import OBJECT
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _worse(heap, slots, a, b):
     """Whether the heap's entry a ranks behind its entry b: score, then object."""
     if heap.score[a] != heap.score[b]:
@@ -16,7 +17,7 @@ def _worse(heap, slots, a, b):
     return slots.facts[heap.slot[a], OBJECT] > slots.facts[heap.slot[b], OBJECT]
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _swap(heap, slots, a, b):
     heap.score[a], heap.score[b] = heap.score[b], heap.score[a]
     heap.slot[a], heap.slot[b] = heap.slot[b], heap.slot[a]
@@ -24,7 +25,7 @@ def _swap(heap, slots, a, b):
     slots.place[heap.slot[b]] = b
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _sink(heap, slots, at, size):
     while 2 * at + 1 < size:
         child = 2 * at + 1
@@ -36,7 +37,7 @@ def _sink(heap, slots, at, size):
         at = child
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def offer(slot, score, k, heap, slots):
     """An object's score, higher than or equal to what it was before in this sweep."""
     size = heap.size[0]

@@ -4,6 +4,7 @@
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_incomplete.instance_arrays import (
     CHANGED,
@@ -20,7 +21,7 @@ from skyband_incomplete.instance_arrays import (
 )
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _spread(key, size):
     x = np.uint64(key)
     x = (x ^ (x >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
@@ -28,7 +29,7 @@ def _spread(key, size):
     return np.int64(x & np.uint64(size - 1))
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def find(key, slots):
     """Where in the table `key` is, or would be."""
     size = len(slots.table)
@@ -38,12 +39,12 @@ def find(key, slots):
     return at
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _age(now, time):
     return np.uint64(now) - np.uint64(time)
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _expire_log(now, reach, cursor, slots, log):
     head = cursor[LOG_HEAD]
     while head < cursor[LOG_TAIL] and _age(now, log.time[head]) > reach:

@@ -9,6 +9,7 @@ so that a score does not depend on the path that led to it.
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_incomplete.instance_arrays import CHANGED, HEAD, IS_CHANGED, MIN, NEWEST, SUM
 
@@ -66,7 +67,7 @@ def score_of(values, kind, weights, divisor):
     return score
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def intervals(rule, cursor, reports, slots):
     """The intervals of the objects that changed; those of others stay. O(their reports · streams)."""
     known, reachable = np.empty(len(rule.weights)), np.empty(len(rule.weights))

@@ -7,6 +7,7 @@ The rule of "largest" and "smallest" is that of the sliding extremum: a value go
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_incomplete.instance_arrays import (
     CHANGED,
@@ -146,7 +147,7 @@ def gather_slots(cursor, entries, slots, cells, kept_slots, kept_cells):
             entries.slot[at] = moved[entries.slot[at]]
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def _values(slot, reduction, entries, cells, values):
     """Reduce each cell of an object to one value, 0 where it has none; a mean is summed from the newest on."""
     for stream in range(len(values)):

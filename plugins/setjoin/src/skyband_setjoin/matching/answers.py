@@ -3,6 +3,7 @@
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 MATCH = np.dtype([("earlier", np.int64), ("similarity", np.float64)])
 """The number of an earlier set, and how similar it is."""
@@ -10,7 +11,7 @@ MATCH = np.dtype([("earlier", np.int64), ("similarity", np.float64)])
 _FEW = 48
 
 
-@njit(cache=True)
+@nested_njit
 def with_room(matches, count):
     """The array, or one twice as large with what it holds, with room for one match more than `count`."""
     if count < len(matches):
@@ -21,7 +22,7 @@ def with_room(matches, count):
     return larger
 
 
-@njit(cache=True)
+@nested_njit
 def arrange(matches, count, wanted):
     """Put the first `count` matches in the contract's order; returns how many are told.
 
@@ -42,7 +43,7 @@ def arrange(matches, count, wanted):
     return min(count, wanted) if wanted else count
 
 
-@njit(cache=True)
+@nested_njit
 def told(answers, used, matches, count):
     """The answers of a batch, `used` so far, with those of one set more."""
     while used + count > len(answers):
@@ -59,7 +60,7 @@ def _precedes(left, right, wanted):
     return left.earlier < right.earlier
 
 
-@njit(cache=True)
+@nested_njit
 def _sink(matches, place, stop, wanted):
     """Move a match down the heap of `matches[:stop]`, the last in order at its top, to where it belongs."""
     while 2 * place + 1 < stop:

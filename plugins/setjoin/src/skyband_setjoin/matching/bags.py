@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.sets import mixed
 
@@ -23,7 +24,7 @@ class Bag(NamedTuple):
     stamps: Any
 
 
-@njit(cache=True)
+@nested_njit
 def bag_for(longest):
     """A bag for sets of at most so many tokens, repeats counted."""
     room = 16
@@ -41,7 +42,7 @@ def mask_for(length):
     return room - 1
 
 
-@njit(cache=True)
+@nested_njit
 def fill(bag, mask, stamp, tokens, start, stop, words):
     """Put tokens[start:stop] into the bag and the distinct ones into `words`; returns their number and signature.
 

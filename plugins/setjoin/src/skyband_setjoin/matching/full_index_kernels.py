@@ -10,6 +10,7 @@ first met in the i-th of them (from 0) shares at most |s| − i tokens.
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import index as lists
@@ -67,7 +68,7 @@ def take(sets, index, rule, asked, counted, numbers, times, offsets, tokens, sid
     return (window.trim(sets), lists.trim(index)), cuts, answers
 
 
-@njit(cache=True)
+@nested_njit
 def _by_length(table, places, size, order):
     """The places of tokens, those whose list is shortest first, each in the low bits of an entry of `order`."""
     for i in range(size):
@@ -76,7 +77,7 @@ def _by_length(table, places, size, order):
     sort(order, size)
 
 
-@njit(cache=True)
+@nested_njit
 def _probe(asked, number, wanted, matches):
     """Put what matches into `matches`: those in the shortest lists of a set; returns it and how many."""
     sets, index, rule, signature, words, size, places, order, walked = asked
@@ -113,7 +114,7 @@ def _probe(asked, number, wanted, matches):
     return matches, count
 
 
-@njit(cache=True)
+@nested_njit
 def _count(sets, index, rule, size, places, number, matches):
     """Put what matches into `matches`, the overlap counted in all lists of a set; returns it and how many."""
     records, first = sets.records, sets.marks[FIRST]

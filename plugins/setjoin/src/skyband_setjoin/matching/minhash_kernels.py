@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import sets as window
@@ -80,7 +81,7 @@ def take(sets, bands, hashes, rule, asked, numbers, times, offsets, tokens, side
     return (sets, fitted(bands, sets)), cuts, answers
 
 
-@njit(cache=True)
+@nested_njit
 def _tag(hashes, words, size, least, tags):
     """The minhashes of a set into `least`, and what those of each band come to into `tags`."""
     factors, terms = hashes.factors, hashes.terms
@@ -99,7 +100,7 @@ def _tag(hashes, words, size, least, tags):
         tags[band] = np.uint32(value & np.uint64(0xFFFFFFFF))
 
 
-@njit(cache=True)
+@nested_njit
 def _probe(sets, bands, rule, bag, mask, tags, size, other, number, matches):
     """Put what matches a set, of side `other` where that is not −1, into `matches`; returns it and how many."""
     records, ring, first = sets.records, sets.tokens, sets.marks[FIRST]
@@ -131,7 +132,7 @@ def _probe(sets, bands, rule, bag, mask, tags, size, other, number, matches):
     return matches, count
 
 
-@njit(cache=True)
+@nested_njit
 def _link(bands, slot, tags):
     """Put the set in this slot at the head of its bucket in each band."""
     heads, links = bands.heads, bands.links

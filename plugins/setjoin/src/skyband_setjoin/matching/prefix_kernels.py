@@ -22,6 +22,7 @@ PVLDB 2016), the order that is learnt anew is ours.
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import index as lists
@@ -93,7 +94,7 @@ def take(sets, index, levels, round_, rule, asked, numbers, times, offsets, toke
     return (window.trim(sets), index, levels), cuts, answers
 
 
-@njit(cache=True)
+@nested_njit
 def rebuilt(sets, rule, levels):
     """An index of the window's sets by this order, and their tokens put in it. O(tokens of the window)."""
     index = lists.blank()
@@ -120,7 +121,7 @@ def rebuilt(sets, rule, levels):
     return index
 
 
-@njit(cache=True)
+@nested_njit
 def _entered(index, marks, side, words, size, signature, places, prefix):
     """The index with the last set, as `marks` has it, in the lists of its prefix, which are at `places`."""
     if 2 * (index.marks[LISTS] + prefix) > len(index.table):
@@ -156,7 +157,7 @@ def _cut(counts, table, pool, place, first):
         counts[ENTRIES] -= old
 
 
-@njit(cache=True)
+@nested_njit
 def _probe(sets, index, rule, bag, mask, signature, size, places, prefix, number, wanted, matches):
     """Put what matches a set into `matches`; returns it and how many."""
     records, ring, first = sets.records, sets.tokens, sets.marks[FIRST]

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.sets import FIRST, NEXT, mixed
 
@@ -18,7 +19,7 @@ FINENESS = 8.0
 _FEW = 32
 
 
-@njit(cache=True)
+@nested_njit
 def learnt(sets):
     """uint8[power of two]: the level of each bucket, from the window's sets. O(tokens of the window)."""
     marks, records, ring = sets.marks, sets.records, sets.tokens
@@ -39,7 +40,7 @@ def learnt(sets):
     return levels
 
 
-@njit(cache=True)
+@nested_njit
 def rarest_first(levels, words, keys, size, wanted):
     """Put the `wanted` rarest of `size` distinct words first, in order. keys: uint64[at least size], to work in."""
     shift = np.uint64(64)
@@ -69,7 +70,7 @@ def rarest_first(levels, words, keys, size, wanted):
         words[i], words[size - 1 - i] = words[size - 1 - i], words[i]
 
 
-@njit(cache=True)
+@nested_njit
 def _sink(words, keys, place, stop):
     """Move a word down the heap of `words[:stop]`, the rarest first, to where it belongs."""
     while 2 * place + 1 < stop:

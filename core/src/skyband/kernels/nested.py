@@ -1,0 +1,71 @@
+"""Compiled functions that only other compiled functions call: a kernel made of them is compiled a third sooner.
+
+numba makes of every function one that Python can call: with wrappers, machine code and a file on disk of its own. Of a
+kernel of sixty functions only the one that Python calls needs them. The others are optimized and handed to those that
+call them.
+"""
+
+from collections.abc import Callable
+from typing import Any, Never
+
+from numba.core import config
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
+from numba.core.compiler_machinery import register_pass
+from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import NativeLowering
+
+
+def nested_njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """`numba.njit` for a function that is called by compiled functions only; called by Python it raises TypeError.
+
+    Takes numba's options (`error_model`, `nogil` and so on). `cache` has no use: the kernel that Python calls is cached
+    with all that it calls. Use `njit(cache=True)` for that one.
+    """
+    if function is None:
+        return lambda given: nested_njit(given, **options)
+    if config.DISABLE_JIT:
+        return function
+    return _Nested(function, targetoptions={"nopython": True, "boundscheck": None, **options}, pipeline_class=_Compiler)
+
+
+class _Nested(CPUDispatcher):
+    """A function that Python cannot call: what its overloads have in place of an entry is only their name."""
+
+    def __call__(self, *_: Any, **__: Any) -> Never:
+        raise TypeError(f"{self.py_func.__qualname__} is called by compiled functions only: see nested_njit")
+
+    def add_overload(self, compiled: Any) -> None:
+        self.overloads[tuple(compiled.signature.args)] = compiled
+
+
+class _Library(JITCodeLibrary):
+    """The function as its callers take it in, with what it calls: optimized, and never machine code."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):
+    _name = "lower_nested_function"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
+        super().run_pass(state)
+        state.library.finalize()
+        lowered, name = state.cr, object()
+        state.targetctx.insert_user_function(name, lowered.fndesc, [state.library])
+        state.cr = _LowerResult(lowered.fndesc, lowered.call_helper, cfunc=name, env=lowered.env)
+        return True
+
+
+class _Compiler(CompilerBase):
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [(_Lowering if each is NativeLowering else each, why) for each, why in passes.passes]
+        passes.finalize()
+        return [passes]
