@@ -11,6 +11,9 @@ ROOT = Path(__file__).parents[1]
 ALONE = ("tests/mutants",)
 """Folders whose tests need nothing of each other: they fill the gaps at the end."""
 
+MANY_KERNELS = ("crash", "families", "real_streams", "uncertain", "workload_changes")
+"""Of tests/spark those whose workers call the kernels of many families. Other processes compile these meanwhile."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """PySpark before 4.2 leaves its sockets to the garbage collector, which every other test would fail for."""
@@ -51,6 +54,7 @@ def group_of(item: pytest.Item) -> str:
     return "/".join(place.parts[:2]) if place.parts[0] == "plugins" else place.as_posix()
 
 
-def _turn(item: pytest.Item, group: str) -> tuple[bool, bool, bool, bool]:
+def _turn(item: pytest.Item, group: str) -> tuple[bool, bool, bool, bool, bool]:
     spark = item.get_closest_marker("spark") is not None
-    return group != "the Spark session", not spark, not group.startswith("plugins/"), not group
+    later = spark and item.path.stem.removeprefix("test_") in MANY_KERNELS
+    return group != "the Spark session", not spark, not group.startswith("plugins/"), not group, later

@@ -30,8 +30,7 @@ def main(folder: Path) -> None:
             page.check(site, name, {site / other: found.anchors for other, found in pages.items()})
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is not None:
-        for width in WIDTHS:
-            look(browser, site, sorted(written), width)
+        look(browser, site, sorted(written))
         search(browser, site, "likelihood", "pcsa-ml")
     seen = f"and looked at with {Path(browser).name}" if browser else "without a browser to look at them"
     print(f"{len(written)} pages are fine, {seen}: {site / 'index.html'}")  # noqa: T201
@@ -102,34 +101,38 @@ class Page(HTMLParser):
 
 
 LOOK = """<!doctype html><meta charset="utf-8"><pre id="found">not yet</pre>
-<iframe id="page" style="width:%(width)dpx;height:900px;border:0"></iframe>
+<iframe id="page" style="height:900px;border:0"></iframe>
 <script>
-const pages = %(pages)s, found = {}, frame = document.getElementById("page");
-function next() {
-  const name = pages.shift();
-  if (!name) { document.getElementById("found").textContent = JSON.stringify(found); return; }
-  frame.onload = () => setTimeout(() => {
-    const page = frame.contentDocument, heading = page.querySelector("article h1");
-    found[name] = {
-      heading: heading ? heading.innerText : "",
-      wide: page.documentElement.scrollWidth,
-      pictures: [...page.images].filter(image => !image.naturalWidth).map(image => image.src),
-    };
-    next();
-  }, 50);
-  frame.src = name;
+const pages = %(pages)s, widths = %(widths)s, found = {}, frame = document.getElementById("page");
+const soon = () => new Promise(done => setTimeout(done, 50));
+async function look() {
+  for (const name of pages) {
+    frame.style.width = widths[0] + "px";
+    await new Promise(done => { frame.onload = done; frame.src = name; });
+    await soon();
+    const page = frame.contentDocument, heading = page.querySelector("article h1"), wide = [];
+    for (const width of widths) {
+      frame.style.width = width + "px";
+      await soon();
+      wide.push(page.documentElement.scrollWidth);
+    }
+    const pictures = [...page.images].filter(image => !image.naturalWidth).map(image => image.src);
+    found[name] = { heading: heading ? heading.innerText : "", wide, pictures };
+  }
+  document.getElementById("found").textContent = JSON.stringify(found);
 }
-next();
+look();
 </script>"""
 
 
-def look(browser: str, site: Path, pages: list[str], width: int) -> None:
-    """Open each page in a browser that can reach nothing: it has its heading and pictures, and fits the screen."""
-    found = json.loads(shown(browser, site, LOOK % {"width": width, "pages": json.dumps(pages)}))
+def look(browser: str, site: Path, pages: list[str]) -> None:
+    """Open each page in a browser that can reach nothing: it has its heading and pictures, and fits both screens."""
+    found = json.loads(shown(browser, site, LOOK % {"widths": list(WIDTHS), "pages": json.dumps(pages)}))
     assert found.keys() == set(pages)
     for name, page in found.items():
         assert page["heading"], f"{name} shows no heading"
-        assert page["wide"] <= width, f"{name} is {page['wide']} wide on a screen of {width}"
+        for width, wide in zip(WIDTHS, page["wide"], strict=True):
+            assert wide <= width, f"{name} is {wide} wide on a screen of {width}"
         assert page["pictures"] == [], f"{name} does not show {page['pictures']}"
 
 

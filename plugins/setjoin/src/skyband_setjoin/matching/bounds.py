@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.similarity import resolve, similarity
 
@@ -58,7 +57,7 @@ def _tables(kind, own, threshold):
     return least, slack
 
 
-@nested_njit
+@njit(cache=True)
 def _least(kind, own, threshold, n):
     low, high = 1, n + 1
     while low < high:
@@ -70,7 +69,7 @@ def _least(kind, own, threshold, n):
     return low
 
 
-@nested_njit
+@njit(cache=True)
 def _slack(kind, own, threshold, n, m):
     low, high = 1, min(n, m) + 1
     while low < high:
