@@ -1,15 +1,14 @@
 """How many of independent tuples exist, counted from the youngest: the band of a Poisson-binomial distribution."""
 # mypy: disable-error-code="untyped-decorator"
 
-from numba import njit
-
 from skyband.arrays import Float64
+from skyband.kernels.nested import nested_njit
 
 TINY = 1e-25
 """Where a band ends: far below the 1e-16 that adding it up resolves."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def multiply_tail(pmf: Float64, p: float, low: int, high: int) -> tuple[int, int]:
     """One more tuple: pmf[r] = P(size − 1 − r exist), kept backwards so that one ascending loop can work in place."""
     q = 1.0 - p
@@ -19,7 +18,7 @@ def multiply_tail(pmf: Float64, p: float, low: int, high: int) -> tuple[int, int
     return trim(pmf, low, high)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def trim(pmf: Float64, low: int, high: int) -> tuple[int, int]:
     """The band low..high of what is not tiny."""
     while low < high and pmf[low] < TINY:
@@ -31,7 +30,7 @@ def trim(pmf: Float64, low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@nested_njit(nogil=True, error_model="numpy")
 def presences(p: Float64, start: int, stop: int, size: int, pmf: Float64, out: Float64) -> None:
     """out[t] = P(fewer than size of the tuples after t and before stop exist), for each t of start..stop.
 
@@ -54,7 +53,7 @@ def presences(p: Float64, start: int, stop: int, size: int, pmf: Float64, out: F
         low, high = multiply_tail(pmf, p[t], low, high)
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def oldest_needed(chance: Float64, start: int, stop: int, size: int, limit: float, counts: Float64) -> int:
     """The latest of start..stop from which on fewer than `size` tuples exist with probability `limit` at most.
 

@@ -7,13 +7,14 @@ import numpy as np
 from numba import njit
 
 from skyband.kernels.existing_tuples import oldest_needed, presences
+from skyband.kernels.nested import nested_njit
 from skyband.queries.small_groups_kernels import longer
 
 TIED = -2
 """Of a group none of whose rows is taken in, as floats cannot tell whether a tuple goes."""
 
 
-@njit(cache=True)
+@nested_njit
 def _near(u: Any, pu: Any, first: int, last: int, v: Any, pv: Any, begin: int, end: int, epsilon: float) -> float:
     """Eq. 21: the sum of pu[a]·pv[b] over the samples at most epsilon apart, in the order of `Matcher`."""
     total = 0.0

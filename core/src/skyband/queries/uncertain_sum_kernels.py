@@ -5,9 +5,10 @@ import numpy as np
 from numba import njit
 
 from skyband.arrays import Float64, Int64
+from skyband.kernels.nested import nested_njit
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def sum_of(values: Float64, at: int, stop: int) -> float:
     """The sum of values[at:stop]: four partial sums, in a fixed order, so that it depends on the window alone."""
     a = b = c = d = 0.0
@@ -35,7 +36,7 @@ def window_sums(values: Float64, starts: Int64, first: int) -> Float64:
     return out
 
 
-@njit(cache=True, nogil=True)
+@nested_njit(nogil=True)
 def take_in(ranks: Float64, spare: Float64, used: int, p: float, mean: float) -> float:
     """Let a tuple in that exists with probability p; the expected sum then, of `used` ranks, it included.
 

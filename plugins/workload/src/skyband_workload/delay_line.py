@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from skyband.arrays import Int64
 from skyband.kernels import kskyband_kernels
+from skyband.kernels.nested import nested_njit
 
 from skyband_workload import radix
 from skyband_workload.thinning import select, thin
@@ -87,7 +88,7 @@ def flushed(band: Any, line: Any, now: int) -> tuple[Any, Any]:
     return _flushed(band, line, ranking, now, rows)
 
 
-@njit(cache=True)
+@nested_njit
 def _flushed(band: Any, line: Any, ranking: Int64, now: int, rows: int) -> tuple[Any, Any]:
     oldest = now - line.state[LONGEST]
     if oldest < now:  # else 64 bits do not reach it
@@ -112,7 +113,7 @@ def begin(band: Any, line: Any, now: int, rows: int) -> Any:
     return Line(state, line.limit, line.hot, line.place, line.scores, _latest_panes(band, line.latest))
 
 
-@njit(cache=True)
+@nested_njit
 def _latest_panes(band: Any, latest: Any) -> Any:
     """The latest pane of every BLOCK objects kept, in `latest` where that is long enough."""
     items, size = band.items, band.counts[kskyband_kernels.SIZE]
@@ -127,7 +128,7 @@ def _latest_panes(band: Any, latest: Any) -> Any:
     return latest
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def enter_pane(band: Any, line: Any, pane: int) -> None:
     """Rows to come are of `pane`: those below its limit, or of its score and a later object, are beaten by k of it."""
     line.state[PANE] = pane
@@ -138,14 +139,14 @@ def enter_pane(band: Any, line: Any, pane: int) -> None:
     _measure_pane(band, line, band.counts[kskyband_kernels.PENDING])
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _measure_pane(band: Any, line: Any, first: int) -> None:
     """Let the pane's rows in the line count from `first`, and twice k of them raise its limit."""
     line.state[PANE_AT] = first
     line.state[RAISE_AT] = first + max(2 * min(band.counts[kskyband_kernels.K], _LARGE), LEAST_HOT)
 
 
-@njit(cache=True)
+@nested_njit
 def raise_limit(band: Any, line: Any) -> None:
     """Let the k-th best of the pane's rows in the line be its limit."""
     state, buffer, k = line.state, band.buffer, band.counts[kskyband_kernels.K]
@@ -160,7 +161,7 @@ def raise_limit(band: Any, line: Any) -> None:
     state[RAISE_AT] += rows
 
 
-@njit(cache=True)
+@nested_njit
 def close(band: Any, line: Any, now: int) -> tuple[Any, Any]:
     """End the line before an answer at `now`: few rows left of it become hot, many are flushed."""
     state, rows = line.state, band.counts[kskyband_kernels.PENDING]
@@ -177,14 +178,14 @@ def close(band: Any, line: Any, now: int) -> tuple[Any, Any]:
     return band, line
 
 
-@njit(cache=True)
+@nested_njit
 def with_room(band: Any, most: int) -> Any:
     """The band with twice the room in its line, or room for `most` rows."""
     buffer = kskyband_kernels.grown(band.buffer, len(band.buffer), min(2 * len(band.buffer), most))
     return kskyband_kernels.Band(band.counts, band.items, band.order, band.ends, buffer)
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def spread(line: Any) -> bool:
     """Let twice as many rows be hot if few of them had to be ranked, as for short views; False where that is all."""
     state = line.state
@@ -194,7 +195,7 @@ def spread(line: Any) -> bool:
     return True
 
 
-@njit(cache=True)
+@nested_njit
 def rank_hot(band: Any, line: Any) -> None:
     """Rank the rows that became hot since the last answer, and put them among those ranked before."""
     ranked, total = line.state[RANKED], line.state[HOT]
@@ -207,7 +208,7 @@ def rank_hot(band: Any, line: Any) -> None:
     _merge_hot(band, line, len(fresh))
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def rank_few(band: Any, line: Any) -> None:
     """`rank_hot` where they are few: sorted by insertion, which takes no memory."""
     ranked, fresh, buffer, hot = line.state[RANKED], line.state[HOT] - line.state[RANKED], band.buffer, line.hot
@@ -220,7 +221,7 @@ def rank_few(band: Any, line: Any) -> None:
     _merge_hot(band, line, fresh)
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _merge_hot(band: Any, line: Any, fresh: int) -> None:
     """Merge the rest of the hot rows, in order of rank from FLUSH_AT on, from the back into those ranked before."""
     hot, place, scores, buffer = line.hot, line.place, line.scores, band.buffer
@@ -239,7 +240,7 @@ def _merge_hot(band: Any, line: Any, fresh: int) -> None:
     line.state[RANKED] = line.state[HOT]
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _place(items: Any, low: int, high: int, item: Any) -> int:
     """How many of the kept objects rank before `item`, which is from `low` to `high`."""
     while low < high:

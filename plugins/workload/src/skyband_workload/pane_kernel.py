@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64
 from skyband.kernels import kskyband_kernels
+from skyband.kernels.nested import nested_njit
 
 from skyband_workload.delay_line import (
     BLOCK,
@@ -84,7 +85,7 @@ def run(
             scores = kskyband_kernels.grown(scores, filled, larger)
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _go_on(
     band: Any, line: Any, panes: Int64, rows: Rows, before: Int64, at: Int64, start: Int64, k: Int64,
     cursor: Int64, sizes: Int64, objects: Int64, scores: Float64,
@@ -121,7 +122,7 @@ def _go_on(
         sizes[m] = wanted
 
 
-@njit(cache=True, _nrt=False)
+@nested_njit(_nrt=False)
 def _take(band: Any, line: Any, panes: Int64, rows: Rows, last: int, cursor: Int64) -> bool:
     """Take rows up to `last`; most are written down after two comparisons. False where one finds no room."""
     state, times, scores = line.state, rows.time, rows.score
@@ -164,7 +165,7 @@ def _take(band: Any, line: Any, panes: Int64, rows: Rows, last: int, cursor: Int
     return True
 
 
-@njit(cache=True)
+@nested_njit
 def _answer_room(band: Any, rows: int, k: Int64) -> int:
     """Room enough for answers of size `k` where that is a few megabytes; memory costs nothing until it is written."""
     most = band.counts[kskyband_kernels.SIZE] + band.counts[kskyband_kernels.PENDING] + rows

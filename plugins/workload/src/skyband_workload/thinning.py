@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.kernels import kskyband_kernels
+from skyband.kernels.nested import nested_njit
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -38,7 +39,7 @@ def thin(band: Any) -> None:
         buffer[i] = buffer[kept + i]
 
 
-@njit(cache=True)
+@nested_njit
 def select(scores: Any, ties: Any, k: int) -> None:
     """Put the k best first, the least of them at k − 1: quickselect."""
     low, high = 0, len(scores) - 1
