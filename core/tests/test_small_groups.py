@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.engines import local
+from skyband.errors import SnapshotError
 from skyband.operator.operator import Operator
-from skyband.queries import make_query, small_groups
+from skyband.queries import make_query, small_groups, small_sets, state_arrays
 
 SECOND = 1_000_000
 WORKLOADS = [
@@ -42,6 +43,17 @@ def heavy(total, windows, **more):
     return {"kind": "heavy-hitters", **spec}
 
 
+def pairs(similarity, k, window, **more):
+    spec = {"id": "object", "tokens": "words", "similarity": similarity, "k": k, "window": window}
+    return {"kind": "top-k-pairs", **spec, "every": "4 seconds", **more}
+
+
+PAIRS = [
+    pairs("jaccard", 3, "20 seconds"),
+    pairs("overlap", 2, "7 seconds", side="side", offset="1 second"),
+    pairs("hamming", 100, "12 seconds"),
+    pairs("cosine", 4, "9 seconds", every="13 seconds"),
+]
 HEAVY = [
     heavy("rows", ["20 seconds"], k=2),
     heavy("rows", ["3 seconds", "10 seconds"], share=0.3, offset="1 second"),
@@ -50,7 +62,7 @@ HEAVY = [
     heavy("distinct", ["12 seconds", "20 seconds"], k=3),
     heavy("distinct", ["9 seconds"], share=0.2),
 ]
-SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY]
+SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY, *PAIRS]
 
 
 NAMED = {
@@ -65,7 +77,7 @@ def stream(seed, named="integers", rows=150):
     rng = np.random.default_rng(seed)
     times = np.sort(rng.integers(0, 50 * SECOND, rows)) // (SECOND // 4) * (SECOND // 4)
     times += (times > 30 * SECOND) * rng.integers(0, 40) * SECOND
-    objects = rng.integers(-4, 5, rows)
+    objects, lengths = rng.integers(-4, 5, rows), rng.integers(0, 4, rows)
     return pa.table(
         {
             "ts": pa.array(times, pa.timestamp("us", "UTC")),
@@ -73,6 +85,8 @@ def stream(seed, named="integers", rows=150):
             "object": NAMED[named](objects),
             "stream": [["a", "b", "c"][i] for i in rng.integers(0, 3, rows)],
             "score": rng.integers(0, 7, rows) / 2,
+            "words": [[f"w{i}" for i in rng.integers(0, 5, length)] for length in lengths],
+            "side": [["left", "right"][i] for i in rng.integers(0, 2, rows)],
         }
     )
 
@@ -118,7 +132,9 @@ def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, 
         assert len(whole[1]["processors.key"]) == 0
 
 
-@pytest.mark.parametrize("spec", [SPECS[0], SPECS[3], HEAVY[0]], ids=["top-k-workload", "top-k", "heavy-hitters"])
+@pytest.mark.parametrize(
+    "spec", [SPECS[0], SPECS[3], HEAVY[0], PAIRS[0]], ids=["workload", "top-k", "heavy-hitters", "pairs"]
+)
 def test_a_small_group_is_a_few_bytes(spec):
     groups = 2000
     table = pa.table(
@@ -128,6 +144,7 @@ def test_a_small_group_is_a_few_bytes(spec):
             "object": np.arange(4 * groups) % 9,
             "stream": ["a", "b"] * (2 * groups),
             "score": np.arange(4 * groups) % 5 / 2,
+            "words": [["one", "two", f"number {number}"] for number in range(4 * groups)],
         }
     )
     host = local.LocalRun.start(query(spec, by=["group"]), table.schema)
@@ -142,3 +159,48 @@ def test_an_approximate_ranker_and_a_function_keep_their_processors():
     for given, backends in ((spec, {"object-ranker": "approx"}), (spec | {"aggregate": np.max}, None)):
         host = local.LocalRun.start(query(given, by=["group"]), table.schema, backends)
         assert host.operator._groups._small_groups is None
+
+
+def sets(sizes):
+    """A group with a set a second, of so many tokens each, every two of which share some."""
+    times = pa.array(np.arange(len(sizes)) * SECOND, pa.timestamp("us", "UTC"))
+    words = [[*range(size), 3, 3] for size in sizes]
+    return pa.table({"ts": times, "group": ["one"] * len(sizes), "object": np.arange(len(sizes)), "words": words})
+
+
+def test_a_group_of_sets_grows_by_their_tokens_too(monkeypatch):
+    monkeypatch.setattr(small_sets, "MOST_TOKENS", 40)
+    asked, grown, found = query(pairs("jaccard", 3, "5 seconds"), by=["group"]), [], []
+    for sizes in ([6] * 20, [6] * 10 + [15] + [6] * 9, [6] * 10 + [40] + [6] * 9):
+        table = sets(sizes)
+        whole, one_by_one = run(asked, table, []), run(asked, table, range(1, len(table)), snapshots=True)
+        assert whole[0] == one_by_one[0]
+        np.testing.assert_equal(whole[1], one_by_one[1])
+        grown.append(len(whole[1]["processors.key"]))
+        found.append(whole[0])
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    assert (grown[0], grown[2]) == (0, 1)
+    assert found[2] == run(asked, table, [])[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("time", lambda values: values[::-1]),
+        ("tokens", lambda values: values[::-1]),
+        ("tokens sizes", lambda values: values[:-1]),
+        ("tokens sizes", lambda values: values + 1),
+        ("tokens sizes", lambda values: values - 9),
+        ("tokens", lambda values: values.astype(np.int32)),
+        ("code", lambda values: values[1:]),
+    ],
+)
+def test_a_state_of_sets_that_cannot_be_is_refused(name, change):
+    table = sets([4, 5, 6, 7])
+    host = local.LocalRun.start(query(pairs("jaccard", 3, "20 seconds"), by=["group"]), table.schema)
+    host.push(table.to_batches()[0])
+    state = state_arrays.without_prefix("small_groups", host.operator._groups.dump_state())
+    assert len(state["entries.time"]) == 3
+    with pytest.raises(SnapshotError, match=f"{name}: must"):
+        fresh = Operator(host.operator.query, host.operator.bindings, table.schema)._groups._small_groups
+        fresh.load_state(state | {f"entries.{name}": change(state[f"entries.{name}"])})

@@ -43,7 +43,9 @@ WORKLOAD = [
     for minutes in (10, 5, 2)
 ]
 IN_ROWS = [{"name": "10 rows", "window": "10 rows", "slide": "1 rows", "k": 3}]
-UNCERTAIN = {"time": "ts", "by": ["group"], "values": "value", "probabilities": "chance"}
+BY_ROW = {"time": "ts", "by": ["group"]}
+SETS = {"id": "item", "tokens": "words"}
+UNCERTAIN = BY_ROW | {"values": "value", "probabilities": "chance"}
 STEADY: dict[str, dict[str, Any]] = {
     "distinct-count": COMMON | QUERIES["distinct-count"],
     "top-k": COMMON | QUERIES["top-k"] | {"repeats": "latest"},
@@ -51,6 +53,10 @@ STEADY: dict[str, dict[str, Any]] = {
     "top-k-workload": {"time": "ts", "by": ["group"], "object": "item", "score": "value", "queries": WORKLOAD[:1]},
     "top-k-workload of 3": {"time": "ts", "by": ["group"], "object": "item", "score": "value", "queries": WORKLOAD},
     "heavy-hitters": COMMON | {"object": "item", "windows": ["10 minutes"], "k": 3},
+    "top-k-pairs": COMMON | SETS | {"k": 3, "window": "10 minutes"},
+    "top-k-pairs of two sides": COMMON | SETS | {"k": 3, "window": "10 minutes", "side": "side"},
+    "near-duplicates": BY_ROW | SETS | {"threshold": 0.6, "window": "10 minutes"},
+    "near-duplicates of the first": BY_ROW | SETS | {"threshold": 0.6, "window": "10 minutes", "keep": "first"},
     "uncertain-sum": UNCERTAIN | {"size": 5},
     "uncertain-sum of a length of time": UNCERTAIN | {"window": "10 minutes"},
     "uncertain-sum by change": UNCERTAIN | {"delta": 0.9},
@@ -85,6 +91,7 @@ def _table(rng: Any, groups: Any, at: int) -> pa.Table:
     columns = {"group": [f"group {group}" for group in groups], "item": rng.integers(0, 50, len(groups))}
     columns |= {"stream": np.where(rng.random(len(groups)) < 0.5, "a", "b"), "value": rng.random(len(groups))}
     columns |= {"chance": rng.choice([0.5, 0.9], len(groups)), "side": rng.choice(["left", "right"], len(groups))}
+    columns["words"] = pa.array(list(rng.integers(0, 12, (len(groups), 6))))
     return pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), **columns})
 
 
@@ -118,6 +125,7 @@ def steadily(name: str, groups: int) -> None:
         columns |= {
             "chance": rng.choice([0.5, 0.9], groups),
             "side": np.where(rng.random(groups) < 0.5, "left", "right"),
+            "words": pa.FixedSizeListArray.from_arrays(pa.array(rng.integers(0, 12, 6 * groups)), 6),
         }
         (batch,) = pa.table(columns).to_batches()
         run = run or local.LocalRun.start(query, batch.schema, BACKENDS.get(name))

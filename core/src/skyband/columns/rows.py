@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from skyband.arrays import Array, Int64
+from skyband.columns import numbers_or_lists
 
 T = TypeVar("T")
 
@@ -37,27 +37,18 @@ class Rows:
         """Pieces, at least one, as one; their columns are the same."""
         if len(pieces) == 1:
             return pieces[0]
-        columns = {name: _concatenated([piece[name] for piece in pieces]) for name in pieces[0]._columns}
+        columns = {name: numbers_or_lists.joined([piece[name] for piece in pieces]) for name in pieces[0]._columns}
         return cls(np.concatenate([piece.times for piece in pieces]), columns)
 
     def pick(self, mask: Array) -> "Rows":
         """The rows where `mask`, bool[n], is true."""
         if mask.all():
             return self
-        arrow = pa.array(mask)
-        columns = {}
-        for name in self._columns:
-            column = self[name]
-            columns[name] = column[mask] if isinstance(column, np.ndarray) else column.filter(arrow)
-        return Rows(self.times[mask], columns)
+        return Rows(self.times[mask], {name: numbers_or_lists.pick(self[name], mask) for name in self._columns})
 
     def take(self, places: Int64) -> "Rows":
         """The rows at these places."""
-        arrow = pa.array(places)
-        columns = {}
-        for name in self._columns:
-            column = self[name]
-            columns[name] = column[places] if isinstance(column, np.ndarray) else column.take(arrow)
+        columns = {name: numbers_or_lists.pick(self[name], places) for name in self._columns}
         return Rows(self.times[places], columns)
 
     def slice(self, start: int, stop: int) -> "Rows":
@@ -77,7 +68,3 @@ class Rows:
         if compute not in computed:
             computed[compute] = compute(self._whole)
         return computed[compute], self._start, self._start + len(self.times)
-
-
-def _concatenated(columns: list[Any]) -> Any:
-    return np.concatenate(columns) if isinstance(columns[0], np.ndarray) else pa.concat_arrays(columns)

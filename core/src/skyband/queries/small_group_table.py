@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
+from skyband.columns import numbers_or_lists
 from skyband.columns.ids import ValuesInUse
+from skyband.columns.numbers_or_lists import Column, Kind
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError, SnapshotError
 from skyband.kernels.sorted_arrays import among, distinct
@@ -33,9 +34,9 @@ class Step(NamedTuple):
     """What one pass over all small groups is given."""
 
     stretches: Stretches
-    entries: Mapping[str, Array]
+    entries: Mapping[str, Column]
     times: Int64
-    rows: Mapping[str, Array]
+    rows: Mapping[str, Column]
     moments: Moments
     spans: tuple[Int64, Int64]
     """Of each stretch the first of its moments, and the first that is not."""
@@ -48,7 +49,7 @@ class Walked(NamedTuple):
 
     size: Int64
     """int64[s]: entries of each stretch; 0 of one that has ended and not grown."""
-    entries: Mapping[str, Array]
+    entries: Mapping[str, Column]
     grown: Int64
     """int64[s]: the first row that a stretch with more than `most` entries has not taken in; -1 for others."""
     stretch: Int64
@@ -63,13 +64,17 @@ class SmallGroupTable(SmallGroups):
     Rows wait in a buffer until a moment is due, or they are as many as the entries: a turn that answers nothing costs
     nothing but its rows. Whether a group grows out of the table follows from its rows alone: what no moment after a row
     needs is forgotten before entries are counted. Entries have a column `time`; where `named` is the type of ids that
-    do not tell the values, rows have a column `name` and entries one `object`.
+    do not tell the values, rows have a column `name`, and rows and entries the column that `identity` names.
+
+    A column is of a numpy type, or of `pa.large_list(pa.int64())`: lists of any lengths, such as the tokens of a set.
     """
 
-    kept: ClassVar[Mapping[str, npt.DTypeLike]]
+    kept: ClassVar[Mapping[str, Kind]]
     """The columns of an entry."""
-    taken: ClassVar[Mapping[str, npt.DTypeLike]]
+    taken: ClassVar[Mapping[str, Kind]]
     """The columns of rows that a pass reads."""
+    identity: ClassVar[str] = "object"
+    """The column of ids."""
 
     def __init__(
         self,
@@ -88,9 +93,9 @@ class SmallGroupTable(SmallGroups):
         self._values = None if named is None else ValuesInUse(named)
         self._key = _NOBODY
         self._last, self._count = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._entries = {name: np.empty(0, kind) for name, kind in self.kept.items()}
-        self._no_rows = {name: np.empty(0, kind) for name, kind in self.taken.items()}
-        self._buffer: list[tuple[UInt64, Int64, dict[str, Array]]] = []
+        self._entries = {name: numbers_or_lists.empty(kind) for name, kind in self.kept.items()}
+        self._no_rows = {name: numbers_or_lists.empty(kind) for name, kind in self.taken.items()}
+        self._buffer: list[tuple[UInt64, Int64, dict[str, Column]]] = []
         self._buffered = 0
         self._due, self._reached, self._until = TIME_MAX, TIME_MIN, TIME_MIN
 
@@ -99,7 +104,7 @@ class SmallGroupTable(SmallGroups):
         """Take in rows and answer moments, stretch by stretch."""
 
     @abstractmethod
-    def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
+    def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:
         """One that goes on from these entries, in order of time, the last row at `last`: its moments up to then are
         answered.
         """
@@ -137,7 +142,7 @@ class SmallGroupTable(SmallGroups):
         if not len(rows):
             return
         if self._values is not None:
-            self._values.learn(rows["object"], rows["name"])
+            self._values.learn(rows[self.identity], rows["name"])
         self._buffer.append((keys, rows.times, {name: rows[name] for name in self.taken}))
         self._buffered += len(rows)
         first = TIME_MIN if self._at_once else int(self.schedule.after(int(rows.times.min())))
@@ -155,7 +160,7 @@ class SmallGroupTable(SmallGroups):
     def settle(self) -> SmallGroupAnswers:
         answers = _NOTHING if self._until == TIME_MIN else self._run(None)
         if self._values is not None:
-            self._values.keep(self._entries["object"])
+            self._values.keep(self._entries[self.identity])
         return answers
 
     def _run(self, latest: int | None) -> SmallGroupAnswers:
@@ -172,24 +177,24 @@ class SmallGroupTable(SmallGroups):
         stays = stretches.final & ~stretches.ended & ~grown
         self._key, self._last, self._count = stretches.key[stays], stretches.last[stays], done.size[stays]
         kept = slice(None) if stays.all() else np.repeat(stays, done.size)
-        self._entries = {name: values[kept] for name, values in done.entries.items()}
+        self._entries = {name: numbers_or_lists.pick(values, kept) for name, values in done.entries.items()}
         self._reached = self._until
         self._due = int(self.schedule.after(self._until)) if len(self._key) else TIME_MAX
         answers = pa.RecordBatch.from_arrays(list(done.answers), schema=self.schema) if len(done.stretch) else None
         if self._values is not None:
-            self._values.keep(self._entries["object"], lazily=True)
+            self._values.keep(self._entries[self.identity], lazily=True)
         return SmallGroupAnswers(answers, stretches.key[done.stretch], emptied, promoted)
 
-    def _ready(self) -> tuple[UInt64, Int64, dict[str, Array]]:
+    def _ready(self) -> tuple[UInt64, Int64, dict[str, Column]]:
         """The buffer by group, each in time order."""
         buffer, self._buffer, self._buffered = self._buffer, [], 0
         if len(buffer) == 1:
             return buffer[0]
         pieces = [(np.empty(0, np.uint64), np.empty(0, np.int64), self._no_rows), *buffer]
         keys, times = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
-        rows = {name: np.concatenate([piece[2][name] for piece in pieces]) for name in self.taken}
+        rows = {name: numbers_or_lists.joined([piece[2][name] for piece in pieces]) for name in self.taken}
         order = np.lexsort((times, keys))
-        return keys[order], times[order], {name: column[order] for name, column in rows.items()}
+        return keys[order], times[order], {name: numbers_or_lists.pick(rows[name], order) for name in rows}
 
     def _promoted(self, step: Step, done: Walked) -> list[Promoted]:
         """Those that have an entry too many, each with its entries and the rows not taken in."""
@@ -199,10 +204,10 @@ class SmallGroupTable(SmallGroups):
             own = slice(first[stretch], first[stretch] + done.size[stretch])
             rest = slice(done.grown[stretch], step.stretches.stop[stretch])
             order = np.argsort(done.entries["time"][own], kind="stable")
-            entries = {name: values[own][order] for name, values in done.entries.items()}
+            entries = {name: numbers_or_lists.pick(values[own], order) for name, values in done.entries.items()}
             rows = {name: column[rest] for name, column in step.rows.items()}
             if self._values is not None:
-                rows["name"] = self._values.of(rows["object"])
+                rows["name"] = self._values.of(rows[self.identity])
             last = int(step.times[rest.start - 1])
             processor = self.processor(last, entries)
             found.append(Promoted(int(step.stretches.key[stretch]), processor, Rows(step.times[rest], rows)))
@@ -216,7 +221,7 @@ class SmallGroupTable(SmallGroups):
         theirs = among(other._key, keys)
         rows = np.repeat(theirs, other._count)
         if self._values is not None and rows.any():
-            ids = distinct(other._entries["object"][rows])
+            ids = distinct(other._entries[self.identity][rows])
             self._values.learn(ids, other.values(ids))
         key = np.concatenate([self._key, other._key[theirs]])
         order = np.argsort(key)
@@ -225,7 +230,9 @@ class SmallGroupTable(SmallGroups):
         place[order] = np.arange(len(order))
         by_group = np.argsort(np.repeat(place, count), kind="stable")
         self._entries = {
-            name: np.concatenate([column, other._entries[name][rows]])[by_group]
+            name: numbers_or_lists.pick(
+                numbers_or_lists.joined([column, numbers_or_lists.pick(other._entries[name], rows)]), by_group
+            )
             for name, column in self._entries.items()
         }
         last = np.concatenate([self._last, other._last[theirs]])
@@ -236,8 +243,12 @@ class SmallGroupTable(SmallGroups):
     def dump_state(self) -> dict[str, Array]:
         columns = {"group": self._key, "last": self._last, "count": self._count, "until": np.array([self._until])}
         order = self.entry_order()
-        in_order = self._entries if order is None else {name: values[order] for name, values in self._entries.items()}
-        entries = state_arrays.with_prefix("entries", in_order)
+        entries: dict[str, Array] = {}
+        for name, values in self._entries.items():
+            entries |= numbers_or_lists.to_arrays(
+                name, values if order is None else numbers_or_lists.pick(values, order)
+            )
+        entries = state_arrays.with_prefix("entries", entries)
         names = {} if self._values is None else state_arrays.frame_to_array("names", self._values.frame())
         return {**columns, **entries, **names}
 
@@ -252,12 +263,11 @@ class SmallGroupTable(SmallGroups):
         state.require(int(counts.max(initial=0)) <= self.most, "count", f"must be at most {self.most}")
         owners = np.repeat(np.arange(len(groups)), counts)
         state.require(not (times > lasts[owners]).any(), "entries.time", "must be at most the group's last")
-        columns = {name: entries.column(name, kind, len(times)) for name, kind in self.kept.items()}
+        columns = {name: numbers_or_lists.read(entries, name, kind, len(times)) for name, kind in self.kept.items()}
         self.check_entries(entries, owners)
         if self._values is not None:
             self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.frame()))
         self._key, self._last, self._count = groups, lasts, counts
-        # Arrays of a snapshot are read-only, which is another type to compiled code.
-        self._entries = {name: np.require(column, requirements="W") for name, column in columns.items()}
+        self._entries = columns
         self._until = self._reached = until
         self._due = int(self.schedule.after(until)) if len(groups) else TIME_MAX

@@ -23,7 +23,7 @@ from skyband.errors import ConfigError
 from skyband.queries import state_arrays, top_k_merging
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
-from skyband.queries.composite_ids import Columns, identity, identity_inputs
+from skyband.queries.composite_ids import Columns, identity, identity_inputs, several
 from skyband.queries.pair_columns import (
     RowsOfPairs,
     carried_fields,
@@ -37,7 +37,16 @@ from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows, pla
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.row_encoding import at_field, closed_length, moments, too_short
-from skyband.queries.window_parameters import anew_schedule_of, every_parameter, not_anew, offset_parameter, problems_of
+from skyband.queries.schedule import Schedule
+from skyband.queries.small_groups import SmallGroups, most_entries
+from skyband.queries.window_parameters import (
+    anew_schedule_of,
+    every_parameter,
+    not_anew,
+    of_calendar,
+    offset_parameter,
+    problems_of,
+)
 from skyband.registry import Binding
 from skyband.roles import PairRanker
 from skyband.roles.pair_ranker import similarity_parameter
@@ -108,6 +117,11 @@ class TopKPairs(Query):
         return {"every": self.every, "window": self.window}
 
     @property
+    def schedule(self) -> Schedule:
+        """When it answers."""
+        return anew_schedule_of(self.every, self.window, self.offset)
+
+    @property
     def ties(self) -> tuple[str, ...]:
         return (*self._places, TIE) if self.carry else self._places
 
@@ -155,6 +169,23 @@ class TopKPairs(Query):
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return _PairProcessor(self, bindings["pair-ranker"], answers)
 
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
+        apart = self.carry or several(self.id) or callable(self.similarity) or of_calendar(self.every, self.window)
+        if self.rows or apart:
+            return None
+        parameters = self.backend_parameters("pair-ranker")
+        most = most_entries(bindings["pair-ranker"], parameters)
+        if not most:
+            return None
+
+        def processor(last: int, rows: Rows) -> GroupProcessor:
+            return _PairProcessor(self, bindings["pair-ranker"], answers).begin_with(last, rows)
+
+        from skyband.queries.small_pairs import SmallPairs  # on use, because it loads numba
+
+        return SmallPairs(most, self.schedule, self.window.length, parameters, answers, processor)
+
     @property
     def one_shard(self) -> str | None:
         return super().one_shard if self.rows else None
@@ -187,13 +218,18 @@ class _PairProcessor(BatchedProcessor):
         self._schema = answers
         self._named = (query.id, query.carry)
         self._shared = PLACES[0] in answers.names
-        schedule = anew_schedule_of(query.every, query.window, query.offset)
-        super().__init__(query.every.length, query.window.length, query.rows, schedule)
+        super().__init__(query.every.length, query.window.length, query.rows, query.schedule)
 
     def begin(self) -> None:
         self._ranker = cast(PairRanker, self._binding.create(**self._backend_parameters))
         self._ids = RowsOfPairs(*self._named, self._schema)
         self._places = ValuesByArrival(PLACE_BYTES)
+
+    def begin_with(self, last: int, rows: Rows) -> "_PairProcessor":
+        """Go on from the sets of a small group, the moments up to the last row's time being answered."""
+        self.feed(rows.times, rows, np.empty(0, np.int64))
+        self.go_on_from(last)
+        return self
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
         sides = rows["side"] if self._ranker.sides == 2 else None

@@ -53,6 +53,8 @@ class PairRanker(Clocked):
     """
 
     role: ClassVar[str] = "pair-ranker"
+    exact_up_to: ClassVar[int] = 64
+    """Groups of at most so many sets, 64 at most, are ranked many at once, without a backend, if exact. 0: none are."""
 
     k: int = integer(at_least=1, help="pairs in an answer")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")

@@ -13,9 +13,9 @@ which in the loops over lists took a fifth of the time.
 import numpy as np
 from numba import njit
 from skyband.kernels.nested import nested_njit
+from skyband.kernels.similarity import similarity
 
 from skyband_setjoin.indexed import ones
-from skyband_setjoin.similarity import similarity
 from skyband_setjoin.stairs import rank_before
 
 ENTRIES = 64

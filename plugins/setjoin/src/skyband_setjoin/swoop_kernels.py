@@ -18,6 +18,7 @@ from numba import njit
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
 from skyband.kernels.nested import nested_njit
+from skyband.kernels.similarity import similarity
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import blocks as stretches
@@ -27,7 +28,6 @@ from skyband_setjoin.blocks import ENTRIES, LONG
 from skyband_setjoin.index import LISTS
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones, walk_order
 from skyband_setjoin.sets import FIRST, NEXT
-from skyband_setjoin.similarity import similarity
 from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, settle, settle_if_due
 from skyband_setjoin.stock_answers import best_of
 

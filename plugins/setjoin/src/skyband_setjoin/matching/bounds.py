@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.kernels.similarity import similarity
 
-from skyband_setjoin.similarity import resolve, similarity
+from skyband_setjoin.similarity import resolve
 
 SIZES = 512
 """Up to this size what is allowed is looked up."""

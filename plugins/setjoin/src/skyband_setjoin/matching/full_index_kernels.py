@@ -11,6 +11,8 @@ first met in the i-th of them (from 0) shares at most |s| − i tokens.
 import numpy as np
 from numba import njit
 from skyband.kernels.nested import nested_njit
+from skyband.kernels.similarity import HAMMING, OVERLAP, similarity
+from skyband.kernels.sorting import sort
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import index as lists
@@ -20,8 +22,7 @@ from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, on
 from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
 from skyband_setjoin.matching.bounds import least_of, slack_of
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
-from skyband_setjoin.sets import FIRST, NEXT, sort
-from skyband_setjoin.similarity import HAMMING, OVERLAP, similarity
+from skyband_setjoin.sets import FIRST, NEXT
 
 _PLACE_BITS = 31
 

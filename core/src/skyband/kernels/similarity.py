@@ -1,0 +1,33 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The similarity of two sets from their overlap and sizes, in compiled code.
+
+It is computed here and nowhere else, so that all backends get the same float, to the last bit.
+"""
+
+import numpy as np
+from numba import njit
+
+JACCARD, COSINE, DICE, OVERLAP, HAMMING, CONTAINMENT = range(6)
+"""In the order of `skyband.roles.pair_ranker.SIMILARITIES`."""
+OWN = -1
+
+
+@njit(cache=True, error_model="numpy")
+def similarity(kind, own, overlap, n, m):  # type: ignore[no-untyped-def]
+    """How alike two sets of sizes `n` and `m` are that share `overlap` >= 1 tokens (table 2 of the paper).
+
+    kind: JACCARD … CONTAINMENT with own = None, or OWN with a compiled function. Hamming is a distance: negated.
+    """
+    if own is not None:
+        return own(overlap, n, m)
+    if kind == JACCARD:
+        return overlap / (n + m - overlap)
+    if kind == COSINE:
+        return overlap / np.sqrt(n * m)
+    if kind == DICE:
+        return 2 * overlap / (n + m)
+    if kind == OVERLAP:
+        return float(overlap)
+    if kind == CONTAINMENT:
+        return overlap / min(n, m)
+    return float(2 * overlap - n - m)
