@@ -22,6 +22,7 @@ from skyband.queries.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.queries.small_uncertain_joins_kernels import TIED, join_rows
 
 if TYPE_CHECKING:
+    from skyband.queries.tuple_windows import TupleWindow
     from skyband.queries.uncertain_join import JoinProcessor, UncertainJoin
 
 _SAMPLES = 8
@@ -180,19 +181,23 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         """Answer a group's rows by a processor, and keep what its windows do: the answers, and it if it has grown."""
         keys = np.array([key], np.uint64)
         held = self._tuples(self._entries.part(key), self._samples.part(key))
-        processor, answers, kept = self._own(held), [], held
-        for row in range(len(rows)):
-            given = processor.arrive(rows.slice(row, row + 1))
-            answers += [] if given is None else [given]
-            kept = _kept(held.and_also(arrived.of_rows(np.arange(row + 1))), processor.kept)
-            if len(kept.code) > self._most or len(kept.samples.values) > self._most * _SAMPLES:
-                self._entries.let_go(keys)
-                self._samples.let_go(keys)
-                return key, answers, [Promoted(key, self._own(kept), rows.slice(row + 1, len(rows)))]
-        named = self._named((kept.side, kept.code, kept.chance, kept.time, kept.counts))
-        self._entries.put(keys, np.array([len(kept.code)]), named)
-        values = {"value": kept.samples.values, "probability": kept.samples.probabilities}
-        self._samples.put(keys, np.array([len(kept.samples.values)]), values)
+        kept = [
+            _Kept.after(window, held, arrived, side) for side, window in enumerate(self._processor().windows)
+        ]  # of each side, as its window says
+        many, samples = (sum(each) for each in zip(*((one.tuples, one.samples) for one in kept), strict=True))
+        grown = np.flatnonzero((many > self._most) | (samples > self._most * _SAMPLES))
+        stop = int(grown[0]) + 1 if len(grown) else len(rows)
+        given = self._own(held).arrive(rows.slice(0, stop))
+        answers = [] if given is None else [given]
+        left = held.and_also(arrived).of_rows(np.concatenate([one.places(stop - 1) for one in kept]))
+        if len(grown):
+            self._entries.let_go(keys)
+            self._samples.let_go(keys)
+            return key, answers, [Promoted(key, self._own(left), rows.slice(stop, len(rows)))]
+        named = self._named((left.side, left.code, left.chance, left.time, left.counts))
+        self._entries.put(keys, np.array([len(left.code)]), named)
+        values = {"value": left.samples.values, "probability": left.samples.probabilities}
+        self._samples.put(keys, np.array([len(left.samples.values)]), values)
         return key, answers, []
 
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
@@ -237,7 +242,30 @@ def _writable(column: Array) -> Any:
     return np.require(column, requirements="W")
 
 
-def _kept(tuples: Tuples, many: list[int]) -> Tuples:
-    """The last so many of each side, those of a side together."""
-    places = [np.flatnonzero(tuples.side == side) for side in range(len(many))]
-    return tuples.of_rows(np.concatenate([own[len(own) - some :] for own, some in zip(places, many, strict=True)]))
+class _Kept(NamedTuple):
+    """What the window of a side keeps after each arrival of both."""
+
+    all: Int64
+    """The side's tuples, among those held and arrived."""
+    start: Int64
+    """int64[n]: the first that is kept after each arrival, of `all`; `stop`: one past the last."""
+    stop: Int64
+    tuples: Int64
+    """int64[n]: how many are kept, and how many samples they have."""
+    samples: Int64
+
+    @classmethod
+    def after(cls, window: "TupleWindow", held: Tuples, arrived: Tuples, side: int) -> "_Kept":
+        """By a window that has none of the side's tuples yet."""
+        own = arrived.side == side
+        before = np.flatnonzero(held.side == side)
+        window.append(held.time[before], held.samples, held.chance[before])
+        starts = np.append(window.start, window.append(arrived.time[own], arrived.samples, arrived.chance[own]))
+        everyone = np.concatenate([before, len(held.code) + np.flatnonzero(own)])
+        start, stop = starts[np.cumsum(own)], len(before) + np.cumsum(own)
+        counts = np.append(0, np.cumsum(np.concatenate([held.counts, arrived.counts])[everyone], dtype=np.int64))
+        return cls(everyone, start, stop, stop - start, counts[stop] - counts[start])
+
+    def places(self, row: int) -> Int64:
+        """The tuples kept after an arrival."""
+        return self.all[self.start[row] : self.stop[row]]

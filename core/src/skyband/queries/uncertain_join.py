@@ -35,6 +35,7 @@ from skyband.queries.per_row_processor import PerRowProcessor, time_field
 from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.small_groups import SmallGroups
 from skyband.queries.tuple_windows import (
+    TupleWindow,
     delta_parameter,
     problems_of,
     size_parameter,
@@ -230,9 +231,9 @@ class JoinProcessor(PerRowProcessor):
         return self
 
     @property
-    def kept(self) -> list[int]:
-        """How many tuples the window of each side has."""
-        return [len(side.window) for side in self._sides]
+    def windows(self) -> list[TupleWindow]:
+        """That of each side."""
+        return [side.window for side in self._sides]
 
     def _answers(
         self, rows: Rows, arrivals: Int64, matched: Int64, left: Int64, right: Int64, chances: Float64
