@@ -265,6 +265,81 @@ def pair_rankers(part: float) -> list[Case]:
     ]
 
 
+def set_matchers(part: float) -> list[Case]:
+    """Sets of 12 tokens by Zipf's law, those at least 0.8 similar of 10,000 sets."""
+    rows = int(40_000 * part)
+    zipfian = zipf(1, rows).flat(0, rows)
+
+    def even(tokens: Any) -> tuple[Any, Any]:
+        return np.arange(rows + 1) * tokens.shape[1], tokens.ravel()
+
+    def case(name: str, data: Any = zipfian, times: Any = None, **parameters: Any) -> Case:
+        offsets, tokens = data
+        moments = np.arange(rows) if times is None else times
+
+        def feed(backend: Any, begin: int, end: int) -> int:
+            cuts, words = offsets[begin : end + 1] - offsets[begin], tokens[offsets[begin] : offsets[end]]
+            return len(backend.update(moments[begin:end], cuts, words)[1])
+
+        return Case(name, {"threshold": 0.8, "window": 10_000, **parameters}, rows, feed)
+
+    numbers = np.arange(rows)
+    own = numbers[:, None] * 12 + np.arange(12)
+    identical = even(np.tile(np.arange(12), (rows, 1)))
+    few = np.random.default_rng(5).permuted(np.tile(np.arange(24), (rows, 1)), axis=1)[:, :12]
+    return [
+        case("typical: Zipf, a tenth near-duplicates"),
+        case("identical sets", identical),
+        case("identical sets, the best match only", identical, matches=1),
+        case("identical sets, the first kept", identical, keep="first"),
+        case("no token shared", even(own)),
+        case("one token shared by all", even(np.column_stack((np.zeros(rows, np.int64), own[:, 1:])))),
+        case("one token a set", even((numbers % 1000)[:, None])),
+        case("12 of 24 tokens", even(few)),
+        *(case(name, times=times) for name, times in clocks(rows).items()),
+        case("threshold 0.1", threshold=0.1),
+        case("a window of one set", window=1),
+    ]
+
+
+def total_rankers(part: float) -> list[Case]:
+    """Rows of 10,000 objects by Zipf's law, the 100 with most in each of 100 panes of 1000 rows."""
+    rows = int(400_000 * part)
+    rng = np.random.default_rng(7)
+    ranks = np.searchsorted(np.cumsum(1 / np.arange(1, 10_001)), rng.random(rows) * (1 / np.arange(1, 10_001)).sum())
+
+    def case(
+        name: str, objects: Any = ranks, times: Any = None, weights: Any = None, every: int = 1000, **parameters: Any
+    ) -> Case:
+        moments = np.arange(rows) if times is None else times
+        chosen = {"windows": [100_000], "every": every, "k": 100} | parameters
+
+        def feed(backend: Any, begin: int, end: int) -> int:
+            some = moments[begin:end]
+            asked = np.arange(-(-some[0] // every) * every, some[-1] + 1, every)
+            asked = asked[(asked >= (backend.now or 0)) & (asked > (-1 if backend.latest is None else backend.latest))]
+            heavy = {} if weights is None else {"weights": weights[begin:end]}
+            return len(backend.answers(some, objects[begin:end], **heavy, moments=asked).objects)
+
+        return Case(name, chosen | ({"total": "sum"} if weights is not None else {}), rows, feed)
+
+    numbers = np.arange(rows)
+    return [
+        case("typical: Zipf, 10,000 objects"),
+        case("one object", np.zeros(rows, np.int64)),
+        case("no object repeats", numbers),
+        case("all tied", numbers % 10_000),
+        case("sums: amounts of 1 to 100", weights=rng.integers(1, 101, rows).astype(float)),
+        case("sums: rising amounts", weights=numbers.astype(float)),
+        case("sums: falling amounts", weights=(rows - numbers).astype(float)),
+        *(case(name, times=times) for name, times in clocks(rows).items()),
+        case("k = 10,000", k=10_000),
+        case("a window of one row", windows=[1], every=1),
+        case("a slide of ten rows", every=10),
+        case("a slide of one row", windows=[10_000], every=1, k=10),
+    ]
+
+
 def workload_rankers(part: float) -> list[Case]:
     """Six queries of windows from 10,000 to 100,000 rows."""
     rows = int(800_000 * part)
@@ -302,6 +377,8 @@ ROLES: dict[str, Callable[[float], list[Case]]] = {
     "object-ranker": object_rankers,
     "pair-ranker": pair_rankers,
     "workload-ranker": workload_rankers,
+    "set-matcher": set_matchers,
+    "total-ranker": total_rankers,
 }
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ and is canonical: the `size` best by (time descending, key ascending), however t
 from typing import Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, setters
 from numba import njit
 from skyband.arrays import TIME_MIN, Int64, UInt64
 
@@ -23,13 +23,14 @@ _NO_BAR = (TIME_MIN, 0)
 _LATEST, _LARGEST = np.int64(2**63 - 1), np.uint64(2**64 - 1)
 
 
-@define(eq=False)
+@define(eq=False, on_setattr=setters.NO_OP)
 class RecentKeys:
     """The `size` most recent distinct keys.
 
     They sit in a hash table that holds more than `size` between prunings. Below the bar, the worst entry of the
     last pruning, nothing enters that is not there already: `size` others are better, and they only get better.
-    Every question prunes first if rows have come since the last, so that answers depend on the rows alone.
+    Every question prunes first if rows have come since the last, unless its answer is clear, so that answers depend on
+    the rows alone.
     """
 
     size: int
@@ -85,6 +86,8 @@ class RecentKeys:
 
     def knows(self, since: int) -> bool:
         """Whether no key with time >= `since` has been left out."""
+        if self.overflowed and since <= self._bar[0] and self._count <= 2 * self.size:
+            return False  # the bar only rises, so a list of few too many need not be pruned to tell
         self._settle()
         return not self.overflowed or since > self._bar[0]
 
