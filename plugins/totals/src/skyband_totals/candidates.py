@@ -58,7 +58,7 @@ def enter(hot: Any, candidates: Any, spans: Any, window: int, slot: int, k: int)
     return candidates
 
 
-@nested_njit
+@nested_njit(_nrt=False)
 def drop_fallen(hot: Any, candidates: Any, spans: Any, window: int) -> int:
     """Let candidates below the bar go; returns how many are left. O(candidates)."""
     left = 0
@@ -122,28 +122,57 @@ def best(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any
     """The best k of a window, in order, written to `totals` and `keys` (int64[k]); returns candidates and how many."""
     if drop_fallen(hot, candidates, spans, window) < k and spans[window, BAR] > 1:
         candidates = _scan(hot, candidates, spans, window, 2 * k)
+    return candidates, _best_candidates(hot, candidates, spans, window, k, totals, keys)
+
+
+@nested_njit(_nrt=False)
+def _best_candidates(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> int:
+    """Write the best k of the candidates, in order; returns how many.
+
+    Compiled with `_nrt=False`, as numba's own kernels that take no memory: it counts no references to arrays then.
+    """
     count = 0
-    for number in range(spans[window, SIZE]):
+    for number in range(spans[window, SIZE] if k > 0 else 0):
         slot = candidates[window, number]
-        count = offer(totals, keys, count, k, hot[slot, TOTAL + window], hot[slot, KEY])
+        total = hot[slot, TOTAL + window]
+        if count < k or total >= totals[0]:  # most are below the worst so far
+            count = offer(totals, keys, count, k, total, hot[slot, KEY])
     in_order(totals, keys, count)
-    return candidates, count
+    return count
 
 
 @nested_njit
 def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: float, totals: Any, keys: Any) -> Any:
     """The answer of a window, written as by `best`; returns candidates, how many are in it, the largest other total."""
     candidates, count = best(hot, candidates, spans, window, min(k, len(totals)), totals, keys)
-    kept = count if share == 0.0 else count_of_share(totals, count, share, spans[window, GRAND])
+    kept, rest = _cut_by_share(totals, count, k, share, spans[window, GRAND])
+    return candidates, kept, rest
+
+
+@nested_njit(_nrt=False)
+def answer_at_hand(
+    hot: Any, candidates: Any, spans: Any, window: int, k: int, share: float, totals: Any, keys: Any
+) -> Any:
+    """`answer` where no scan is due: how many are in it (−1: one is due), and the largest other total."""
+    most = min(k, len(totals))
+    if drop_fallen(hot, candidates, spans, window) < most and spans[window, BAR] > 1:
+        return np.int64(-1), np.int64(0)
+    count = _best_candidates(hot, candidates, spans, window, most, totals, keys)
+    return _cut_by_share(totals, count, k, share, spans[window, GRAND])
+
+
+@nested_njit(_nrt=False)
+def _cut_by_share(totals: Any, count: int, k: int, share: float, grand: int) -> Any:
+    kept = np.int64(count) if share == 0.0 else np.int64(count_of_share(totals, count, share, grand))
     rest = np.int64(0)
     if kept < count:
         rest = totals[kept]
     elif kept == k:
         rest = totals[kept - 1]
-    return candidates, kept, rest
+    return kept, rest
 
 
-@nested_njit
+@nested_njit(_nrt=False)
 def follow(candidates: Any, spans: Any, moved: Any) -> None:
     """Write down where the slots of the candidates went when the table was made anew."""
     for window in range(len(spans)):

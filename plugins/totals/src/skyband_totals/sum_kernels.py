@@ -11,12 +11,29 @@ from skyband_totals import candidates as bars
 from skyband_totals import pane_log, slots
 from skyband_totals import written_answers as answers
 from skyband_totals.candidates import BAR, FIRST, GRAND, PANES
-from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
+from skyband_totals.pane_log import HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import best_of, first_from
 from skyband_totals.slots import CURRENT, FLAGS, KEY, TOTAL
+from skyband_totals.sum_steps import (
+    COUNTS,
+    DONE,
+    LENGTH,
+    LONGEST,
+    MOMENT,
+    PANE,
+    PANES_END,
+    ROW,
+    ROWS,
+    TOUCHED,
+    USED,
+    WINDOW,
+    K,
+    add,
+    evict,
+    go_on,
+    is_sparse,
+)
 
-USED, TOUCHED, PANE, LENGTH, LONGEST, K = range(ENDS, ENDS + 6)
-COUNTS = ENDS + 6
 _ONE = np.int64(1)
 
 
@@ -99,7 +116,7 @@ def close(ledger: Any) -> Any:
     return Ledger(counts, ledger.hot, ledger.touched, log, sums, panes, spans, candidates)
 
 
-@nested_njit
+@nested_njit(_nrt=False)
 def _add_pane(hot: Any, touched: Any, count: int, log: Any, sums: Any, place: int, spans: Any, risen: Any) -> int:
     """Log the running pane from a place on, add it to all totals; returns how many (window, slot) rose to a bar."""
     windows, room = len(spans), len(log)
@@ -126,35 +143,6 @@ def _add_pane(hot: Any, touched: Any, count: int, log: Any, sums: Any, place: in
     return ready
 
 
-@nested_njit
-def evict(ledger: Any, window: int, pane: int) -> None:
-    """Take the panes before this number out of a window."""
-    counts, panes, spans = ledger.counts, ledger.panes, ledger.spans
-    first = spans[window, FIRST]
-    if first == counts[NEXT] or panes[first, NUMBER] >= pane:
-        return
-    start = panes[first, START]
-    while first < counts[NEXT] and panes[first, NUMBER] < pane:
-        first += 1
-    stop = panes[first, START] if first < counts[NEXT] else counts[TAIL]
-    place = start % len(ledger.log)
-    spans[window, GRAND] -= _take_out(ledger.hot, TOTAL + window, ledger.log, ledger.sums, place, stop - start)
-    spans[window, FIRST] = first
-
-
-@nested_njit
-def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int) -> Any:
-    """Subtract entries of the log from the totals in a column; returns their sum."""
-    gone, room = np.int64(0), len(log)
-    for _ in range(count):
-        hot[log[place], column] -= sums[place]
-        gone += sums[place]
-        place += 1
-        if place == room:
-            place = 0
-    return gone
-
-
 @njit(cache=True)
 def forget(ledger: Any, pane: int) -> Any:
     """Take out of every window what it no longer holds at the start of a pane."""
@@ -162,7 +150,7 @@ def forget(ledger: Any, pane: int) -> Any:
     for window in range(len(spans)):
         evict(ledger, window, pane - spans[window, PANES])
     pane_log.release(ledger.panes, counts, spans, FIRST)
-    if len(ledger.hot) > 1024 and 16 * (counts[TAIL] - counts[HEAD] + counts[TOUCHED]) < len(ledger.hot):
+    if is_sparse(counts, ledger.hot):
         ledger = renew(ledger)
     return ledger
 
@@ -173,34 +161,6 @@ def reach(ledger: Any, pane: int) -> Any:
     if ledger.counts[PANE] < pane:
         ledger = close(ledger)
     return forget(ledger, pane)
-
-
-@nested_njit
-def add(hot: Any, touched: Any, counts: Any, objects: Any, units: Any, start: int, stop: int) -> int:
-    """Add rows start..stop to the running pane; returns the row before which the table is full, or `stop`."""
-    mask, most = len(hot) - 1, len(hot) >> 1
-    used, count = counts[USED], counts[TOUCHED]
-    weighed = len(units) > 0
-    row = start
-    while row < stop:
-        key = objects[row]
-        slot = slots.place(key, mask)
-        while hot[slot, FLAGS] != 0 and hot[slot, KEY] != key:
-            slot = (slot + 1) & mask
-        added = units[row] if weighed else 1
-        current = hot[slot, CURRENT]
-        if current == 0 and added != 0:
-            if hot[slot, FLAGS] == 0:
-                if used >= most:
-                    break
-                slots.take(hot, slot, key)
-                used += 1
-            touched[count] = slot
-            count += 1
-        hot[slot, CURRENT] = current + added
-        row += 1
-    counts[USED], counts[TOUCHED] = used, count
-    return row
 
 
 @nested_njit
@@ -230,17 +190,24 @@ def run(ledger: Any, times: Any, objects: Any, units: Any, moments: Any, only: i
     counts, spans = ledger.counts, ledger.spans
     begin, end = (0, len(spans)) if only < 0 else (only, only + 1)
     written = answers.room_for(len(moments) * (end - begin))
-    start = 0
-    for asked in moments:
-        stop = first_from(times, start, asked)
-        ledger = reach(feed(ledger, times, objects, units, start, stop), asked // counts[LENGTH])
-        start = stop
-        for window in range(begin, end):
+    cursor = np.array([0, 0, begin], np.int64)
+    while True:
+        stopped = go_on(ledger, written, times, objects, units, moments, begin, end, share, cursor)
+        if stopped == DONE:
+            return ledger, answers.cut(written)
+        if stopped == ROWS:
+            asked = moments[cursor[MOMENT]] if cursor[MOMENT] < len(moments) else 0
+            stop = first_from(times, cursor[ROW], asked) if cursor[MOMENT] < len(moments) else len(times)
+            ledger = feed(ledger, times, objects, units, cursor[ROW], stop)
+            cursor[ROW] = stop
+        elif stopped == PANES_END:
+            ledger = reach(ledger, moments[cursor[MOMENT]] // counts[LENGTH])
+        else:
             written, candidates = answers.write(
-                written, ledger.hot, ledger.candidates, spans, window, counts[K], counts[USED], share
+                written, ledger.hot, ledger.candidates, spans, cursor[WINDOW], counts[K], counts[USED], share
             )
             ledger = with_candidates(ledger, candidates)
-    return feed(ledger, times, objects, units, start, len(times)), answers.cut(written)
+            cursor[WINDOW] += 1
 
 
 @nested_njit

@@ -10,6 +10,7 @@ from skyband_totals.candidates import GRAND
 from skyband_totals.ledger import ALL, RawAnswers, writable
 from skyband_totals.pane_log import HEAD, TAIL
 from skyband_totals.slots import CURRENT
+from skyband_totals.sum_steps import LONGEST, TOUCHED
 
 _NOTHING = np.empty(0, np.int64)
 
@@ -40,14 +41,14 @@ class SumLedger:
     def entries(self) -> int:
         """(object, pane) entries."""
         counts = self._ledger.counts
-        return int(counts[TAIL] - counts[HEAD] + counts[kernel.TOUCHED])
+        return int(counts[TAIL] - counts[HEAD] + counts[TOUCHED])
 
     def alive(self, pane: int) -> int:
         """The sum over the longest window, as far as rows may still come, at a time in this pane."""
         self._ledger = kernel.reach(self._ledger, pane)
         counts, spans = self._ledger.counts, self._ledger.spans
-        running = self._ledger.touched[: counts[kernel.TOUCHED]]
-        grand = int(spans[counts[kernel.LONGEST], GRAND])
+        running = self._ledger.touched[: counts[TOUCHED]]
+        grand = int(spans[counts[LONGEST], GRAND])
         return grand + int(self._ledger.hot[running, CURRENT].sum())
 
     @property

@@ -54,6 +54,27 @@ def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: i
     return Written(written.done, written.offsets, objects, totals, written.grand, written.rest), candidates
 
 
+@nested_njit(_nrt=False)
+def write_at_hand(
+    written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: float
+) -> bool:
+    """`write`, where that takes no memory; otherwise False."""
+    number = written.done[0]
+    start = written.offsets[number]
+    stop = start + min(k, used)
+    if stop > len(written.totals):
+        return False
+    kept, rest = bars.answer_at_hand(
+        hot, candidates, spans, window, k, share, written.totals[start:stop], written.objects[start:stop]
+    )
+    if kept < 0:
+        return False
+    written.rest[number], written.grand[number] = rest, spans[window, GRAND]
+    written.offsets[number + 1] = start + kept
+    written.done[0] = number + 1
+    return True
+
+
 @nested_njit
 def cut(written: Any) -> Any:
     """Offsets, objects, totals, grand totals and rests of all answers."""

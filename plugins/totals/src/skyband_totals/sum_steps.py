@@ -1,0 +1,179 @@
+# mypy: disable-error-code="untyped-decorator"
+"""What the totals of a `sum_kernels.Ledger` do without taking memory: rows, ends of panes and answers, one by one.
+
+Compiled with `_nrt=False`, as numba's own kernels that take no memory: it counts no references to arrays then, of which
+a ledger has eight. Where each row is followed by an answer that is most of the work.
+"""
+
+from typing import Any
+
+import numpy as np
+from skyband.kernels.nested import nested_njit
+
+from skyband_totals import pane_log, slots
+from skyband_totals import written_answers as answers
+from skyband_totals.candidates import BAR, FIRST, GRAND, PANES, SIZE
+from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
+from skyband_totals.selection import first_from
+from skyband_totals.slots import CURRENT, FLAGS, KEY, TOTAL
+
+USED, TOUCHED, PANE, LENGTH, LONGEST, K = range(ENDS, ENDS + 6)
+COUNTS = ENDS + 6
+
+DONE, ROWS, PANES_END, ANSWER = range(4)
+"""Why `go_on` stops: all is done, or else what needs memory comes next."""
+ROW, MOMENT, WINDOW = range(3)
+"""How far it has come, in int64[3]: rows taken, moments answered, and the window to be answered next."""
+_ONE = np.int64(1)
+
+
+@nested_njit(_nrt=False)
+def go_on(
+    ledger: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any, begin: int, end: int, share: float,
+    cursor: Any,
+) -> int:  # fmt: skip
+    """Take in rows and answer moments for windows begin..end until something needs memory; returns what."""
+    counts = ledger.counts
+    while True:
+        last = cursor[MOMENT] == len(moments)
+        asked = np.int64(0) if last else moments[cursor[MOMENT]]
+        stop = len(times) if last else first_from(times, cursor[ROW], asked)
+        if not _feed_at_hand(ledger, times, objects, units, stop, cursor):
+            return ROWS
+        if last:
+            return DONE
+        if not _reach_at_hand(ledger, asked // counts[LENGTH]):
+            return PANES_END
+        while cursor[WINDOW] < end:
+            if not answers.write_at_hand(
+                written, ledger.hot, ledger.candidates, ledger.spans, cursor[WINDOW], counts[K], counts[USED], share
+            ):
+                return ANSWER
+            cursor[WINDOW] += 1
+        cursor[MOMENT] += 1
+        cursor[WINDOW] = begin
+
+
+@nested_njit(_nrt=False)
+def _feed_at_hand(ledger: Any, times: Any, objects: Any, units: Any, stop: int, cursor: Any) -> bool:
+    """Take in the rows before `stop`; False where one of them needs memory."""
+    counts = ledger.counts
+    while cursor[ROW] < stop:
+        pane = times[cursor[ROW]] // counts[LENGTH]
+        if counts[PANE] != pane or counts[TOUCHED] == 0:
+            if not _reach_at_hand(ledger, pane):
+                return False
+            counts[PANE] = pane
+        until = min(stop, first_from(times, cursor[ROW], (pane + 1) * counts[LENGTH]))
+        cursor[ROW] = add(ledger.hot, ledger.touched, counts, objects, units, cursor[ROW], until)
+        if cursor[ROW] < until:
+            return False
+    return True
+
+
+@nested_njit(_nrt=False)
+def _reach_at_hand(ledger: Any, pane: int) -> bool:
+    """`sum_kernels.reach`, where that takes no memory; otherwise False, and it has still to be done."""
+    counts, spans = ledger.counts, ledger.spans
+    if counts[PANE] < pane and counts[TOUCHED] > 0 and not _close_at_hand(ledger):
+        return False
+    for window in range(len(spans)):
+        evict(ledger, window, pane - spans[window, PANES])
+    pane_log.release(ledger.panes, counts, spans, FIRST)
+    return not is_sparse(counts, ledger.hot)
+
+
+@nested_njit(_nrt=False)
+def _close_at_hand(ledger: Any) -> bool:
+    """`sum_kernels.close` of a pane that has rows, where there is room; otherwise False, and nothing has changed."""
+    counts, spans, log, hot, candidates = ledger.counts, ledger.spans, ledger.log, ledger.hot, ledger.candidates
+    count, windows = counts[TOUCHED], len(spans)
+    if counts[TAIL] - counts[HEAD] + count > len(log) or counts[NEXT] == len(ledger.panes):
+        return False
+    for window in range(windows):
+        if spans[window, SIZE] + count > candidates.shape[1]:
+            return False
+    ledger.panes[counts[NEXT], NUMBER], ledger.panes[counts[NEXT], START] = counts[PANE], counts[TAIL]
+    counts[NEXT] += 1
+    place, grand = counts[TAIL] % len(log), np.int64(0)
+    for number in range(count):
+        slot = ledger.touched[number]
+        added = hot[slot, CURRENT]
+        hot[slot, CURRENT] = 0
+        grand += added
+        log[place], ledger.sums[place] = slot, added
+        place = place + 1 if place + 1 < len(log) else 0
+        for window in range(windows):
+            hot[slot, TOTAL + window] += added
+            if hot[slot, TOTAL + window] >= spans[window, BAR] and hot[slot, FLAGS] >> window & _ONE == 0:
+                hot[slot, FLAGS] |= _ONE << window
+                candidates[window, spans[window, SIZE]] = slot
+                spans[window, SIZE] += 1
+    for window in range(windows):
+        spans[window, GRAND] += grand
+    counts[TAIL] += count
+    counts[TOUCHED] = 0
+    return True
+
+
+@nested_njit(_nrt=False)
+def is_sparse(counts: Any, hot: Any) -> bool:
+    """Whether the table is to be made anew, as most of what it holds is in no window any more."""
+    return bool(len(hot) > 1024 and 16 * (counts[TAIL] - counts[HEAD] + counts[TOUCHED]) < len(hot))
+
+
+@nested_njit(_nrt=False)
+def evict(ledger: Any, window: int, pane: int) -> None:
+    """Take the panes before this number out of a window."""
+    counts, panes, spans = ledger.counts, ledger.panes, ledger.spans
+    first = spans[window, FIRST]
+    if first == counts[NEXT] or panes[first, NUMBER] >= pane:
+        return
+    start = panes[first, START]
+    while first < counts[NEXT] and panes[first, NUMBER] < pane:
+        first += 1
+    stop = panes[first, START] if first < counts[NEXT] else counts[TAIL]
+    place = start % len(ledger.log)
+    spans[window, GRAND] -= _take_out(ledger.hot, TOTAL + window, ledger.log, ledger.sums, place, stop - start)
+    spans[window, FIRST] = first
+
+
+@nested_njit(_nrt=False)
+def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int) -> Any:
+    """Subtract entries of the log from the totals in a column; returns their sum."""
+    gone, room = np.int64(0), len(log)
+    for _ in range(count):
+        hot[log[place], column] -= sums[place]
+        gone += sums[place]
+        place += 1
+        if place == room:
+            place = 0
+    return gone
+
+
+@nested_njit(_nrt=False)
+def add(hot: Any, touched: Any, counts: Any, objects: Any, units: Any, start: int, stop: int) -> int:
+    """Add rows start..stop to the running pane; returns the row before which the table is full, or `stop`."""
+    mask, most = len(hot) - 1, len(hot) >> 1
+    used, count = counts[USED], counts[TOUCHED]
+    weighed = len(units) > 0
+    row = start
+    while row < stop:
+        key = objects[row]
+        slot = slots.place(key, mask)
+        while hot[slot, FLAGS] != 0 and hot[slot, KEY] != key:
+            slot = (slot + 1) & mask
+        added = units[row] if weighed else 1
+        current = hot[slot, CURRENT]
+        if current == 0 and added != 0:
+            if hot[slot, FLAGS] == 0:
+                if used >= most:
+                    break
+                slots.take(hot, slot, key)
+                used += 1
+            touched[count] = slot
+            count += 1
+        hot[slot, CURRENT] = current + added
+        row += 1
+    counts[USED], counts[TOUCHED] = used, count
+    return row
