@@ -6,6 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from skyband import spark
+from skyband.job.spark_session import FEWER_FORKS
 
 ROOT = Path(__file__).parents[1]
 ALONE = ("tests/mutants",)
@@ -42,6 +44,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """The tests that share a Spark session are the longest chain: other processes let theirs go first on the cores."""
     if "PYTEST_XDIST_WORKER" in os.environ and not os.nice(0) and "session" not in getattr(item, "fixturenames", ()):
         os.nice(3)
+
+
+@pytest.fixture(scope="session")
+def session():
+    """One Spark session for all tests, small and quiet: local, of two cores."""
+    settings = {
+        "spark.master": "local[2]",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.streaming.minBatchesToRetain": "2",
+        **FEWER_FORKS,
+    }
+    started = spark.session("skyband tests", **settings)
+    started.sparkContext.setLogLevel("OFF")
+    yield started
+    started.stop()
 
 
 def group_of(item: pytest.Item) -> str:

@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from families import events, family
 from release.freeze import FROZEN, SPLIT, combinations, unpack
+from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.errors import SnapshotError
@@ -82,14 +84,15 @@ def run(site: Path, *command: str) -> str:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_job_goes_on_from_its_checkpoint(version, tmp_path):
+def test_a_job_goes_on_from_its_checkpoint(session, version, tmp_path):
     shutil.copy(FROZEN / version / "job" / "job.toml", tmp_path)
     unpack(FROZEN / version / "job" / "left.zip", tmp_path)
     rows = pq.read_table(FROZEN / version / "rows.parquet").select(["ts", "name", "place"])
     (tmp_path / "source").mkdir()
     for number, part in enumerate((rows.slice(0, SPLIT), rows.slice(SPLIT))):
         pq.write_table(part, tmp_path / "source" / f"{number}.parquet")
-    run(tmp_path, sys.executable, "-m", "skyband", "run", str(tmp_path / "job.toml"))
+    ran = CliRunner().invoke(group, ["run", str(tmp_path / "job.toml")])
+    assert ran.exit_code == 0, ran.output
     query = tomllib.loads((tmp_path / "job.toml").read_text("utf-8"))["query"]
     before, after = (pc.max(part["ts"]).as_py() - DELAY for part in (rows.slice(0, SPLIT), rows))
     expected = local.apply(rows, query, {"sketch": {"name": "k-skb", "epsilon": 0.05}})

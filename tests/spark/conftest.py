@@ -1,4 +1,4 @@
-"""One Spark session for all tests, small and quiet."""
+"""What a query gives as a batch and as a stream beside the local engine."""
 
 import os
 import time
@@ -9,28 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from skyband import spark
 from skyband.engines import local
-from skyband.job.spark_session import FEWER_FORKS
 from skyband.queries.row_encoding import microseconds
-
-
-@pytest.fixture(scope="session")
-def session():
-    """A local session of two cores."""
-    settings = {
-        "spark.master": "local[2]",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.sql.streaming.minBatchesToRetain": "2",
-        **FEWER_FORKS,
-    }
-    started = spark.session("skyband tests", **settings)
-    started.sparkContext.setLogLevel("OFF")
-    yield started
-    started.stop()
 
 
 @pytest.fixture
