@@ -54,6 +54,21 @@ PAIRS = [
     pairs("hamming", 100, "12 seconds"),
     pairs("cosine", 4, "9 seconds", every="13 seconds"),
 ]
+
+
+def near(similarity, threshold, window, **more):
+    spec = {"id": "object", "tokens": "words", "similarity": similarity, "threshold": threshold, "window": window}
+    return {"kind": "near-duplicates", **spec, **more}
+
+
+NEAR = [
+    near("jaccard", 0.5, "20 seconds"),
+    near("containment", 0.6, "7 seconds", side="side", output="rows"),
+    near("hamming", -2, "12 seconds", matches=2),
+    near("overlap", 2, "9 seconds", keep="first", output="kept"),
+    near("cosine", 0.6, "20 seconds", keep="first", matches=1, output="rows"),
+    near("dice", 0.5, "250 milliseconds"),
+]
 HEAVY = [
     heavy("rows", ["20 seconds"], k=2),
     heavy("rows", ["3 seconds", "10 seconds"], share=0.3, offset="1 second"),
@@ -62,7 +77,7 @@ HEAVY = [
     heavy("distinct", ["12 seconds", "20 seconds"], k=3),
     heavy("distinct", ["9 seconds"], share=0.2),
 ]
-SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY, *PAIRS]
+SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY, *PAIRS, *NEAR]
 
 
 NAMED = {
@@ -133,7 +148,9 @@ def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, 
 
 
 @pytest.mark.parametrize(
-    "spec", [SPECS[0], SPECS[3], HEAVY[0], PAIRS[0]], ids=["workload", "top-k", "heavy-hitters", "pairs"]
+    "spec",
+    [SPECS[0], SPECS[3], HEAVY[0], PAIRS[0], NEAR[0]],
+    ids=["workload", "top-k", "heavy-hitters", "pairs", "near-duplicates"],
 )
 def test_a_small_group_is_a_few_bytes(spec):
     groups = 2000
@@ -153,10 +170,17 @@ def test_a_small_group_is_a_few_bytes(spec):
     assert len(host.operator.snapshot()) < 250 * groups
 
 
-def test_an_approximate_ranker_and_a_function_keep_their_processors():
+def test_approximate_backends_functions_and_carried_columns_keep_their_processors():
     table = stream(1)
-    spec = top_k("never", "sum", "20 seconds")
-    for given, backends in ((spec, {"object-ranker": "approx"}), (spec | {"aggregate": np.max}, None)):
+    never, apart = top_k("never", "sum", "20 seconds"), {"similarity": lambda shared, n, m: shared / max(n, m)}
+    kept = [
+        (never, {"object-ranker": "approx"}),
+        (never | {"aggregate": np.max}, None),
+        *((spec | more, None) for spec in (PAIRS[0], NEAR[0]) for more in (apart, {"carry": ["score"]})),
+        (NEAR[0] | {"carry_match": ["score"]}, None),
+        (NEAR[0], {"set-matcher": "minhash-lsh"}),
+    ]
+    for given, backends in kept:
         host = local.LocalRun.start(query(given, by=["group"]), table.schema, backends)
         assert host.operator._groups._small_groups is None
 
@@ -204,3 +228,23 @@ def test_a_state_of_sets_that_cannot_be_is_refused(name, change):
     with pytest.raises(SnapshotError, match=f"{name}: must"):
         fresh = Operator(host.operator.query, host.operator.bindings, table.schema)._groups._small_groups
         fresh.load_state(state | {f"entries.{name}": change(state[f"entries.{name}"])})
+
+
+@pytest.mark.parametrize("spec", [SPECS[3], PAIRS[1], NEAR[4]], ids=["top-k", "top-k-pairs", "near-duplicates"])
+def test_groups_and_their_names_move_to_another_shard(spec):
+    table, asked = stream(4, "text"), query(spec, by=["group"])
+    host = local.LocalRun.start(asked, table.schema)
+    host.push(table.slice(0, 100).combine_chunks().to_batches()[0])
+    state, parts = host.operator.groups.dump_state(), []
+    for odd in (0, 1):
+        part = Operator(asked, host.operator.bindings, table.schema)
+        part.stand_with(host.operator)
+        part.absorb(host.operator, lambda keys, odd=odd: keys % np.uint64(2) == odd)
+        part.groups.dump_state()
+        parts.append(part)
+    assert all(len(part.groups) for part in parts)
+    again = Operator(asked, host.operator.bindings, table.schema)
+    again.stand_with(host.operator)
+    for part in reversed(parts):
+        again.absorb(part, lambda keys: np.ones(len(keys), bool))
+    np.testing.assert_equal(again.groups.dump_state(), state)

@@ -47,6 +47,10 @@ class Schedule:
             found = moment if found is None else np.minimum(found, moment)
         return found
 
+    def next_due(self, lasts: Int64, reached: int) -> int:  # noqa: ARG002 - others look at it
+        """When groups answered up to `reached` have something to do; lasts: int64[g], the times of their last rows."""
+        return int(self.after(reached))
+
     def latest(self, time: int) -> int:
         """The last moment of any query at most `time`."""
         return max((time - phase) // slide * slide + phase for slide, phase, _ in self.beats.tolist())
@@ -133,6 +137,22 @@ class Regular(Schedule):
 
     def between(self, begin: int, end: int) -> Int64:
         return np.arange(self.after(begin), end + 1, self.every, dtype=np.int64)
+
+
+class EachRow(Schedule):
+    """No moments: each row is answered when it comes, over what came less than `window` before it.
+
+    A stretch ends when its window has run empty.
+    """
+
+    def __init__(self, window: int) -> None:
+        super().__init__([window], [1], [0])
+
+    def next_due(self, lasts: Int64, reached: int) -> int:  # noqa: ARG002 - no moment is waited for
+        return int(lasts.min()) + self.horizon
+
+    def within(self, begins: Int64, ends: Int64) -> Moments:  # noqa: ARG002 - there are none
+        return Moments(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def united(begins: Int64, ends: Int64) -> tuple[Int64, Int64]:

@@ -179,7 +179,7 @@ class SmallGroupTable(SmallGroups):
         kept = slice(None) if stays.all() else np.repeat(stays, done.size)
         self._entries = {name: numbers_or_lists.pick(values, kept) for name, values in done.entries.items()}
         self._reached = self._until
-        self._due = int(self.schedule.after(self._until)) if len(self._key) else TIME_MAX
+        self._due = self.schedule.next_due(self._last, self._until) if len(self._key) else TIME_MAX
         answers = pa.RecordBatch.from_arrays(list(done.answers), schema=self.schema) if len(done.stretch) else None
         if self._values is not None:
             self._values.keep(self._entries[self.identity], lazily=True)
@@ -238,7 +238,7 @@ class SmallGroupTable(SmallGroups):
         last = np.concatenate([self._last, other._last[theirs]])
         self._key, self._last, self._count = key[order], last[order], count[order]
         self._until = self._reached = other._until
-        self._due = int(self.schedule.after(self._until)) if len(self._key) else TIME_MAX
+        self._due = self.schedule.next_due(self._last, self._until) if len(self._key) else TIME_MAX
 
     def dump_state(self) -> dict[str, Array]:
         columns = {"group": self._key, "last": self._last, "count": self._count, "until": np.array([self._until])}
@@ -270,4 +270,4 @@ class SmallGroupTable(SmallGroups):
         self._key, self._last, self._count = groups, lasts, counts
         self._entries = columns
         self._until = self._reached = until
-        self._due = int(self.schedule.after(until)) if len(groups) else TIME_MAX
+        self._due = self.schedule.next_due(lasts, until) if len(groups) else TIME_MAX

@@ -30,7 +30,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.queries.row_encoding": ("at_field", "moments", "microseconds", "is_null", "closed_length", "too_short"),
     "skyband.queries.state_arrays": ("with_prefix", "without_prefix", "frame_to_array", "frame_from_array"),
     "skyband.queries.top_k_merging": ("merge_top_k", "truncate"),
-    "skyband.queries.schedule": ("Schedule", "Regular"),
+    "skyband.queries.schedule": ("Schedule", "Regular", "EachRow"),
     "skyband.queries.small_groups": ("SmallGroups", "most_entries"),
     "skyband.queries.small_group_table": ("SmallGroupTable", "Step", "Walked"),
     "skyband.queries.small_sets": ("SmallSets", "SetsInOrder"),

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from attrs import define
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import TIME
+from skyband.columns.rows import Rows
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.sides import is_side, sides_of
 from skyband.columns.tokens import WHAT as TOKENS
@@ -31,6 +32,7 @@ from skyband.queries.per_row_processor import time_field
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.row_encoding import closed_length, too_short
+from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.registry import Binding
 from skyband.roles.pair_ranker import similarity_parameter
 
@@ -201,6 +203,21 @@ class NearDuplicates(Query):
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return NearDuplicatesProcessor(self, bindings["set-matcher"], answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the answer is that of the definition, whatever the matcher, small groups are answered together."""
+        if self.rows or self.carried_names or several(self.id) or callable(self.similarity):
+            return None
+        most = most_entries(bindings["set-matcher"], self.backend_parameters("set-matcher"))
+        if not most:
+            return None
+
+        def processor(last: int, rows: Rows) -> GroupProcessor:
+            return NearDuplicatesProcessor(self, bindings["set-matcher"], answers).begin_with(last, rows)
+
+        from skyband_setjoin.small_near_duplicates import SmallNearDuplicates  # on use, because it loads numba
+
+        return SmallNearDuplicates(most, self, answers, processor)
 
     @property
     def one_shard(self) -> str | None:

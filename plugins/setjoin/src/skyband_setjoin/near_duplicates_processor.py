@@ -80,6 +80,20 @@ class NearDuplicatesProcessor(PerRowProcessor):
     def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:  # noqa: ARG002 - no moment is waited for
         return self.arrive(rows) if len(rows) else None
 
+    def own_rows(self, times: Int64) -> int:
+        if self._query.rows or not len(times):
+            return len(times)
+        before = np.append(times[0] if self._last is None else self._last, times[:-1])
+        apart = np.flatnonzero(times - before >= self._query.window.length)
+        return int(apart[0]) if len(apart) else len(times)
+
+    def begin_with(self, last: int, rows: Rows) -> "NearDuplicatesProcessor":
+        """Go on from the sets of a small group, which are all kept, the last row having come at `last`."""
+        if len(rows):
+            self._take(rows)
+        self._last = last
+        return self
+
     def arrive(self, rows: Rows) -> pa.RecordBatch | None:
         if self.next_at <= rows.times[0]:
             self._begin()

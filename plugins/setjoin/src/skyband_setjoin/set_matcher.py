@@ -76,6 +76,8 @@ class SetMatcher(Clocked):
     """
 
     role: ClassVar[str] = "set-matcher"
+    exact_up_to: ClassVar[int] = 64
+    """Groups of at most so many sets, 64 at most, are matched many at once, without a backend, if exact. 0: none."""
 
     threshold: float = number(help="how similar two sets have to be")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")

@@ -1,0 +1,86 @@
+"""The small groups of near-duplicates: each row is compared with all sets of its group's window."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Int64
+from skyband.columns.numbers_or_lists import Column
+from skyband.columns.rows import Rows
+from skyband.queries.processor import GroupProcessor
+from skyband.queries.row_encoding import moments
+from skyband.queries.schedule import EachRow
+from skyband.queries.small_group_table import Step
+from skyband.queries.small_sets import SetsInOrder, SmallSets
+
+from skyband_setjoin.near_duplicates_processor import KEPT, ROWS
+from skyband_setjoin.set_matcher import ALL, FIRST
+from skyband_setjoin.similarity import KINDS
+from skyband_setjoin.small_near_duplicates_kernels import match_rows
+
+if TYPE_CHECKING:
+    from skyband_setjoin.near_duplicates import NearDuplicates
+
+
+class SmallNearDuplicates(SmallSets):
+    """Groups of at most `most` sets that later rows are compared with; rows are answered when they come."""
+
+    def __init__(
+        self,
+        most: int,
+        query: "NearDuplicates",
+        answers: pa.Schema,
+        processor: Callable[[int, Rows], GroupProcessor],
+    ) -> None:
+        schedule = EachRow(query.window.length)
+        super().__init__(
+            schedule, most, answers, answers.field("id").type, two=query.side is not None, at_once=True
+        )  # fmt: skip
+        parameters = query.backend_parameters("set-matcher")
+        self._similarity, self._threshold = KINDS[parameters["similarity"]], float(parameters["threshold"])
+        matches = parameters["matches"]
+        self._ranked, self._first = matches != ALL, parameters["keep"] == FIRST
+        room = min(int(matches), self.most) if self._ranked else self.most
+        self._room = np.empty(room, np.int64), np.empty(room)
+        self._output = query.output
+        self._processor = processor
+
+    def compare(self, step: Step, sets: SetsInOrder) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
+        stretches = len(sets.heads)
+        size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1)
+        kept, count = np.zeros(len(sets.order), bool), np.full(len(sets.order), -1)
+        *matches, number = match_rows(
+            sets.heads, sets.rows, sets.stops, step.stretches.ended,
+            sets.order, sets.times, sets.sides, sets.offsets, sets.tokens,
+            self.schedule.horizon, self._similarity, self._threshold, self.two, self._ranked, self._first,
+            step.oldest, self.most, self.most_tokens, size, grown, kept, count, *self._room,
+        )  # fmt: skip
+        earlier, similarity = (values[:number] for values in matches)
+        row = np.flatnonzero(count >= 0)
+        stretch, own, found = np.repeat(np.arange(stretches), sets.stops - sets.heads)[row], sets.order[row], count[row]
+        if self._output == KEPT:
+            alone = found == 0
+            return size, grown, kept, stretch[alone], self._columns(sets, own[alone], {})
+        times = np.maximum(found, 1) if self._output == ROWS else found
+        matched = np.repeat(found > 0, times)
+        place = np.full(len(matched), -1)
+        place[matched] = np.arange(number)
+        places = pa.array(place, mask=~matched)
+        of_match = {
+            "match": self.id_column(sets.ids[earlier]).take(places),
+            "match_time": self._moments(sets.times[earlier]).take(places),
+            "similarity": pa.array(similarity).take(places),
+        }
+        return size, grown, kept, np.repeat(stretch, times), self._columns(sets, np.repeat(own, times), of_match)
+
+    def _columns(self, sets: SetsInOrder, own: Int64, of_match: Mapping[str, pa.Array]) -> list[pa.Array]:
+        """The columns of the answers: of sets `own`, and of what each matches."""
+        columns = {"time": self._moments(sets.times[own]), "id": self.id_column(sets.ids[own]), **of_match}
+        return [columns[name] for name in self.schema.names]
+
+    def _moments(self, times: Int64) -> pa.Array:
+        return moments(times, self.schema.field("time").type)
+
+    def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:
+        return self._processor(last, self.rows_of(entries))
