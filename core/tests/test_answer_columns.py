@@ -33,6 +33,13 @@ def test_columns_and_batches_come_in_their_order():
     ]
 
 
+def test_a_column_of_places_in_named_values():
+    names = {"name": pa.array(["first", "second"])}
+    pieces = [AnswerColumns(SCHEMA, [np.arange(n), np.arange(n) % 2, np.arange(n)], names) for n in (3, 1)]
+    pieces.append(pieces[0].pick(np.array([False, True, False])))
+    assert as_batch(pieces).column("name").to_pylist() == ["first", "second", "first", "first", "second"]
+
+
 def test_a_batch_alone_stays_as_it_is():
     batch = as_batch([some(2, 2)])
     assert as_batch([batch]) is batch

@@ -24,6 +24,10 @@ def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int |
 
     Raises InputError where a value would change by the conversion, or the length is not `length`.
     """
+    if type(values) is np.ndarray and values.ndim == 1 and values.dtype == dtype and values.flags.c_contiguous:
+        fits = length is None or len(values) == length
+        if fits:  # nothing is to be done, as for most arrays
+            return values
     if isinstance(values, np.ma.MaskedArray):
         raise InputError(name, "must not be a masked array: fill its gaps or leave out their rows")
     try:

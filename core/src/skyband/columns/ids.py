@@ -101,10 +101,12 @@ class ValuesById:
 
     def load_state(self, frame: pa.RecordBatch) -> None:
         """Take over what `frame` gave. Raises SnapshotError where its ids are not in order."""
+        self._known = frame
+        if not len(frame):
+            return
         ids = frame.column("id").to_numpy(zero_copy_only=False)
         if frame.column("last").null_count or (ids[1:] <= ids[:-1]).any():
             raise SnapshotError("contradicts itself: names must be in the order of their ids, each once")
-        self._known = frame
 
     def _settle(self) -> None:
         """One row for each id, by id, with the last time it was seen."""

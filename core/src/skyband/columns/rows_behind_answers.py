@@ -95,11 +95,13 @@ class RankedRows:
 
     def load_state(self, frame: pa.RecordBatch) -> None:
         """Take over what `frame` gave. Raises SnapshotError where its rows are not in the order of their times."""
+        self._settled = frame
+        if not len(frame):
+            return
         times, ids, values = (frame.column(name) for name in _OWN)
         when = times.to_numpy(zero_copy_only=False)
         if times.null_count or ids.null_count or values.null_count or (when[1:] < when[:-1]).any():
             raise SnapshotError("contradicts itself: rows to carry must be in the order of their times")
-        self._settled = frame
 
     def _together(self) -> pa.RecordBatch:
         return keyed_frames.concatenated([self._settled, *self._new])

@@ -207,7 +207,7 @@ class _WorkloadProcessor(ScheduledProcessor):
         self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         self._since: Int64 | None = None
         self._ends: Int64 | None = None
-        self._labels = pa.array([one.name for one in query.queries], pa.string())
+        self._labels = {"query": pa.array([one.name for one in query.queries], pa.string())}
         self._binding = ranker
         self._schema = answers
         self._answers: list[AnswerColumns] = []
@@ -284,14 +284,14 @@ class _WorkloadProcessor(ScheduledProcessor):
         carried = self._ranked_rows.of(answer, found.objects, scores, since, until)
         columns = [
             until,
-            self._labels.take(pa.array(np.repeat(found.query, sizes))),
+            np.repeat(found.query, sizes),
             ranks,
             *(carried[: self._several] or [self._names.for_answers(found.objects)]),
             scores,
             *carried[self._several :],
         ]
         due = self._due(found)
-        answers = AnswerColumns(self._schema, columns)
+        answers = AnswerColumns(self._schema, columns, self._labels)
         self._answers.append(answers if due.all() else answers.pick(np.repeat(due, sizes)))
 
     def _due(self, found: Answers) -> Array:
