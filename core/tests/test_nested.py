@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numba import njit
+from numba.core.runtime import _nrt_python, rtsys
 from skyband.kernels.nested import nested_njit
 
 
@@ -28,6 +30,75 @@ def both(values, of):
 def test_a_kernel_calls_it_with_its_options():
     assert both(np.arange(1.0, 6.0), 2.0) == (9.0, 5, 0.5)
     assert both(np.arange(1.0, 6.0), 0.0)[2] == np.inf, "numpy's division by 0"
+
+
+class Pair(NamedTuple):
+    left: np.ndarray
+    right: np.ndarray
+
+
+@nested_njit
+def borrows(pair, start):
+    part = Pair(pair.right[start:], pair.left) if start else pair
+    some, total = part.left[::2], 0.0
+    for place in range(len(some)):
+        total += some[place]
+    return total + len(part.right)
+
+
+@nested_njit
+def gives_back(pair, start):
+    return pair.left if start else pair.right
+
+
+@nested_njit
+def makes(pair, start):
+    return (pair.left + start).sum()
+
+
+@nested_njit
+def keeps(pair, start):
+    kept = [pair.left]
+    kept.append(pair.right[start:])
+    return kept[start].sum()
+
+
+@nested_njit
+def picks(pair, start):
+    return pair.left[pair.left > start].sum()
+
+
+@njit
+def all_of(pair, start):
+    mine = Pair(pair.left.copy(), pair.right.copy())
+    given = gives_back(mine, start)
+    return borrows(mine, start), given.sum(), makes(mine, start), keeps(mine, start), picks(mine, start)
+
+
+def test_memory_is_counted_where_it_has_to_be():
+    pair = Pair(np.arange(4.0), np.arange(10.0, 13.0))
+    whole, later = all_of(pair, 0), all_of(pair, 1)
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        for _ in range(100):
+            assert all_of(pair, 0) == whole == (5.0, 33.0, 6.0, 6.0, 6.0)
+            assert all_of(pair, 1) == later == (15.0, 6.0, 10.0, 23.0, 5.0)
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0
+    assert np.array_equal(pair.left, np.arange(4.0))
+
+
+def test_a_function_that_only_borrows_counts_nothing():
+    def counts(function):
+        (compiled,) = function.overloads.values()
+        return "NRT_incref" in compiled.library.get_llvm_str()
+
+    all_of(Pair(np.arange(4.0), np.arange(3.0)), 1)
+    assert not counts(borrows)
+    assert all(map(counts, (gives_back, makes, keeps, picks)))
 
 
 def test_python_does_not():

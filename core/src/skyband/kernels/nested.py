@@ -3,17 +3,24 @@
 numba makes of every function one that Python can call: with wrappers, machine code and a file on disk of its own. Of a
 kernel of sixty functions only the one that Python calls needs them. The others are optimized and handed to those that
 call them.
+
+numba also counts, atomically, who refers to an array each time one is handed on: up to half the time of a kernel that
+does little a row. What is nested holds no array longer than its caller does, unless it makes one or gives one back.
 """
 
 from collections.abc import Callable
 from typing import Any, Never
 
-from numba.core import config
+from numba.core import config, ir
+from numba.core import types as numba_types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
+
+types: Any = numba_types
+"""What mypy knows of it lacks half of its classes."""
 
 
 def nested_njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -54,6 +61,9 @@ class _Lowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
+        if _only_borrows(state):
+            state.targetctx = state.targetctx.subtarget(enable_nrt=False)
+            vars(state.targetctx).pop("nrt", None)  # which follows from enable_nrt, and is kept once asked for
         state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
         super().run_pass(state)
         state.library.finalize()
@@ -61,6 +71,44 @@ class _Lowering(NativeLowering):
         state.targetctx.insert_user_function(name, lowered.fndesc, [state.library])
         state.cr = _LowerResult(lowered.fndesc, lowered.call_helper, cfunc=name, env=lowered.env)
         return True
+
+
+_VIEWS = {"getattr", "static_getitem", "build_tuple", "exhaust_iter", "cast", "phi"}
+"""Expressions that give parts of arrays, or tuples of them, that are there already."""
+
+
+def _only_borrows(state: Any) -> bool:
+    """Whether all that a function has of arrays are its caller's, parts of these, and tuples of them; and it gives none
+    back. All else that holds memory, such as a list, counts.
+    """
+    function = state.func_ir
+    if function.is_generator or _holds(state, state.return_type):
+        return False
+    assigned = [each for block in function.blocks.values() for each in block.find_insts(ir.Assign)]
+    held = [each for each in assigned if _holds(state, state.typemap[each.target.name])]
+    return all(_is_of_arrays(state.typemap[each.target.name]) and _is_view(state, each.value) for each in held)
+
+
+def _holds(state: Any, kind: Any) -> bool:
+    return state.targetctx.data_model_manager[kind].contains_nrt_meminfo()
+
+
+def _is_of_arrays(kind: Any) -> bool:
+    if isinstance(kind, types.BaseTuple):
+        return all(map(_is_of_arrays, kind.types))
+    return isinstance(kind, types.Array | types.Number | types.Boolean | types.NoneType)
+
+
+def _is_view(state: Any, value: Any) -> bool:
+    if not isinstance(value, ir.Expr):
+        return isinstance(value, ir.Arg | ir.Var)
+    if value.op == "getitem":
+        place = state.typemap[value.index.name]
+        parts = place.types if isinstance(place, types.BaseTuple) else (place,)
+        return all(isinstance(part, types.Integer | types.SliceType) for part in parts)
+    if value.op == "call":
+        return isinstance(state.typemap[value.func.name], types.NamedTupleClass)
+    return value.op in _VIEWS
 
 
 class _Compiler(CompilerBase):

@@ -6,7 +6,7 @@ from skyband.kernels.nested import nested_njit
 _FEW = 48
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def sort(values, size):
     """Sort the first `size` values in place: by insertion where they are few, else by a heap.
 
@@ -28,7 +28,7 @@ def sort(values, size):
         _sink(values, 0, stop)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _sink(values, place, stop):
     """Move a value down the heap of `values[:stop]`, the largest first, to where it belongs."""
     moving = values[place]

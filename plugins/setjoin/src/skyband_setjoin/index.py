@@ -105,7 +105,7 @@ def reserved(index, places, size):
     return Index(marks, table, pool)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def is_reserved(marks, table, pool, places, size):
     """Whether `reserved` would have nothing to do."""
     for i in range(size):

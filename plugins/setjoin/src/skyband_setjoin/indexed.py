@@ -33,14 +33,14 @@ def expire(sets, index, horizon):
         counts[FIRST] += 1
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def find_all(table, side, tokens, size, places):
     """The place of each token's list, NONE where it has none."""
     for i in range(size):
         places[i] = lists.find(table, tokens[i], side)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def walk_order(table, places, size, order, walk, weights):
     """Which token's list is walked first, second, …; tokens without a list (NONE) come first.
 
@@ -58,7 +58,7 @@ def walk_order(table, places, size, order, walk, weights):
         weights[j], walk[j] = weight, i
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def insert_all(index, side, number, tokens, size, signature, places):
     """Add a set to the lists of its tokens, room being reserved."""
     marks, table, pool = index.marks, index.table, index.pool

@@ -159,7 +159,7 @@ def shared(ring, start, stop, tokens, size):
     return common
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _oldest_token(sets):
     marks, records = sets.marks, sets.records
     if marks[FIRST] == marks[NEXT]:

@@ -101,7 +101,7 @@ def close(band, stairs, number, time):
     _count(stairs, band.counts[SIZE])
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _number(band, stairs, sets):
     items, order, older, marks = band.items, band.order, stairs.older, stairs.marks
     size, first, stop = band.counts[SIZE], sets.marks[FIRST], sets.marks[NEXT]
@@ -124,7 +124,7 @@ def _number(band, stairs, sets):
     _count(stairs, size if marks[OPEN] == NONE else marks[OPEN])
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _last_of_its_time(records, stop, low, time):
     """The number of the last set of a time, from that of any set of it; there is a later time."""
     mask = len(records) - 1
@@ -142,7 +142,7 @@ def _last_of_its_time(records, stop, low, time):
     return low
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _count(stairs, size):
     older, steps, marks = stairs.older, stairs.steps, stairs.marks
     base = older[0] if size else 0

@@ -102,7 +102,7 @@ def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, toke
     return (sets, lists.trim(index), band, stairs, met, blocks), cuts, best
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _arrived(sets, index, band, horizon, tokens, start, stop, scratch):
     """Forget what has expired; the set's tokens go to `scratch`. Returns their number and signature."""
     expire(sets, index, horizon)
@@ -110,7 +110,7 @@ def _arrived(sets, index, band, horizon, tokens, start, stop, scratch):
     return window.normalise(tokens, start, stop, scratch)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _kept(sets, index, band, stairs, time, side, tokens, size, signature, places):
     """Add a set to the window and the lists of its tokens, room being there."""
     number = sets.marks[NEXT]
@@ -119,7 +119,7 @@ def _kept(sets, index, band, stairs, time, side, tokens, size, signature, places
     window.append(sets, number, time, side, tokens, size)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _collect(
     sets, index, band, stairs, kind, own, side, tokens, signature, size, places, order, walk, weights, met, blocks,
     new_left,
@@ -191,14 +191,14 @@ def _collect(
     return found
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _loses(worst, number, candidate, new_left):
     """Whether the pair of two sets comes after an equally similar one of the stock."""
     left, right = (number, candidate) if new_left else (candidate, number)
     return left > worst.tie or (left == worst.tie and right > worst.key)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _saturated(record, kind, own, remaining, size, apart):
     """Whether k pairs of a set dominate the one looked at: equal end, as similar, the smaller number on a tie."""
     theirs = np.int64(record.size)
@@ -206,7 +206,7 @@ def _saturated(record, kind, own, remaining, size, apart):
     return similarity(kind, own, most, size, theirs) <= record.level
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _count(record, score, k):
     """Take in how similar a later set is; what is more similar than k have been begins the count anew."""
     if record.hits == 0 or (record.hits >= k and score > record.level):
@@ -215,7 +215,7 @@ def _count(record, score, k):
         record.hits += 1
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _verify(sets, band, kind, own, tokens, size, met, start, stop, left_is_new, fresh):
     """Add the relevant pairs with the sets start … stop − 1 of `met` to the stock; returns where it became full.
 
@@ -244,7 +244,7 @@ def _verify(sets, band, kind, own, tokens, size, met, start, stop, left_is_new, 
     return stop
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _touch(ring, met, stop):
     """Read each set's first token at once: what is not in the cache is then fetched side by side."""
     for i in range(stop):

@@ -58,7 +58,7 @@ def enter(hot: Any, candidates: Any, spans: Any, window: int, slot: int, k: int)
     return candidates
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def drop_fallen(hot: Any, candidates: Any, spans: Any, window: int) -> int:
     """Let candidates below the bar go; returns how many are left. O(candidates)."""
     left = 0
@@ -125,12 +125,9 @@ def best(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any
     return candidates, _best_candidates(hot, candidates, spans, window, k, totals, keys)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _best_candidates(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> int:
-    """Write the best k of the candidates, in order; returns how many.
-
-    Compiled with `_nrt=False`, as numba's own kernels that take no memory: it counts no references to arrays then.
-    """
+    """Write the best k of the candidates, in order; returns how many."""
     count = 0
     for number in range(spans[window, SIZE] if k > 0 else 0):
         slot = candidates[window, number]
@@ -149,7 +146,7 @@ def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: fl
     return candidates, kept, rest
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def answer_at_hand(
     hot: Any, candidates: Any, spans: Any, window: int, k: int, share: float, totals: Any, keys: Any
 ) -> Any:
@@ -161,7 +158,7 @@ def answer_at_hand(
     return _cut_by_share(totals, count, k, share, spans[window, GRAND])
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _cut_by_share(totals: Any, count: int, k: int, share: float, grand: int) -> Any:
     kept = np.int64(count) if share == 0.0 else np.int64(count_of_share(totals, count, share, grand))
     rest = np.int64(0)
@@ -172,7 +169,7 @@ def _cut_by_share(totals: Any, count: int, k: int, share: float, grand: int) -> 
     return kept, rest
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def follow(candidates: Any, spans: Any, moved: Any) -> None:
     """Write down where the slots of the candidates went when the table was made anew."""
     for window in range(len(spans)):

@@ -61,13 +61,13 @@ def panes_with_room(panes: Any, ends: Any, spans: Any, first: int) -> Any:
     return target
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def after(panes: Any, ends: Any, place: int) -> Any:
     """The number of the first entry after the pane at a place."""
     return panes[place + 1, START] if place + 1 < ends[NEXT] else ends[TAIL]
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def release(panes: Any, ends: Any, spans: Any, first: int) -> None:
     """Let go of the panes that no window holds."""
     oldest = ends[NEXT]

@@ -9,7 +9,7 @@ from skyband.kernels.nested import nested_njit
 from skyband_totals.slots import KEY
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def nth_largest(values: Any, count: int, n: int) -> Any:
     """The n-th largest (from 1) of the first `count` values, which it reorders. O(count) expected."""
     low, high, place = 0, count - 1, n - 1
@@ -34,13 +34,13 @@ def nth_largest(values: Any, count: int, n: int) -> Any:
     return values[place]
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def ranks_before(total: Any, key: Any, other_total: Any, other_key: Any) -> bool:
     """Whether an object comes before another in an answer: total descending, then object ascending."""
     return bool(total > other_total or (total == other_total and key < other_key))
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def offer(totals: Any, keys: Any, size: int, most: int, total: Any, key: Any) -> int:
     """Offer an object to a heap of the best `most` so far, the worst of them on top; returns its size."""
     if size < most:
@@ -58,7 +58,7 @@ def offer(totals: Any, keys: Any, size: int, most: int, total: Any, key: Any) ->
     return size
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def in_order(totals: Any, keys: Any, size: int) -> None:
     """Put a heap made by `offer` in the order of an answer, in place. O(size log size)."""
     for last in range(size - 1, 0, -1):
@@ -67,7 +67,7 @@ def in_order(totals: Any, keys: Any, size: int) -> None:
         _sink(totals, keys, last, total, key)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _sink(totals: Any, keys: Any, size: int, total: Any, key: Any) -> None:
     """Put an object in place of the top of a heap."""
     place = 0
@@ -85,7 +85,7 @@ def _sink(totals: Any, keys: Any, size: int, total: Any, key: Any) -> None:
     totals[place], keys[place] = total, key
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def count_of_share(totals: Any, size: int, share: float, grand: int) -> int:
     """How many of these ordered totals are at least `share` of the grand total, compared in float64."""
     least = share * float(grand)
@@ -118,7 +118,7 @@ def best_of(hot: Any, totals: Any, k: int, share: float, grand: int) -> Any:
     return keys[:kept], best[:kept], rest
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def first_from(times: Any, start: int, moment: int) -> int:
     """The first row from `start` on whose time is at least `moment`. O(log n)."""
     low, high = start, len(times)

@@ -48,7 +48,7 @@ def place(key: int, mask: int) -> Any:
     return np.int64(((word ^ (word >> _32)) * _GOLDEN) >> _32) & mask
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def find(hot: Any, key: int) -> Any:
     """The object's slot, or the free one where it would go."""
     mask = len(hot) - 1
@@ -58,7 +58,7 @@ def find(hot: Any, key: int) -> Any:
     return slot
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def take(hot: Any, slot: int, key: int) -> None:
     """Give a free slot to an object."""
     hot[slot, KEY] = key

@@ -116,7 +116,7 @@ def close(ledger: Any) -> Any:
     return Ledger(counts, ledger.hot, ledger.touched, log, sums, panes, spans, candidates)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _add_pane(hot: Any, touched: Any, count: int, log: Any, sums: Any, place: int, spans: Any, risen: Any) -> int:
     """Log the running pane from a place on, add it to all totals; returns how many (window, slot) rose to a bar."""
     windows, room = len(spans), len(log)

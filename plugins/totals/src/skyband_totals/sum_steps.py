@@ -1,8 +1,8 @@
 # mypy: disable-error-code="untyped-decorator"
 """What the totals of a `sum_kernels.Ledger` do without taking memory: rows, ends of panes and answers, one by one.
 
-Compiled with `_nrt=False`, as numba's own kernels that take no memory: it counts no references to arrays then, of which
-a ledger has eight. Where each row is followed by an answer that is most of the work.
+What takes no memory counts no references to arrays, of which a ledger has eight: where an answer follows each row
+that is most of the work.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ ROW, MOMENT, WINDOW = range(3)
 _ONE = np.int64(1)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def go_on(
     ledger: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any, begin: int, end: int, share: float,
     cursor: Any,
@@ -54,7 +54,7 @@ def go_on(
         cursor[WINDOW] = begin
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _feed_at_hand(ledger: Any, times: Any, objects: Any, units: Any, stop: int, cursor: Any) -> bool:
     """Take in the rows before `stop`; False where one of them needs memory."""
     counts = ledger.counts
@@ -71,7 +71,7 @@ def _feed_at_hand(ledger: Any, times: Any, objects: Any, units: Any, stop: int, 
     return True
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _reach_at_hand(ledger: Any, pane: int) -> bool:
     """`sum_kernels.reach`, where that takes no memory; otherwise False, and it has still to be done."""
     counts, spans = ledger.counts, ledger.spans
@@ -83,7 +83,7 @@ def _reach_at_hand(ledger: Any, pane: int) -> bool:
     return not is_sparse(counts, ledger.hot)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _close_at_hand(ledger: Any) -> bool:
     """`sum_kernels.close` of a pane that has rows, where there is room; otherwise False, and nothing has changed."""
     counts, spans, log, hot, candidates = ledger.counts, ledger.spans, ledger.log, ledger.hot, ledger.candidates
@@ -116,13 +116,13 @@ def _close_at_hand(ledger: Any) -> bool:
     return True
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def is_sparse(counts: Any, hot: Any) -> bool:
     """Whether the table is to be made anew, as most of what it holds is in no window any more."""
     return bool(len(hot) > 1024 and 16 * (counts[TAIL] - counts[HEAD] + counts[TOUCHED]) < len(hot))
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def evict(ledger: Any, window: int, pane: int) -> None:
     """Take the panes before this number out of a window."""
     counts, panes, spans = ledger.counts, ledger.panes, ledger.spans
@@ -138,7 +138,7 @@ def evict(ledger: Any, window: int, pane: int) -> None:
     spans[window, FIRST] = first
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int) -> Any:
     """Subtract entries of the log from the totals in a column; returns their sum."""
     gone, room = np.int64(0), len(log)
@@ -151,7 +151,7 @@ def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int
     return gone
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def add(hot: Any, touched: Any, counts: Any, objects: Any, units: Any, start: int, stop: int) -> int:
     """Add rows start..stop to the running pane; returns the row before which the table is full, or `stop`."""
     mask, most = len(hot) - 1, len(hot) >> 1

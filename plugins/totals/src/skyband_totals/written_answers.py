@@ -54,7 +54,7 @@ def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: i
     return Written(written.done, written.offsets, objects, totals, written.grand, written.rest), candidates
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def write_at_hand(
     written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: float
 ) -> bool:

@@ -128,7 +128,7 @@ def _latest_panes(band: Any, latest: Any) -> Any:
     return latest
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def enter_pane(band: Any, line: Any, pane: int) -> None:
     """Rows to come are of `pane`: those below its limit, or of its score and a later object, are beaten by k of it."""
     line.state[PANE] = pane
@@ -139,7 +139,7 @@ def enter_pane(band: Any, line: Any, pane: int) -> None:
     _measure_pane(band, line, band.counts[kskyband_kernels.PENDING])
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _measure_pane(band: Any, line: Any, first: int) -> None:
     """Let the pane's rows in the line count from `first`, and twice k of them raise its limit."""
     line.state[PANE_AT] = first
@@ -185,7 +185,7 @@ def with_room(band: Any, most: int) -> Any:
     return kskyband_kernels.Band(band.counts, band.items, band.order, band.ends, buffer)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def spread(line: Any) -> bool:
     """Let twice as many rows be hot if few of them had to be ranked, as for short views; False where that is all."""
     state = line.state
@@ -208,7 +208,7 @@ def rank_hot(band: Any, line: Any) -> None:
     _merge_hot(band, line, len(fresh))
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def rank_few(band: Any, line: Any) -> None:
     """`rank_hot` where they are few: sorted by insertion, which takes no memory."""
     ranked, fresh, buffer, hot = line.state[RANKED], line.state[HOT] - line.state[RANKED], band.buffer, line.hot
@@ -221,7 +221,7 @@ def rank_few(band: Any, line: Any) -> None:
     _merge_hot(band, line, fresh)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _merge_hot(band: Any, line: Any, fresh: int) -> None:
     """Merge the rest of the hot rows, in order of rank from FLUSH_AT on, from the back into those ranked before."""
     hot, place, scores, buffer = line.hot, line.place, line.scores, band.buffer
@@ -240,7 +240,7 @@ def _merge_hot(band: Any, line: Any, fresh: int) -> None:
     line.state[RANKED] = line.state[HOT]
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _place(items: Any, low: int, high: int, item: Any) -> int:
     """How many of the kept objects rank before `item`, which is from `low` to `high`."""
     while low < high:

@@ -15,7 +15,7 @@ SHORT, FEW_WANTED = 256, 16
 """Rows of a view that are looked through, and how many of them are wanted."""
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def first_in_line(band: Any, start: int) -> int:
     """The first row in the line that lies in the view that begins at `start`. The line's panes ascend."""
     low, high = 0, band.counts[kskyband_kernels.PENDING]
@@ -28,7 +28,7 @@ def first_in_line(band: Any, start: int) -> int:
     return int(low)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def alive(band: Any, start: int, first: int) -> int:
     """How many objects, kept or from `first` on in the line, lie in the view that begins at `start`.
 
@@ -40,13 +40,13 @@ def alive(band: Any, start: int, first: int) -> int:
     return int(waiting + band.counts[kskyband_kernels.SIZE] - kskyband_kernels.ended(band, start))
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def is_short(wanted: int, rows: int) -> bool:
     """Whether to look through so many rows for so many is less work than to rank the line."""
     return rows <= SHORT and (wanted <= FEW_WANTED or rows <= FEW)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def extract_latest(band: Any, line: Any, first: int, wanted: int, objects: Int64, scores: Float64, filled: int) -> None:
     """As `extract`, for a view that begins after the line did: the best `wanted` of the line's rows from `first` on."""
     buffer, best, pending = band.buffer, line.hot, band.counts[kskyband_kernels.PENDING]
@@ -71,7 +71,7 @@ def extract_latest(band: Any, line: Any, first: int, wanted: int, objects: Int64
         scores[filled + r] = buffer[best[FLUSH_AT + r]].score
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def extract(
     band: Any, line: Any, start: int, wanted: int, objects: Int64, scores: Float64, filled: int
 ) -> None:  # fmt: skip

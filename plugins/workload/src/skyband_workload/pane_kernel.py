@@ -85,15 +85,15 @@ def run(
             scores = kskyband_kernels.grown(scores, filled, larger)
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _go_on(
     band: Any, line: Any, panes: Int64, rows: Rows, before: Int64, at: Int64, start: Int64, k: Int64,
     cursor: Int64, sizes: Int64, objects: Int64, scores: Float64,
 ) -> int:  # fmt: skip
     """Take rows and answer moments until something needs memory; returns what.
 
-    Compiled with `_nrt=False`, as numba's own kernels that take none: it counts no references to arrays then, of which
-    there are two dozen here. Where each row is followed by an answer that took nine tenths of the time.
+    What takes none counts no references to arrays, of which there are two dozen here: where each row is followed by an
+    answer that took nine tenths of the time.
     """
     state = line.state
     while True:
@@ -122,7 +122,7 @@ def _go_on(
         sizes[m] = wanted
 
 
-@nested_njit(_nrt=False)
+@nested_njit
 def _take(band: Any, line: Any, panes: Int64, rows: Rows, last: int, cursor: Int64) -> bool:
     """Take rows up to `last`; most are written down after two comparisons. False where one finds no room."""
     state, times, scores = line.state, rows.time, rows.score
