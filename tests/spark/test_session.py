@@ -2,11 +2,14 @@
 
 import os
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyspark
 import pytest
 from skyband import spark
+from skyband.engines.spark.home_without_zip import _home
 
 pytestmark = pytest.mark.spark
 
@@ -36,3 +39,19 @@ def test_workers_import_pyspark_from_compiled_files_not_from_the_zip(session):
     places = {row.place for row in session.range(1).mapInArrow(place, "place string").collect()}
     assert places == {pyspark.__file__}
     assert "SPARK_HOME" not in os.environ, "only Java sees it"
+
+
+def test_many_processes_may_make_the_folder_at_once_and_others_are_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    with ThreadPoolExecutor(8) as pool:
+        (home,) = set(pool.map(lambda _: _home(), range(16)))
+    assert home.parent == tmp_path / "skyband" and not (home / "python").exists()
+    (home / "jars").unlink()
+    (home / "jars").mkdir()
+    assert _home() is None, "what is there is not what came with PySpark"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
+    assert _home() is None, "nothing can be written"
+    monkeypatch.setenv("PYSPARK_PYTHON", "/usr/bin/another")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new"))
+    assert _home() is None, "that Python may have no PySpark of its own"

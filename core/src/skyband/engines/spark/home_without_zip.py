@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -47,8 +47,9 @@ def _home() -> Path | None:
         home = cache / "skyband" / f"spark-{hashlib.sha256(os.fsencode(package)).hexdigest()[:16]}"
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in _LINKED:
-            if (package / name).is_dir() and not (home / name).exists():
-                (home / name).symlink_to(package / name, target_is_directory=True)
+            if (package / name).is_dir():
+                with suppress(FileExistsError):  # another process may make them just now
+                    (home / name).symlink_to(package / name, target_is_directory=True)
     except (OSError, RuntimeError):  # there is no home, or nothing can be written to it
         return None
     return home if all((home / name).resolve() == (package / name).resolve() for name in ("bin", "jars")) else None
