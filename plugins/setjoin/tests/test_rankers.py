@@ -7,7 +7,6 @@ import pytest
 import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import types
 from skyband import SnapshotError
 from skyband.kernels import kskyband_kernels
 from skyband_setjoin.sets import normalise
@@ -256,8 +255,8 @@ def test_the_kernel_is_compiled_once_whatever_is_given():
     ranker.answers([5, 6], [0, 1, 2], [8, 8], [5, 7])
     ranker.top()
     skyband.restore(ranker.snapshot()).update([9], [0, 1], [4])
-    own = [signature[7] for signature in take.signatures]
-    assert own.count(types.none) == 1
+    skyband.create("pair-ranker", "swoop", k=2, window=100, similarity=lambda o, n, m: o / (n * m)).update(*columns)
+    assert len(take.signatures) == 1
     assert all(column.flags.writeable is False for column in columns)
 
 

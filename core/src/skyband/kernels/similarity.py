@@ -16,9 +16,11 @@ OWN = -1
 def similarity(kind, own, overlap, n, m):  # type: ignore[no-untyped-def]
     """How alike two sets of sizes `n` and `m` are that share `overlap` >= 1 tokens (table 2 of the paper).
 
-    kind: JACCARD … CONTAINMENT with own = None, or OWN with a compiled function. Hamming is a distance: negated.
+    kind: JACCARD … CONTAINMENT, or OWN with a function that numba has compiled by its signature. own is a function of
+        that type where the kind may be OWN, though it is not called otherwise: so a kernel is compiled once for all;
+        or None. Hamming is a distance: negated.
     """
-    if own is not None:
+    if own is not None and kind == OWN:
         return own(overlap, n, m)
     if kind == JACCARD:
         return overlap / (n + m - overlap)

@@ -1,5 +1,6 @@
 """The similarity that is asked for: a named one, or a function of the user's own."""
 
+from functools import cache
 from typing import Any
 
 from numba import cfunc
@@ -11,17 +12,19 @@ from skyband.roles.similarity import Function, grid, misbehaviour, name_of
 
 KINDS = {name: kind for kind, name in enumerate(SIMILARITIES)}
 
+_SIGNATURE = "float64(int64, int64, int64)"
+
 
 def resolve(given: str | Function) -> tuple[int, Any]:
     """(kind, own) for `similarity`. Raises ConfigError where a function is not well-behaved or not compilable."""
     if isinstance(given, str):
-        return KINDS[given], None
+        return KINDS[given], _no_function()
     plain = getattr(given, "py_func", given)
     fault = misbehaviour(plain)
     if fault:
         raise ConfigError(Problem("similarity", fault))
     try:
-        compiled = cfunc("float64(int64, int64, int64)")(plain)
+        compiled = cfunc(_SIGNATURE)(plain)
     except (NumbaError, NotImplementedError, TypeError) as error:
         cause = str(error).strip().splitlines()[0]
         message = f"numba cannot compile {name_of(plain)}: use arithmetic and math functions only ({cause})"
@@ -31,3 +34,13 @@ def resolve(given: str | Function) -> tuple[int, Any]:
             at = f"f({overlap}, {n}, {m})"
             raise ConfigError(Problem("similarity", f"{name_of(plain)} gives another {at} when compiled by numba"))
     return OWN, compiled
+
+
+@cache
+def _no_function() -> Any:
+    """A function that is not called, of the type that users' own have: kernels are compiled once for both."""
+    return cfunc(_SIGNATURE, cache=True)(_nothing)
+
+
+def _nothing(_overlap: int, _n: int, _m: int) -> float:
+    return 0.0
