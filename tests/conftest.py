@@ -1,7 +1,9 @@
 """In which order all tests run, and which of them share a process."""
 
+import fcntl
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,6 +26,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """One process after the other: what the first has compiled, of tests and of libraries, the others find."""
+    with Path(__file__).open("rb") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """One process has the Spark session and all that wait for it, from the start; the others take family after family.
 
@@ -38,6 +48,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     grouped = [item for item in items if item.get_closest_marker("xdist_group")]
     if getattr(config.option, "loadgroup", False) and grouped and "@" not in grouped[0].nodeid:
         raise pytest.UsageError("this pytest-xdist does not see groups with this pytest: take those of tox.ini")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """What has come with thousands of tests is no garbage: the collector leaves it alone, and looks less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_unconfigure() -> None:
+    """Modules in C tell of what is left at the end, if they are not taken down with the rest."""
+    gc.unfreeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

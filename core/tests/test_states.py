@@ -1,6 +1,7 @@
 """States as data: those that a query gives answer for any window, alone and together, as counting by hand does."""
 
 import datetime
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -191,29 +192,30 @@ def test_an_arrow_column_is_asked_at_once():
     assert states.estimates(column, last=lengths).equals(found)
 
 
-STATES = next(iter(by_moment(local.apply(TABLE, query(), {"sketch": "exact"})).values()))
-OTHERS = next(iter(by_moment(local.apply(TABLE, query())).values()))
-LATER = list(by_moment(local.apply(TABLE, query(), {"sketch": "exact"})).values())[2]
-SEEDED = next(iter(by_moment(local.apply(TABLE, query(), {"sketch": {"name": "pcsa-ml", "seed": 1}})).values()))
+@cache
+def held(which):
+    """The state of status 200 at the first moment: of two backends, one with a seed too; or at a later one."""
+    sketch = {"default": None, "seeded": {"sketch": {"name": "pcsa-ml", "seed": 1}}}.get(which, {"sketch": "exact"})
+    return list(by_moment(local.apply(TABLE, query(), sketch)).values())[2 if which == "later" else 0]["200"]
 
 
 @pytest.mark.parametrize(
     ("ask", "wrong", "said"),
     [
-        (lambda: states.estimate(STATES["200"], last="2 hours"), InputError, r"last: .* is before .*, from when"),
-        (lambda: states.estimate(STATES["200"], since=0), InputError, r"since: 1970.* ask for at most the last 1 hour"),
-        (lambda: states.estimate(STATES["200"], since=2**60), InputError, r"since: .* is after .*: take a later state"),
-        (lambda: states.estimate(STATES["200"], since="soon"), InputError, r"since: must be a moment such as"),
-        (lambda: states.estimate(STATES["200"], last="soon"), InputError, r"last: must be a duration"),
-        (lambda: states.estimate(STATES["200"], last="-1 minutes"), InputError, r"last: must be longer than 0"),
-        (lambda: states.estimate(STATES["200"], last="1 minute", since=0), InputError, r"last: goes without `since`"),
+        (lambda: states.estimate(held("exact"), last="2 hours"), InputError, r"last: .* is before .*, from when"),
+        (lambda: states.estimate(held("exact"), since=0), InputError, r"since: 1970.* ask for at most the last 1 hour"),
+        (lambda: states.estimate(held("exact"), since=2**60), InputError, r"since: .* is after .*: take a later state"),
+        (lambda: states.estimate(held("exact"), since="soon"), InputError, r"since: must be a moment such as"),
+        (lambda: states.estimate(held("exact"), last="soon"), InputError, r"last: must be a duration"),
+        (lambda: states.estimate(held("exact"), last="-1 minutes"), InputError, r"last: must be longer than 0"),
+        (lambda: states.estimate(held("exact"), last="1 minute", since=0), InputError, r"last: goes without `since`"),
         (lambda: states.estimate([]), InputError, r"states: there is none"),
         (lambda: states.estimate("state"), InputError, r"states: must be the bytes of a state"),
-        (lambda: states.union([STATES["200"], OTHERS["200"]]), InputError, r"row 1: is of sketch/pcsa-ml, the"),
-        (lambda: states.union([OTHERS["200"], SEEDED["200"]]), InputError, r"row 1: has seed = 1, the first 0"),
-        (lambda: states.union([STATES["200"], LATER["200"]]), InputError, r"row 1: .*: unite states of one moment"),
-        (lambda: states.overlap(STATES["200"], OTHERS["200"]), InputError, r"right, row 1: is of sketch/pcsa-ml"),
-        (lambda: states.estimate(STATES["200"][:-9]), SnapshotError, r"damaged: its checksum does not match"),
+        (lambda: states.union([held("exact"), held("default")]), InputError, r"row 1: is of sketch/pcsa-ml, the"),
+        (lambda: states.union([held("default"), held("seeded")]), InputError, r"row 1: has seed = 1, the first 0"),
+        (lambda: states.union([held("exact"), held("later")]), InputError, r"row 1: .*: unite states of one moment"),
+        (lambda: states.overlap(held("exact"), held("default")), InputError, r"right, row 1: is of sketch/pcsa-ml"),
+        (lambda: states.estimate(held("exact")[:-9]), SnapshotError, r"damaged: its checksum does not match"),
         (lambda: states.estimate(b"SKYB"), SnapshotError, r"not a Skyband snapshot"),
         (
             lambda: states.estimate(create("object-ranker", k=1, window=1, streams=1).snapshot()),

@@ -30,7 +30,8 @@ def main(folder: Path) -> None:
             page.check(site, name, {site / other: found.anchors for other, found in pages.items()})
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is not None:
-        look(browser, site, sorted(written))
+        look(browser, site, sorted(written), 'sandbox="allow-same-origin"')
+        look(browser, site, ["index.html", "matrix.html"], "")
         search(browser, site, "likelihood", "pcsa-ml")
     seen = f"and looked at with {Path(browser).name}" if browser else "without a browser to look at them"
     print(f"{len(written)} pages are fine, {seen}: {site / 'index.html'}")  # noqa: T201
@@ -101,7 +102,7 @@ class Page(HTMLParser):
 
 
 LOOK = """<!doctype html><meta charset="utf-8"><pre id="found">not yet</pre>
-<iframe id="page" style="height:900px;border:0"></iframe>
+<iframe id="page" %(sandbox)s style="height:900px;border:0"></iframe>
 <script>
 const pages = %(pages)s, widths = %(widths)s, found = {}, frame = document.getElementById("page");
 const soon = () => new Promise(done => setTimeout(done, 50));
@@ -125,9 +126,14 @@ look();
 </script>"""
 
 
-def look(browser: str, site: Path, pages: list[str]) -> None:
-    """Open each page in a browser that can reach nothing: it has its heading and pictures, and fits both screens."""
-    found = json.loads(shown(browser, site, LOOK % {"widths": list(WIDTHS), "pages": json.dumps(pages)}))
+def look(browser: str, site: Path, pages: list[str], sandbox: str) -> None:
+    """Open each page in a browser that can reach nothing: it has its heading and pictures, and fits both screens.
+
+    sandbox: attributes of the frame. All pages are looked at without scripts, which are the theme's, the same for all
+        of them, and take longer than the pages; a few with scripts.
+    """
+    page = LOOK % {"widths": list(WIDTHS), "pages": json.dumps(pages), "sandbox": sandbox}
+    found = json.loads(shown(browser, site, page))
     assert found.keys() == set(pages)
     for name, page in found.items():
         assert page["heading"], f"{name} shows no heading"

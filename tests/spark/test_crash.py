@@ -12,7 +12,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_driver_killed_at_random_moments(session, tmp_path, kills):
-    faults.write_source(tmp_path / "source", files=kills + 6)
+    faults.write_source(tmp_path / "source", files=kills + 4)
     run_calmly(session, tmp_path)
     killed = faults.write_job(tmp_path, "killed")
     (tmp_path / "numpy.py").write_text("raise RuntimeError('not numpy')")  # beside the job: nobody takes it for numpy

@@ -69,7 +69,7 @@ def test_stream_equals_local_up_to_its_watermark(stream, files, by, shards, back
     table = visits(2)
     expected = local.apply(table, query(by=by), {"sketch": backend})
     last = max(row.as_py() for row in table["ts"])
-    got, progress = stream(files(table, 7), query(by=by), {"sketch": backend}, shards)
+    got, progress = stream(files(table, 4), query(by=by), {"sketch": backend}, shards)
     assert sum(entry.observedMetrics["skyband"]["rows_late"] for entry in progress) == 0
     wanted = reached(expected.to_pylist(), last - np.timedelta64(DELAY, "s").astype(object))
     assert rows_of(got, expected.column_names) == rows_of(wanted, expected.column_names)
@@ -78,10 +78,10 @@ def test_stream_equals_local_up_to_its_watermark(stream, files, by, shards, back
 
 def test_a_stopped_stream_goes_on_from_its_checkpoint(stream, files):
     table = visits(3)
-    undisturbed, _ = stream(files(table, 6, "whole"), query(by=["place"]), checkpoint="undisturbed")
-    folder = files(table.slice(0, 1500), 3, "part")
+    undisturbed, _ = stream(files(table, 4, "whole"), query(by=["place"]), checkpoint="undisturbed")
+    folder = files(table.slice(0, 1500), 2, "part")
     stream(folder, query(by=["place"]), checkpoint="resumed")
-    files(table.slice(1500), 3, "part")
+    files(table.slice(1500), 2, "part")
     resumed, _ = stream(folder, query(by=["place"]), checkpoint="resumed")
     assert rows_of(resumed, undisturbed[0].asDict()) == rows_of(undisturbed, undisturbed[0].asDict())
 
@@ -89,9 +89,9 @@ def test_a_stopped_stream_goes_on_from_its_checkpoint(stream, files):
 def test_late_rows_are_dropped_and_counted(stream, files):
     table = visits(4, rows=400)
     late = table.slice(0, 5).set_column(0, "ts", pa.array([-10_000 * SECOND] * 5, pa.timestamp("us", "UTC")))
-    on_time, _ = stream(files(table, 4, "on time"), query(), {"sketch": "exact"}, checkpoint="first")
+    on_time, _ = stream(files(table, 2, "on time"), query(), {"sketch": "exact"}, checkpoint="first")
     got, progress = stream(
-        files(pa.concat_tables([table, late]), 5, "late"), query(), {"sketch": "exact"}, checkpoint="second"
+        files(pa.concat_tables([table, late]), 3, "late"), query(), {"sketch": "exact"}, checkpoint="second"
     )
     counted = sum(entry.observedMetrics["skyband"]["rows_late"] for entry in progress)
     assert counted == 5 - late["who"].null_count

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +37,11 @@ def visits(rows=20_000):
 
 
 TABLE = visits()
-EXPECTED = local.apply(TABLE, QUERY)
+
+
+@cache
+def local_answers():
+    return local.apply(TABLE, QUERY)
 
 
 def in_order(answers):
@@ -52,7 +57,7 @@ def table(session):
 
 
 def test_batch_gives_the_bytes_of_the_local_engine(table):
-    assert in_order(table.toArrow()) == in_order(EXPECTED)
+    assert in_order(table.toArrow()) == in_order(local_answers())
 
 
 @pytest.mark.slow
@@ -79,10 +84,11 @@ def test_sql_and_dataframes_answer_as_python_does(session, table):
         spark_states.describe("u")["backend"].alias("b"),
     ]
     rows = united.select("at", *columns).orderBy("at").collect()
-    moments = sorted(set(EXPECTED["at"].to_pylist()))
+    moments = sorted(set(local_answers()["at"].to_pylist()))
     assert len(moments) == len(rows) == len(said)
     for at, row, one in zip(moments, rows, said, strict=True):
-        expected = states.estimate(EXPECTED.filter(pa.compute.equal(EXPECTED["at"], at))["state"], last="37 minutes")
+        alike = local_answers().filter(pa.compute.equal(local_answers()["at"], at))
+        expected = states.estimate(alike["state"], last="37 minutes")
         assert tuple(row.e) == tuple(row.s) == tuple(one.e) == expected
         assert row.b == "sketch/pcsa-ml"
 
@@ -99,7 +105,7 @@ def test_two_columns_of_states_are_laid_beside_each_other(table):
         .collect()
     )
     by_at = {}
-    for row in EXPECTED.to_pylist():
+    for row in local_answers().to_pylist():
         by_at.setdefault(row["at"], {})[row["status"]] = row["state"]
     for row, (_, groups) in zip(found, sorted(by_at.items()), strict=True):
         expected = states.overlap(groups["200"], groups["404"], last="30 minutes")
@@ -221,7 +227,7 @@ def test_a_stream_gives_states_and_asks_them(session, files, tmp_path):
     writer = asked.writeStream.option("checkpointLocation", checkpoint).option("path", out)
     writer.trigger(availableNow=True).start().awaitTermination()
     got = session.read.parquet(out).toArrow()
-    answered = EXPECTED.filter(pa.compute.less(EXPECTED["at"], TABLE["ts"][-1]))
+    answered = local_answers().filter(pa.compute.less(local_answers()["at"], TABLE["ts"][-1]))
     assert in_order(got) == in_order(answered)
     expected = {row["state"]: states.estimate(row["state"], last="37 minutes").count for row in answered.to_pylist()}
     assert {row["state"]: row["count"] for row in got.to_pylist()} == expected

@@ -61,7 +61,7 @@ def test_batch_equals_local(session, files, kind, by):
 def test_stream_equals_local_before_its_watermark(stream, files, kind, by):
     table = readings(2)
     expected = local.apply(table, query(kind, by=by)).to_pylist()
-    got, progress = stream(files(table, 6), query(kind, by=by))
+    got, progress = stream(files(table, 4), query(kind, by=by))
     assert sum(entry.observedMetrics["skyband"]["rows_late"] for entry in progress) == 0
     watermark = max(row.as_py() for row in table["ts"]) - np.timedelta64(DELAY, "s").astype(object)
     wanted = [row for row in expected if row["time"] < watermark]

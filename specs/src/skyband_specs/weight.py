@@ -6,9 +6,11 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
+from numba.core.ccallback import CFunc
+from numba.core.dispatcher import Dispatcher
 
-_SHARED = (type, ModuleType, FunctionType, MethodType)
-"""What a backend refers to without owning it."""
+_SHARED = (type, ModuleType, FunctionType, MethodType, CFunc, Dispatcher)
+"""What a backend refers to without owning it; from a compiled function one gets to all others."""
 
 
 def weight(backend: Any) -> int:
