@@ -1,5 +1,6 @@
 """skyband compare and bench: tables, JSON, pages that a real browser draws, and what is said when it cannot be done."""
 
+import gc
 import json
 import re
 import shutil
@@ -14,6 +15,15 @@ from skyband.registry import installed
 
 drawn = pytest.mark.skipif(lacking() is not None, reason=f"the page {lacking()}")
 THREE = "sketch=pcsa-ml,k-skb:epsilon=0.3,exact"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_frozen():
+    """A comparison keeps the collector from what is there when it begins, unless that has been done before it."""
+    gc.unfreeze()
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 def compare(folder, *arguments, backends=THREE):

@@ -20,8 +20,6 @@ def similarity(kind, own, overlap, n, m):  # type: ignore[no-untyped-def]
         that type where the kind may be OWN, though it is not called otherwise: so a kernel is compiled once for all;
         or None. Hamming is a distance: negated.
     """
-    if own is not None and kind == OWN:
-        return own(overlap, n, m)
     if kind == JACCARD:
         return overlap / (n + m - overlap)
     if kind == COSINE:
@@ -32,4 +30,6 @@ def similarity(kind, own, overlap, n, m):  # type: ignore[no-untyped-def]
         return float(overlap)
     if kind == CONTAINMENT:
         return overlap / min(n, m)
+    if kind == OWN and own is not None:
+        return own(overlap, n, m)
     return float(2 * overlap - n - m)
