@@ -15,8 +15,10 @@ Where `a result` is above 3, and why:
 - workload-ranker, slides of 7: an answer of the window of 100 rows looks at those rows, 14 for each row that came, and
   no row may wait longer than a third of that window before it is ranked for the others. A list of its own for the short
   window would make it some 3.3. With falling scores 10,000 rows are kept, as each is the best of some window.
-- total-ranker, no object repeats: all have one row, so all 100,000 of the window are tied for the answer, and each
-  moment looks at them twice: 200 for each row that came. No proof: a bar on objects beside totals would leave few.
+- total-ranker, no object repeats: about 5 without any answer, as 100,000 objects are held where 10,000 are typical:
+  each row costs a line of a table of 17 MB when it comes and again when it leaves. All objects are tied, and the best
+  100 are the next to leave: 25,000 candidates are kept, and all objects looked at for every 25th answer. This half
+  has no proof: candidates that are in order would be looked at less.
 - total-ranker, a window of one row: a table of 16 objects is made anew every 8 rows. A larger one would cost memory in
   every small group.
 - set-matcher, 12 of 24 tokens: no token is rare, so three lists of each set have most of the window, and each set in

@@ -27,9 +27,10 @@ class Exact(TotalRanker):
     different tables of totals by pane give different answers for some rows to come. With total="distinct", what is kept
     are (object, value) pairs, told apart by 64 bits: two of n pairs are taken for one with probability n² / 2^65.
 
-    To find the largest totals without ranking all objects, each window has a threshold and a list of the objects whose
-    total has reached it. While at least k have, the answer is among them. The threshold rises when the list becomes
-    long, and is found anew, by a scan of all objects, when fewer than k are left.
+    To find the largest totals without ranking all objects, each window has a threshold, a total and an object, and a
+    list of the objects that have reached it: with a larger total, or with the same one and no larger object. While at
+    least k have, the answer is among them. The threshold rises when the list becomes long, and is found anew, by a scan
+    of all objects, when fewer than k are left. Where that happens often, the list may be longer.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from skyband_totals.candidates import BAR, FIRST, GRAND, PANES
 from skyband_totals.pairs import HASH, LAST, NEVER, OBJECT, UNKNOWN, hash_pair, no_pairs, renewed_pairs
 from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import best_of, first_from
-from skyband_totals.slots import FLAGS, TOTAL
+from skyband_totals.slots import FLAGS, KEY, TOTAL
 
 USED, PAIRS, PANE, LENGTH, LONGEST, K = range(ENDS, ENDS + 6)
 COUNTS = ENDS + 6
@@ -235,7 +235,11 @@ def _sight(
                 spans[window, GRAND] += 1
                 total = hot[home, TOTAL + window] + 1
                 hot[home, TOTAL + window] = total
-                if total >= spans[window, BAR] and hot[home, FLAGS] >> window & _ONE == 0:
+                if (
+                    total >= spans[window, BAR]
+                    and hot[home, FLAGS] >> window & _ONE == 0
+                    and bars.is_before_bar(spans, window, total, hot[home, KEY])
+                ):
                     hot[home, FLAGS] |= _ONE << window
                     risen[ready, 0], risen[ready, 1] = window, home
                     ready += 1

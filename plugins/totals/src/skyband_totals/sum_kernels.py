@@ -109,7 +109,7 @@ def close(ledger: Any) -> Any:
     candidates = ledger.candidates
     for number in range(ready):
         window, slot = np.int64(risen[number, 0]), np.int64(risen[number, 1])
-        if ledger.hot[slot, TOTAL + window] >= spans[window, BAR]:
+        if bars.is_before_bar(spans, window, ledger.hot[slot, TOTAL + window], ledger.hot[slot, KEY]):
             candidates = bars.enter(ledger.hot, candidates, spans, window, slot, counts[K])
     counts[TAIL] += count
     counts[TOUCHED] = 0
@@ -135,7 +135,11 @@ def _add_pane(hot: Any, touched: Any, count: int, log: Any, sums: Any, place: in
         for window in range(windows):
             total = hot[slot, TOTAL + window] + added
             hot[slot, TOTAL + window] = total
-            if total >= spans[window, BAR] and flags >> window & _ONE == 0:
+            if (
+                total >= spans[window, BAR]
+                and flags >> window & _ONE == 0
+                and bars.is_before_bar(spans, window, total, hot[slot, KEY])
+            ):
                 risen[ready, 0], risen[ready, 1] = window, slot
                 ready += 1
     for window in range(windows):

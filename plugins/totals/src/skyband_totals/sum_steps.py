@@ -12,7 +12,7 @@ from skyband.kernels.nested import nested_njit
 
 from skyband_totals import pane_log, slots
 from skyband_totals import written_answers as answers
-from skyband_totals.candidates import BAR, FIRST, GRAND, PANES, SIZE
+from skyband_totals.candidates import BAR, FIRST, GRAND, PANES, SIZE, has_room, is_before_bar
 from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import first_from
 from skyband_totals.slots import CURRENT, FLAGS, KEY, TOTAL
@@ -91,7 +91,7 @@ def _close_at_hand(ledger: Any) -> bool:
     if counts[TAIL] - counts[HEAD] + count > len(log) or counts[NEXT] == len(ledger.panes):
         return False
     for window in range(windows):
-        if spans[window, SIZE] + count > candidates.shape[1]:
+        if not has_room(candidates, spans, window, count, counts[K]):
             return False
     ledger.panes[counts[NEXT], NUMBER], ledger.panes[counts[NEXT], START] = counts[PANE], counts[TAIL]
     counts[NEXT] += 1
@@ -104,8 +104,13 @@ def _close_at_hand(ledger: Any) -> bool:
         log[place], ledger.sums[place] = slot, added
         place = place + 1 if place + 1 < len(log) else 0
         for window in range(windows):
-            hot[slot, TOTAL + window] += added
-            if hot[slot, TOTAL + window] >= spans[window, BAR] and hot[slot, FLAGS] >> window & _ONE == 0:
+            total = hot[slot, TOTAL + window] + added
+            hot[slot, TOTAL + window] = total
+            if (
+                total >= spans[window, BAR]
+                and hot[slot, FLAGS] >> window & _ONE == 0
+                and is_before_bar(spans, window, total, hot[slot, KEY])
+            ):
                 hot[slot, FLAGS] |= _ONE << window
                 candidates[window, spans[window, SIZE]] = slot
                 spans[window, SIZE] += 1
