@@ -87,3 +87,23 @@ def test_a_score_falls_with_the_latest_report():
     ranker.update([2], [0], [8], [0.25])
     assert ranker.top()[0].tolist() == [7]
     assert ranker.repeated == 0
+
+
+@pytest.mark.parametrize("k", [1, 7, 300])
+@pytest.mark.parametrize("order", ["ascending", "descending", "shuffled"])
+def test_of_equal_scores_the_smaller_objects_come_first(order, k):
+    rows, window = 1200, 250
+    objects = {
+        "ascending": np.arange(rows),
+        "descending": -np.arange(rows),
+        "shuffled": np.random.default_rng(1).permutation(rows),
+    }[order]
+    values = np.where(np.arange(rows) % 50 == 3, 0.75, 0.5)
+    ranker = skyband.create("object-ranker", "eaa", k=k, window=window, streams=1)
+    moments = np.arange(40, rows, 40)
+    offsets, found, scores = ranker.answers(np.arange(rows), np.zeros(rows, np.int64), objects, values, moments)
+    for number, at in enumerate(moments.tolist()):
+        valid = range(max(0, at - window), at + 1)
+        best = sorted((-values[row], objects[row]) for row in valid)[:k]
+        assert found[offsets[number] : offsets[number + 1]].tolist() == [key for _, key in best]
+        assert scores[offsets[number] : offsets[number + 1]].tolist() == [-score for score, _ in best]

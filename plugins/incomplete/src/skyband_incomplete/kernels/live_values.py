@@ -181,9 +181,15 @@ def changed_values(reduction, cursor, entries, slots, cells):
 def rank(k, cursor, slots, cells, heap, objects, scores):
     """Write the top k into objects and scores, best first; returns how many there are. O(objects + k log k)."""
     heap.size[0] = 0
+    least = -np.inf
     for slot in range(cursor[USED]):
-        if cells.entries[slot] and (heap.size[0] < k or cells.score[slot] >= heap.score[0]):
-            offer(np.int32(slot), cells.score[slot], k, heap, slots)
+        if cells.entries[slot] and cells.score[slot] >= least:
+            score = cells.score[slot]
+            if heap.size[0] == k and score == least and slots.facts[slot, OBJECT] > slots.facts[heap.slot[0], OBJECT]:
+                continue  # `offer` would find it too, but is a call
+            offer(np.int32(slot), score, k, heap, slots)
+            if heap.size[0] == k:
+                least = heap.score[0]
     return drain(heap, slots, objects, scores)
 
 
