@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -44,19 +45,23 @@ def query(**changes):
     return make_query({"kind": "distinct-count", **keys, "value": "amount", **changes})
 
 
-def by_hand(table, start, stop, ends, **values):
+@cache
+def timed_rows():
+    return [(moment(row, "ts"), row) for row in TABLE.to_pylist()]
+
+
+def by_hand(start, stop, ends, **values):
     """Clients whose last row of the window, of several the one of the largest amount, lies in the range."""
     last = {}
-    for row in table.to_pylist():
-        time = int(row["ts"].timestamp()) * 1_000_000
+    for time, row in timed_rows():
         if start <= time < stop and all(row[name] == value for name, value in values.items()):
             last[row["client"]] = max(last.get(row["client"], (time, row["amount"])), (time, row["amount"]))
     low, high = ends
     return sum(low <= amount < high for _, amount in last.values())
 
 
-def moment(row):
-    return int(row["at"].timestamp()) * 1_000_000
+def moment(row, name="at"):
+    return int(row[name].timestamp()) * 1_000_000
 
 
 @pytest.mark.parametrize("by", [[], ["shop"]])
@@ -68,7 +73,7 @@ def test_every_range_of_every_window_equals_counting_it_by_hand(backend, by):
         low, high = (float(end) for end in row["range"].strip("[)").split(", "))
         length = {"1 hour": 60, "25 minutes": 25}[row["window"]] * MINUTE
         shop = {"shop": row["shop"]} if by else {}
-        expected = by_hand(TABLE, moment(row) - length, moment(row), (low, high), **shop)
+        expected = by_hand(moment(row) - length, moment(row), (low, high), **shop)
         assert (row["count"], row["low"], row["high"]) == (expected,) * 3, row
 
 
@@ -100,9 +105,9 @@ def test_a_state_answers_ranges_that_nobody_named_alone_and_united(backend):
         for ends in ((0, 10), (10, 20), (9, 9.5), (None, 5), (15, None)):
             low, high = (-INF if ends[0] is None else ends[0]), (INF if ends[1] is None else ends[1])
             for shop, state in shops.items():
-                expected = by_hand(TABLE, start, at, (low, high), shop=shop)
+                expected = by_hand(start, at, (low, high), shop=shop)
                 assert states.estimate(state, last=f"{minutes} minutes", between=ends) == (expected,) * 3
-            expected = by_hand(TABLE, start, at, (low, high))
+            expected = by_hand(start, at, (low, high))
             assert states.estimate(shops.values(), since=start, between=ends) == (expected,) * 3
             assert states.estimate(united, since=start, between=ends) == (expected,) * 3
             column = pa.array([united, None])
@@ -213,7 +218,7 @@ def test_ask_counts_ranges_of_a_table_of_states(tmp_path):
     rows = json.loads(CliRunner().invoke(group, [*asked, "--json"]).stdout)["answers"]
     at = START + 180 * MINUTE
     expected = [
-        {**shop, "last": "37 minutes", "between": name, "count": by_hand(TABLE, at - 37 * MINUTE, at, ends, **shop)}
+        {**shop, "last": "37 minutes", "between": name, "count": by_hand(at - 37 * MINUTE, at, ends, **shop)}
         for shop in ({"shop": "a"}, {"shop": "b"}, {})
         for name, ends in (("[0, 10)", (0, 10)), ("[10, inf)", (10, INF)))
     ]

@@ -56,8 +56,8 @@ def emitted(table, ranker, total="rows", **changes):
 
 def by_hand(table, total, start, at, k, status=None):
     """The largest totals of [start, at) from plain Python, as (total, name); which of equal ones is left open."""
-    times = np.asarray(table["ts"].cast(pa.int64())).tolist()
-    rows = [row for row, time in zip(table.to_pylist(), times, strict=True) if start <= time < at]
+    times = np.asarray(table["ts"].cast(pa.int64()))
+    rows = table.filter(pa.array((start <= times) & (times < at))).to_pylist()
     rows = [row for row in rows if status is None or row["status"] == status]
     if total == "distinct":
         found = Counter(page for page, _ in {(row["page"], row["client"]) for row in rows})
