@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from skyband_distinct.key_hashing import salt
 from skyband_distinct.sweep_kernel import hash_all, sweep
 
+pytestmark = pytest.mark.slow
+
 NOTHING = np.empty(0, np.int64), np.empty(0, np.uint64)
 
 
