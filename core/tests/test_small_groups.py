@@ -77,7 +77,20 @@ HEAVY = [
     heavy("distinct", ["12 seconds", "20 seconds"], k=3),
     heavy("distinct", ["9 seconds"], share=0.2),
 ]
-SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY, *PAIRS, *NEAR]
+BY_ROWS = [
+    workload([("10 rows", "5 rows", 2, "0 rows"), ("24 rows", "11 rows", 1, "4 rows")]),
+    workload([("3 rows", "7 rows", 3, "2 rows")]),  # most rows are in no window
+    workload([("20 rows", "1 row", 4, "0 rows"), ("1 row", "1 row", 1, "0 rows")]),
+    *(
+        top_k(repeats, "sum", "9 rows") | {"every": every}
+        for repeats, every in (("latest", "1 row"), ("mean", "4 rows"))
+    ),
+    *(top_k(repeats, "max", "15 rows") | {"every": "2 rows", "offset": "1 row"} for repeats in ("largest", "smallest")),
+    top_k("latest", "sum", "3 rows") | {"every": "10 rows"},
+    pairs("jaccard", 3, "8 rows", every="1 row"),
+    pairs("overlap", 2, "7 rows", every="3 rows", side="side", offset="1 row"),
+]
+SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY, *PAIRS, *NEAR, *BY_ROWS]
 
 
 NAMED = {

@@ -234,7 +234,7 @@ class Operator:
 
     def _processor(self) -> GroupProcessor:
         processor = self.query.processor(self.bindings, self._answers)
-        if self._joined:
+        if self._joined and not self.query.rows:  # a group knows its own rows
             processor.start_from(self._joined)
         return processor
 

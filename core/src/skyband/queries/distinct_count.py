@@ -215,16 +215,18 @@ class DistinctCount(Query):
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         most = min(self.sketch_of(bindings).exact_up_to, _MOST_KEYS)
         calendar = of_calendar(self.every, *self.windows)
-        if self.rows or calendar or most < _FEWEST_KEYS or self.emit is not None or self.value is not None:
+        if calendar or most < _FEWEST_KEYS or self.emit is not None or self.value is not None:
             return None
 
         def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
             return CountingProcessor(self, bindings, answers).begin(last, times, keys)
 
         from skyband.queries.small_distinct_counts import SmallDistinctCounts  # on use, because it loads numba
+        from skyband.queries.small_row_windows import SmallRowWindows
 
         windows = [(window.length, str(window)) for window in self.windows]
-        return SmallDistinctCounts(self.schedule, windows, most, answers, processor)
+        table = SmallDistinctCounts(self.schedule, windows, most, answers, processor)
+        return SmallRowWindows(table) if self.rows else table
 
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
         if self.rows:

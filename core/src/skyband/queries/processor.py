@@ -33,7 +33,8 @@ class GroupProcessor(ABC):
     def start_from(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
         """Answer these subqueries only over windows that begin at `since` or later. Called on a fresh processor.
 
-        They joined the checkpoint then: rows before it may be forgotten, here or in another shard or group.
+        They joined the checkpoint then: rows before it may be forgotten, here or in another shard or group. Where
+        windows are counted in rows, `since` is the number of a row of the group.
         """
 
     @property
@@ -186,6 +187,7 @@ class RegularProcessor(ScheduledProcessor):
     def go_on_from(self, last: int) -> None:
         """Stand after a row at `last`, the moments up to then being answered."""
         self._next, self._last = self.moment_after(last), last
+        self._count = last + 1 if self._rows else 0
 
     def earliest_start(self, at: int) -> int:
         """Where the windows begin that are answered next after a moment, the longest of them."""

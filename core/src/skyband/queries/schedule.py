@@ -87,11 +87,13 @@ class Schedule:
         """Where each window begins that ends at the moment `at`."""
         return [at - length for length in self.windows.tolist()]
 
-    def oldest(self, time: int) -> int:
-        """No answer after `time` depends on rows before this."""
-        return min(
-            (time - phase) // slide * slide + phase + slide - window for slide, phase, window in self.beats.tolist()
-        )
+    def oldest(self, time: Any) -> Any:
+        """No answer after `time`, an int or int64[n], depends on rows before this."""
+        found = None
+        for slide, phase, window in self.beats.tolist():
+            start = (time - phase) // slide * slide + (phase + slide - window)
+            found = start if found is None else np.minimum(found, start)
+        return found
 
     def between(self, begin: int, end: int) -> Int64:
         """int64[m]: the moments in (begin, end], each once."""
@@ -99,18 +101,21 @@ class Schedule:
 
     def within(self, begins: Int64, ends: Int64) -> Moments:
         """The moments in any of the spans (begin, end], int64[s] each, every moment once. O(spans + moments)."""
-        begins, ends = united(begins, ends)
+        return self.of_each(*united(begins, ends))[0]
+
+    def of_each(self, begins: Int64, ends: Int64) -> tuple[Moments, Int64]:
+        """The moments of each of the spans (begin, end], and int64[m], the number of the span that each is of."""
         columns = []
         for query, (slide, phase) in enumerate(zip(self.slides.tolist(), self.phases.tolist(), strict=True)):
             first = (begins - phase) // slide + 1
             count = np.maximum((ends - phase) // slide + 1 - first, 0)
             due = _ragged(first, count) * slide + phase
-            columns.append((due, np.full(len(due), query)))
-        at, asked = (np.concatenate(column) for column in zip(*columns, strict=True))
+            columns.append((due, np.full(len(due), query), np.repeat(np.arange(len(count)), count)))
+        at, asked, span = (np.concatenate(column) for column in zip(*columns, strict=True))
         if len(columns) > 1:
-            order = np.lexsort((asked, at))
-            at, asked = at[order], asked[order]
-        return Moments(at, asked)
+            order = np.lexsort((asked, at, span))
+            at, asked, span = at[order], asked[order], span[order]
+        return Moments(at, asked), span
 
 
 class Regular(Schedule):

@@ -55,8 +55,8 @@ class SmallDistinctCounts(SmallGroupTable):
         order = np.lexsort((entries["key"], entries["time"]))
         return self._processor(last, entries["time"][order], entries["key"][order])
 
-    def entry_order(self) -> Int64:
-        return np.lexsort((self._entries["key"], np.repeat(np.arange(len(self._count)), self._count)))
+    def entry_order(self, entries: Mapping[str, Array], owners: Int64) -> Int64:
+        return np.lexsort((entries["key"], owners))
 
     def check_entries(self, state: StateReader, owners: Int64) -> None:
         keys = state.column("key", np.uint64)

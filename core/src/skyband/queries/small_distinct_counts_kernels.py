@@ -54,7 +54,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     at: Any,
     beats: Any,
     lengths: Any,
-    oldest: int,
+    oldest: Any,
     most: int,
 ) -> Any:
     """Take rows in and answer moments, stretch by stretch.
@@ -118,7 +118,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
             given += 1
             moment += 1
         if grown[stretch] < 0:
-            size = 0 if ended[stretch] else _forget(entry_keys, entry_times, size, oldest)
+            size = 0 if ended[stretch] else _forget(entry_keys, entry_times, size, oldest[stretch])
         new_count[stretch] = size
         for entry in range(size):
             new_keys[written], new_times[written] = entry_keys[entry], entry_times[entry]

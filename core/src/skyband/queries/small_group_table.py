@@ -6,7 +6,7 @@ how a processor goes on from the entries of a group that has grown. Keys, buffer
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -40,8 +40,8 @@ class Step(NamedTuple):
     moments: Moments
     spans: tuple[Int64, Int64]
     """Of each stretch the first of its moments, and the first that is not."""
-    oldest: int
-    """After this step, entries before it are needed no longer."""
+    oldest: Int64
+    """After this step, entries of each stretch before this are needed no longer."""
 
 
 class Walked(NamedTuple):
@@ -90,7 +90,8 @@ class SmallGroupTable(SmallGroups):
         self.most = most
         self.schema = answers
         self._at_once = at_once or not schedule.gapless
-        self._values = None if named is None else ValuesInUse(named)
+        self.names = None if named is None else ValuesInUse(named)
+        """The values behind ids, where ids do not tell them."""
         self._key = _NOBODY
         self._last, self._count = np.empty(0, np.int64), np.empty(0, np.int64)
         self._entries = {name: numbers_or_lists.empty(kind) for name, kind in self.kept.items()}
@@ -113,22 +114,24 @@ class SmallGroupTable(SmallGroups):
     def check_entries(self, state: StateReader, owners: Int64) -> None:
         """Raise SnapshotError where the entries of a state (int64[n]: the group of each) cannot be."""
 
-    def entry_order(self) -> Int64 | None:
-        """By group, the order of the entries in a state, where a pass does not always leave them in the same."""
+    def entry_order(self, entries: Mapping[str, Column], owners: Int64) -> Int64 | None:  # noqa: ARG002
+        """By group (owners: int64[n], that of each entry), the order of the entries in a state, where a pass does not
+        always leave them in the same.
+        """
         return None
 
     def due_moments(self, moments: Moments, latest: int | None) -> Moments:  # noqa: ARG002
         """Those of the moments that are to be answered; `latest`: where an input that has ended had its last row."""
         return moments
 
-    def oldest(self, time: int) -> int:
-        """Entries before this are not needed once rows and moments up to `time` are taken in."""
+    def oldest(self, time: Any) -> Any:
+        """Entries before this are not needed once rows and moments up to `time` (an int or int64[n]) are taken in."""
         return self.schedule.oldest(time)
 
     def values(self, ids: Int64) -> pa.Array:
         """The values behind ids, where ids do not tell them."""
-        assert self._values is not None
-        return self._values.of(ids)
+        assert self.names is not None
+        return self.names.of(ids)
 
     @property
     def keys(self) -> UInt64:
@@ -141,8 +144,8 @@ class SmallGroupTable(SmallGroups):
     def add(self, keys: UInt64, rows: Rows) -> None:
         if not len(rows):
             return
-        if self._values is not None:
-            self._values.learn(rows[self.identity], rows["name"])
+        if self.names is not None:
+            self.names.learn(rows[self.identity], rows["name"])
         self._buffer.append((keys, rows.times, {name: rows[name] for name in self.taken}))
         self._buffered += len(rows)
         first = TIME_MIN if self._at_once else int(self.schedule.after(int(rows.times.min())))
@@ -159,8 +162,8 @@ class SmallGroupTable(SmallGroups):
 
     def settle(self) -> SmallGroupAnswers:
         answers = _NOTHING if self._until == TIME_MIN else self._run(None)
-        if self._values is not None:
-            self._values.keep(self._entries[self.identity])
+        if self.names is not None:
+            self.names.keep(self._entries[self.identity])
         return answers
 
     def _run(self, latest: int | None) -> SmallGroupAnswers:
@@ -169,10 +172,11 @@ class SmallGroupTable(SmallGroups):
         held = Held(self._key, self._last, self._count)
         stretches = stretches_of(self.schedule, held, self._reached, self._until, keys, times)
         moments = self.due_moments(self.schedule.within(stretches.begin, stretches.end), latest)
-        step = Step(stretches, self._entries, times, rows, moments, stretches.spans(moments), self.oldest(self._until))
+        oldest = np.full(len(stretches.key), self.oldest(self._until))
+        step = Step(stretches, self._entries, times, rows, moments, stretches.spans(moments), oldest)
         done = self.walk(step)
         grown = done.grown >= 0
-        promoted = self._promoted(step, done) if grown.any() else ()
+        promoted = self.promoted(step, done) if grown.any() else ()
         emptied = stretches.key[stretches.final & stretches.ended]
         stays = stretches.final & ~stretches.ended & ~grown
         self._key, self._last, self._count = stretches.key[stays], stretches.last[stays], done.size[stays]
@@ -181,8 +185,8 @@ class SmallGroupTable(SmallGroups):
         self._reached = self._until
         self._due = self.schedule.next_due(self._last, self._until) if len(self._key) else TIME_MAX
         answers = pa.RecordBatch.from_arrays(list(done.answers), schema=self.schema) if len(done.stretch) else None
-        if self._values is not None:
-            self._values.keep(self._entries[self.identity], lazily=True)
+        if self.names is not None:
+            self.names.keep(self._entries[self.identity], lazily=True)
         return SmallGroupAnswers(answers, stretches.key[done.stretch], emptied, promoted)
 
     def _ready(self) -> tuple[UInt64, Int64, dict[str, Column]]:
@@ -196,7 +200,7 @@ class SmallGroupTable(SmallGroups):
         order = np.lexsort((times, keys))
         return keys[order], times[order], {name: numbers_or_lists.pick(rows[name], order) for name in rows}
 
-    def _promoted(self, step: Step, done: Walked) -> list[Promoted]:
+    def promoted(self, step: Step, done: Walked) -> list[Promoted]:
         """Those that have an entry too many, each with its entries and the rows not taken in."""
         first = np.cumsum(done.size) - done.size
         found = []
@@ -206,8 +210,8 @@ class SmallGroupTable(SmallGroups):
             order = np.argsort(done.entries["time"][own], kind="stable")
             entries = {name: numbers_or_lists.pick(values[own], order) for name, values in done.entries.items()}
             rows = {name: column[rest] for name, column in step.rows.items()}
-            if self._values is not None:
-                rows["name"] = self._values.of(rows[self.identity])
+            if self.names is not None:
+                rows["name"] = self.names.of(rows[self.identity])
             last = int(step.times[rest.start - 1])
             processor = self.processor(last, entries)
             found.append(Promoted(int(step.stretches.key[stretch]), processor, Rows(step.times[rest], rows)))
@@ -220,9 +224,9 @@ class SmallGroupTable(SmallGroups):
             raise SnapshotError(f"contradicts itself: groups are answered up to {self._until} and {other._until}")
         theirs = among(other._key, keys)
         rows = np.repeat(theirs, other._count)
-        if self._values is not None and rows.any():
+        if self.names is not None and rows.any():
             ids = distinct(other._entries[self.identity][rows])
-            self._values.learn(ids, other.values(ids))
+            self.names.learn(ids, other.values(ids))
         key = np.concatenate([self._key, other._key[theirs]])
         order = np.argsort(key)
         count = np.concatenate([self._count, other._count[theirs]])
@@ -242,14 +246,14 @@ class SmallGroupTable(SmallGroups):
 
     def dump_state(self) -> dict[str, Array]:
         columns = {"group": self._key, "last": self._last, "count": self._count, "until": np.array([self._until])}
-        order = self.entry_order()
+        order = self.entry_order(self._entries, np.repeat(np.arange(len(self._count)), self._count))
         entries: dict[str, Array] = {}
         for name, values in self._entries.items():
             entries |= numbers_or_lists.to_arrays(
                 name, values if order is None else numbers_or_lists.pick(values, order)
             )
         entries = state_arrays.with_prefix("entries", entries)
-        names = {} if self._values is None else state_arrays.frame_to_array("names", self._values.frame())
+        names = {} if self.names is None else state_arrays.frame_to_array("names", self.names.frame())
         return {**columns, **entries, **names}
 
     def load_state(self, arrays: Mapping[str, Array]) -> None:
@@ -265,8 +269,8 @@ class SmallGroupTable(SmallGroups):
         state.require(not (times > lasts[owners]).any(), "entries.time", "must be at most the group's last")
         columns = {name: numbers_or_lists.read(entries, name, kind, len(times)) for name, kind in self.kept.items()}
         self.check_entries(entries, owners)
-        if self._values is not None:
-            self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.frame()))
+        if self.names is not None:
+            self.names.load_state(state_arrays.frame_from_array("names", arrays, self.names.frame()))
         self._key, self._last, self._count = groups, lasts, counts
         self._entries = columns
         self._until = self._reached = until

@@ -41,12 +41,15 @@ class SmallGroupsPerRow(SmallGroups):
             self._waiting.append((keys, rows))
 
     def advance(self, until: int) -> SmallGroupAnswers:  # noqa: ARG002 - no moment is waited for
-        return self.settle()
+        return self._take_waiting()
 
     def finish(self, latest: int) -> SmallGroupAnswers:  # noqa: ARG002 - as above
-        return self.settle()
+        return self._take_waiting()
 
     def settle(self) -> SmallGroupAnswers:
+        return self._take_waiting()
+
+    def _take_waiting(self) -> SmallGroupAnswers:
         if not self._waiting:
             return _NOTHING
         keys, rows = self._waiting[0]

@@ -56,7 +56,7 @@ def _rank(
 def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
     heads: Any, rows: Any, stops: Any, ended: Any, begins: Any, ends: Any,
     order: Any, times: Any, sides: Any, offsets: Any, tokens: Any, at: Any, beats: Any,
-    window: int, kind: int, two: bool, oldest: int, most: int, most_tokens: int,
+    window: int, kind: int, two: bool, oldest: Any, most: int, most_tokens: int,
     size: Any, grown: Any, kept: Any, found: Any, known: Any, best_left: Any, best_right: Any, best: Any,
 ) -> Any:  # fmt: skip
     """Take sets in and answer moments, stretch by stretch.
@@ -113,7 +113,7 @@ def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
         # Those of a stretch that has grown have no answer.
         answers += ends[number] - moment
         if grown[number] < 0:
-            while head < row and (ended[number] or times[order[head]] < oldest):
+            while head < row and (ended[number] or times[order[head]] < oldest[number]):
                 head += 1
         size[number] = row - head
         for place in range(head, row):

@@ -89,14 +89,14 @@ class SmallSets(SmallGroupTable):
 
     def id_column(self, ids: Int64) -> pa.Array:
         """The values behind ids."""
-        if self._values is not None:
+        if self.names is not None:
             return self.values(ids)
         return id_values(Rows(ids, {"code": ids}), self._kind)
 
     def rows_of(self, entries: Mapping[str, Column]) -> Rows:
         """Entries as rows for a processor."""
         columns: dict[str, Any] = {name: entries[name] for name in self.taken}
-        if self._values is not None:
+        if self.names is not None:
             columns["name"] = self.values(entries["code"])
         return Rows(entries["time"], columns)
 

@@ -61,7 +61,7 @@ class SmallTopK(SmallGroupTable):
         taken, self._repeated = self._repeated, 0
         return {"repeated report": taken}
 
-    def oldest(self, time: int) -> int:
+    def oldest(self, time: Any) -> Any:
         return time - self._window + 1 if self._promise else super().oldest(time)
 
     def walk(self, step: Step) -> Walked:

@@ -151,7 +151,7 @@ def _rank(
 def rank_objects(  # noqa: C901 - a numeric kernel is one loop
     firsts: Any, sizes: Any, starts: Any, stops: Any, ended: Any, begins: Any, ends: Any,
     held: Any, times: Any, objects: Any, streams: Any, given_values: Any, at: Any, beats: Any,
-    repeats: int, occurrences: int, kind: int, weights: Any, divisor: float, k: int, window: int, oldest: int, most: int
+    repeats: int, occurrences: int, kind: int, weights: Any, divisor: float, k: int, window: int, oldest: Any, most: int
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments, stretch by stretch.
 
@@ -235,7 +235,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
                 given += 1
             moment += 1
         if grown[number] < 0:
-            size = 0 if ended[number] else _forget(object_, stream, time, value, size, oldest, repeats)
+            size = 0 if ended[number] else _forget(object_, stream, time, value, size, oldest[number], repeats)
         new_size[number] = size
         for entry in range(size):
             new_object[written], new_stream[written] = object_[entry], stream[entry]

@@ -80,7 +80,10 @@ class SmallWorkloads(SmallGroupTable):
         columns = {"object": entries["object"], "score": entries["score"]}
         if not is_integer_id(self._kind):
             columns["name"] = self.values(entries["object"])
-        return self._processor(last, Rows(entries["time"], columns))
+        processor = self._processor(last, Rows(entries["time"], columns))
+        if self._since is not None:
+            processor.start_from(dict(zip(self._parts, self._since.tolist(), strict=True)))
+        return processor
 
     def check_entries(self, state: StateReader, owners: Int64) -> None:
         scores = state.column("score", np.float64, at_least=-np.inf, at_most=np.inf)

@@ -68,7 +68,7 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     since: Any,
     ks: Any,
     beats: Any,
-    oldest: int,
+    oldest: Any,
     most_k: int,
     most: int,
 ) -> Any:
@@ -126,7 +126,7 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
                 entry += 1
             moment += 1
         if grown[stretch] < 0:
-            size = 0 if ended[stretch] else _forget(score, object_, time, beaten, size, oldest)
+            size = 0 if ended[stretch] else _forget(score, object_, time, beaten, size, oldest[stretch])
         new_size[stretch] = size
         for entry in range(size):
             new_score[written], new_object[written] = score[entry], object_[entry]

@@ -298,15 +298,18 @@ class TopK(Query):
         parameters = self.backend_parameters("object-ranker")
         most = most_entries(bindings["object-ranker"], parameters)
         apart = self.order == SMALLEST or self.carry or several(self.object) or callable(self.aggregate)
-        if self.rows or apart or not most or of_calendar(self.every, self.window):
+        promise_in_rows = self.rows and self.repeats not in REDUCTIONS  # which rows broke it is not kept
+        if promise_in_rows or apart or not most or of_calendar(self.every, self.window):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
             return RankingProcessor(self, bindings["object-ranker"], answers).begin_with(last, rows)
 
-        from skyband.queries.small_top_k import SmallTopK  # on use, because it loads numba
+        from skyband.queries.small_row_windows import SmallRowWindows  # on use, because it loads numba
+        from skyband.queries.small_top_k import SmallTopK
 
-        return SmallTopK(most, self.schedule, self.window.length, parameters, answers, processor)
+        table = SmallTopK(most, self.schedule, self.window.length, parameters, answers, processor)
+        return SmallRowWindows(table) if self.rows else table
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""

@@ -172,7 +172,7 @@ class TopKPairs(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         apart = self.carry or several(self.id) or callable(self.similarity) or of_calendar(self.every, self.window)
-        if self.rows or apart:
+        if apart:
             return None
         parameters = self.backend_parameters("pair-ranker")
         most = most_entries(bindings["pair-ranker"], parameters)
@@ -183,8 +183,10 @@ class TopKPairs(Query):
             return _PairProcessor(self, bindings["pair-ranker"], answers).begin_with(last, rows)
 
         from skyband.queries.small_pairs import SmallPairs  # on use, because it loads numba
+        from skyband.queries.small_row_windows import SmallRowWindows
 
-        return SmallPairs(most, self.schedule, self.window.length, parameters, answers, processor)
+        table = SmallPairs(most, self.schedule, self.window.length, parameters, answers, processor)
+        return SmallRowWindows(table) if self.rows else table
 
     @property
     def one_shard(self) -> str | None:
@@ -227,6 +229,8 @@ class _PairProcessor(BatchedProcessor):
 
     def begin_with(self, last: int, rows: Rows) -> "_PairProcessor":
         """Go on from the sets of a small group, the moments up to the last row's time being answered."""
+        if self._rows:
+            self._ranker.advance(int(rows.times[0]))
         self.feed(rows.times, rows, np.empty(0, np.int64))
         self.go_on_from(last)
         return self

@@ -15,6 +15,7 @@ from skyband.queries.answer_columns import AnswerColumns
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.rank_order import SMALLEST
+from skyband.queries.row_numbers import without_gaps
 from skyband.registry import Binding
 from skyband.roles import ObjectRanker
 
@@ -51,6 +52,9 @@ class RankingProcessor(BatchedProcessor):
 
     def begin_with(self, last: int, rows: Rows) -> "RankingProcessor":
         """Go on from the reports of a small group, the moments up to the last row's time being answered."""
+        if self._rows:  # a report that has gone is one that the next one of its cell made count no longer
+            rows, _ = without_gaps(rows)
+            self._ranker.advance(int(rows.times[0]))
         self.feed(rows.times, rows, np.empty(0, np.int64))
         self.go_on_from(last)
         return self

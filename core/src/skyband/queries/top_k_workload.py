@@ -42,6 +42,7 @@ from skyband.queries.processor import GroupProcessor, ScheduledProcessor
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.rank_order import SMALLEST, order_parameter, score_order
 from skyband.queries.row_encoding import at_field
+from skyband.queries.row_numbers import without_gaps
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.workload_queries import NamedQuery, named_queries
@@ -164,15 +165,17 @@ class TopKWorkload(Query):
         """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
         most = most_entries(bindings["workload-ranker"], self.backend_parameters("workload-ranker"))
         plain = self.order != SMALLEST and self.repeats == EACH and not self.carry and not several(self.object)
-        if self.rows or not most or not plain:
+        if not most or not plain:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
             return _WorkloadProcessor(self, bindings["workload-ranker"], answers).begin(last, rows)
 
-        from skyband.queries.small_workloads import SmallWorkloads  # on use, because it loads numba
+        from skyband.queries.small_row_windows import SmallRowWindows  # on use, because it loads numba
+        from skyband.queries.small_workloads import SmallWorkloads
 
-        return SmallWorkloads(most, self.schedule, self.queries, answers, processor)
+        table = SmallWorkloads(most, self.schedule, self.queries, answers, processor)
+        return SmallRowWindows(table, self.subqueries) if self.rows else table
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
@@ -211,6 +214,8 @@ class _WorkloadProcessor(ScheduledProcessor):
         self._binding = ranker
         self._schema = answers
         self._answers: list[AnswerColumns] = []
+        self._unwritten: Sequence[Answer] = ()
+        """Those of the row that it began with."""
         self.clear()
 
     def clear(self) -> None:
@@ -220,15 +225,27 @@ class _WorkloadProcessor(ScheduledProcessor):
 
     def begin(self, last: int, rows: Rows) -> "_WorkloadProcessor":
         """Go on from the rows of a small group that can still be answered, the moments up to `last` being answered."""
-        self._ranker.update(rows.times, rows["object"], rows["score"])
-        self._ranker.advance(last)
         self._names.update(rows.times, rows)
+        if self._rows:
+            self._begin_in_rows(rows)
+        else:
+            self._ranker.update(rows.times, rows["object"], rows["score"])
+            self._ranker.advance(last)
         self._last = last
+        self._count = last + 1 if self._rows else 0
         return self
 
+    def _begin_in_rows(self, rows: Rows) -> None:
+        """Rows that have gone were beaten by enough later ones: any that these beat as well stand for them."""
+        all_rows, gone = without_gaps(rows)
+        scores = np.where(gone, -np.inf, all_rows["score"])
+        objects = np.where(gone, np.iinfo(np.int64).max, all_rows["object"])
+        self._ranker.advance(int(all_rows.times[0]))
+        self._ranker.update(all_rows.times[:-1], objects[:-1], scores[:-1])
+        self._unwritten = self._ranker.update(all_rows.times[-1:], objects[-1:], scores[-1:])
+
     def start_from(self, since: Mapping[str, int]) -> None:
-        if not self._rows:
-            self._since = np.array([since.get(part, TIME_MIN) for part in self._query.subqueries], np.int64)
+        self._since = np.array([since.get(part, TIME_MIN) for part in self._query.subqueries], np.int64)
 
     @property
     def next_at(self) -> int:
@@ -248,6 +265,8 @@ class _WorkloadProcessor(ScheduledProcessor):
         return latest + 1 if self._rows else int(self._schedule.each_after(latest).max())
 
     def take(self, times: Int64, rows: Rows, until: int) -> None:
+        self._write(self._unwritten)
+        self._unwritten = ()
         now = self._ranker.now
         quiet = np.flatnonzero(np.diff(times, prepend=times[:1] if now is None else now) > self._most_time)
         for start, stop in pairwise([0, *([] if self._rows else quiet.tolist()), len(times)]):
@@ -321,7 +340,10 @@ class _WorkloadProcessor(ScheduledProcessor):
         queries = np.array([astuple(query) for query in self._ranker.queries], np.int64).reshape(-1)
         ranker = state_arrays.with_prefix("ranker", self._ranker.dump_state())
         names = state_arrays.frame_to_array("names", self._names.frame()) if self._names.needed else {}
-        return {"last": self._last, "count": self._count}, {
+        header: dict[str, Any] = {"last": self._last, "count": self._count}
+        if self._rows and self._since is not None:
+            header["since"] = self._since.tolist()
+        return header, {
             "queries": queries,
             **ranker,
             **names,
@@ -341,12 +363,22 @@ class _WorkloadProcessor(ScheduledProcessor):
         if not passed or type(count) is not int or not 0 <= count < 2**62:
             raise SnapshotError(f"contradicts itself: a ranker at {now} cannot have seen {count!r} rows up to {last!r}")
         self._last, self._count = last, count
+        if "since" in header:
+            self._since = self._since_of(header["since"], queries)
         if self._names.needed:
             self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
         rows = self._ranked_rows
         rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
         if queries != mine:
             self._ranker.reconfigure(mine)
+
+    def _since_of(self, given: Any, queries: Sequence[TopKQuery]) -> Int64:
+        """int64[q]: the row with which each query begins; given: those of a state's queries."""
+        fits = isinstance(given, list) and len(given) == len(queries)
+        if not fits or not all(type(row) is int and TIME_MIN <= row <= self._count for row in given):
+            raise SnapshotError(f"contradicts itself: queries cannot begin with the rows {given!r:.200}")
+        known = dict(zip(queries, given, strict=True))
+        return np.array([known.get(query, TIME_MIN) for query in self._backend_parameters["queries"]], np.int64)
 
     def _queries(self, state: StateReader) -> tuple[TopKQuery, ...]:
         """Those of a state."""

@@ -48,7 +48,7 @@ def _match(
 def match_rows(  # noqa: C901 - a numeric kernel is one loop
     heads: Any, rows: Any, stops: Any, ended: Any, order: Any, times: Any, sides: Any, offsets: Any, tokens: Any,
     window: int, kind: int, threshold: float, two: bool, ranked: bool, first: bool,
-    oldest: int, most: int, most_tokens: int, size: Any, grown: Any, kept: Any, count: Any, best: Any, scores: Any,
+    oldest: Any, most: int, most_tokens: int, size: Any, grown: Any, kept: Any, count: Any, best: Any, scores: Any,
 ) -> Any:  # fmt: skip
     """Take rows in and find what each matches, stretch by stretch.
 
@@ -92,7 +92,7 @@ def match_rows(  # noqa: C901 - a numeric kernel is one loop
                 grown[number] = row
                 break
         if grown[number] < 0:
-            while head < row and (ended[number] or times[order[head]] < oldest):
+            while head < row and (ended[number] or times[order[head]] < oldest[number]):
                 if kept[head]:
                     kept[head] = False
                     held -= 1

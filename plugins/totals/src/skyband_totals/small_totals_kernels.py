@@ -95,7 +95,7 @@ def _rank(
 def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     firsts: Any, sizes: Any, starts: Any, stops: Any, ended: Any, begins: Any, ends: Any,
     held: Any, times: Any, objects: Any, amounts: Any, at: Any, windows: Any, beats: Any,
-    pane: int, phase: int, k: int, share: float, distinct: bool, oldest: int, most: int,
+    pane: int, phase: int, k: int, share: float, distinct: bool, oldest: Any, most: int,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
@@ -152,7 +152,7 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                     given += 1
             moment += 1
         if grown[number] < 0:
-            size = 0 if ended[number] else _forget(object_, time, amount, size, oldest)
+            size = 0 if ended[number] else _forget(object_, time, amount, size, oldest[number])
         new_size[number] = size
         for entry in range(size):
             new_object[written], new_time[written], new_amount[written] = object_[entry], time[entry], amount[entry]

@@ -1,0 +1,181 @@
+"""Small groups with windows of rows: as processors answer, with every exact backend, and when queries join."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.engines import local
+from skyband.errors import SnapshotError
+from skyband.operator.operator import Operator
+from skyband.queries import distinct_count, make_query, small_groups, state_arrays
+
+SECOND = 1_000_000
+BACKENDS = {
+    "object-ranker": ["eaa", "sla"],
+    "workload-ranker": ["paneband", "mintopk", "mtopband", "mtoplist"],
+    "pair-ranker": ["swoop", "scase", "base"],
+}
+TOP_K = {
+    "kind": "top-k", "object": "object", "stream": "stream", "value": "score", "streams": ["a", "b"], "k": 2,
+    "window": "12 rows", "every": "3 rows",
+}  # fmt: skip
+PAIRS = {"kind": "top-k-pairs", "id": "object", "tokens": "words", "k": 2, "window": "9 rows", "every": "2 rows"}
+
+
+def workload(*queries):
+    names = ("name", "window", "slide", "k", "phase")
+    named = [dict(zip(names, entry, strict=True)) for entry in queries]
+    return {"kind": "top-k-workload", "object": "object", "score": "score", "queries": named}
+
+
+LONG, SHORT = ("long", "20 rows", "7 rows", 2, "3 rows"), ("short", "5 rows", "1 row", 1, "0 rows")
+DEEP, SPARSE = ("deep", "30 rows", "5 rows", 6, "0 rows"), ("sparse", "2 rows", "9 rows", 1, "0 rows")
+QUERIES = {"object-ranker": TOP_K, "workload-ranker": workload(LONG, SHORT), "pair-ranker": PAIRS}
+STATIC = [
+    ("object-ranker", TOP_K | {"repeats": "largest"}),
+    ("object-ranker", TOP_K | {"repeats": "smallest", "aggregate": "min"}),
+    ("object-ranker", TOP_K | {"repeats": "mean"}),
+]
+
+
+def stream(seed, rows=400):
+    rng = np.random.default_rng(seed)
+    words = [[f"w{i}" for i in rng.integers(0, 6, length)] for length in rng.integers(0, 5, rows)]
+    return pa.table(
+        {
+            "ts": pa.array(np.sort(rng.integers(0, 90, rows)) * SECOND, pa.timestamp("us", "UTC")),
+            "group": np.minimum(rng.zipf(1.4, rows), 7),
+            "object": [f"object {i}" for i in rng.integers(0, 12, rows)],
+            "stream": np.array(["a", "b"])[rng.integers(0, 2, rows)],
+            "score": rng.integers(0, 9, rows) / 2,
+            "words": words,
+        }
+    )
+
+
+def query(spec):
+    return make_query({"time": "ts", "by": ["group"], **spec})
+
+
+def run(asked, table, cuts, backends=None):
+    """All answers, and of each pass over a snapshot the number of small groups; asked: a query, or one for each cut."""
+    host, answers, small = None, [], []
+    specs = asked if isinstance(asked, list) else [asked] * (len(cuts) + 1)
+    for spec, start, stop in zip(specs, [0, *cuts], [*cuts, len(table)], strict=True):
+        begun = local.LocalRun.start(query(spec), table.schema, backends)
+        if host is not None:
+            begun.operator.restore(host.operator.snapshot())
+        host = begun
+        answers += map(host.push, table.slice(start, stop - start).combine_chunks().to_batches())
+        small.append(len(host.operator.groups.dump_state().get("small_groups.group", ())))
+    answers.append(host.finish())
+    rows = [row for part in answers for row in part.to_pylist()]
+    return sorted(rows, key=str), small
+
+
+@pytest.mark.parametrize("most", [1, 5, 512])
+@pytest.mark.parametrize(
+    ("role", "spec", "backend"),
+    [(role, QUERIES[role], backend) for role, backends in BACKENDS.items() for backend in backends]
+    + [(role, spec, backend) for role, spec in STATIC for backend in BACKENDS[role]],
+)
+def test_a_group_that_has_grown_goes_on_in_any_exact_backend(role, spec, backend, most, monkeypatch):
+    table, cuts = stream(most), [90, 91, 200, 330]
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    given, small = run(spec, table, cuts, {role: backend})
+    assert (small[-1] == 7) == (most == 512)
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    assert (given, [0] * 5) == run(spec, table, cuts, {role: backend})
+
+
+@pytest.mark.parametrize("most", [3, 512])
+@pytest.mark.parametrize("every", [1, 4, 12])
+def test_distinct_keys_of_the_last_rows_are_those_of_a_set(most, every, monkeypatch):
+    monkeypatch.setattr(distinct_count, "_FEWEST_KEYS", 1)
+    monkeypatch.setattr(distinct_count, "_MOST_KEYS", most)
+    table, windows = stream(2), [3, 10]
+    times = pa.array(np.arange(len(table)) * SECOND, pa.timestamp("us", "UTC"))
+    table = table.set_column(0, "ts", times)
+    spec = {"kind": "distinct-count", "item": "object", "windows": [f"{window} rows" for window in windows]}
+    given, small = run(spec | {"every": f"{every} rows"}, table, [50, 220], {"sketch": "exact"})
+    assert (small[-1] == 7) == (most == 512)
+    seen, expected = {}, []
+    for row in table.to_pylist():
+        objects = seen.setdefault(row["group"], [])
+        objects.append(row["object"])
+        if len(objects) % every == 0:
+            counts = [(f"{window} rows", float(len({*objects[-window:]}))) for window in windows]
+            expected += [(row["group"], len(objects), *counted) for counted in counts]
+    assert sorted((row["group"], row["at"], row["window"], row["count"]) for row in given) == sorted(expected)
+
+
+def seconds(part):
+    return part if isinstance(part, int) else f"{part.split()[0]} seconds"
+
+
+@pytest.mark.parametrize("unit", ["rows", "seconds"])
+@pytest.mark.parametrize("most", [4, 512])
+def test_queries_that_join_answer_over_rows_from_then_on(most, unit, monkeypatch):
+    table, cuts = stream(5), [120, 150, 151, 300]
+    queries = [[LONG], [SHORT, LONG], [DEEP, SHORT], [DEEP, SHORT], [LONG, DEEP, SPARSE]]
+    if unit == "seconds":
+        queries = [[(name, *(seconds(part) for part in parts)) for name, *parts in asked] for asked in queries]
+    specs = [workload(*asked) for asked in queries]
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    given, small = run(specs, table, cuts)
+    assert (small[-1] == 7) == (most == 512) or unit == "seconds"
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    assert given == run(specs, table, cuts)[0]
+    assert {row["query"] for row in given} == {"long", "short", "deep", "sparse"}
+
+
+def test_promises_in_rows_keep_their_processors():
+    table = stream(1)
+    for repeats in ("never", "per-window", 2):
+        host = local.LocalRun.start(query(TOP_K | {"repeats": repeats, "upper": 9.0}), table.schema)
+        assert host.operator._groups._small_groups is None
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("seen", lambda values: values - 5, "entries.time: must be below"),
+        ("seen", lambda values: values[:-1], "seen: must"),
+        ("seen", lambda values: -values, "seen: must"),
+        ("queries", lambda values: values.astype(np.int64), "queries: must"),
+        ("entries.score", lambda values: values[::-1], "score: a group's rows must be by rank"),
+        ("count", lambda values: values - 1, "count: must"),
+        ("since.0", lambda values: -1 - values, "since.0: must"),
+    ],
+)
+def test_a_state_that_cannot_be_is_refused(name, change, said):
+    table, spec = stream(7), workload(LONG)
+    host = local.LocalRun.start(query(spec), table.schema)
+    host.push(table.to_batches()[0])
+    later = local.LocalRun.start(query(workload(DEEP)), table.schema)
+    later.operator.restore(host.operator.snapshot())
+    state = state_arrays.without_prefix("small_groups", later.operator.groups.dump_state())
+    fresh = Operator(later.operator.query, later.operator.bindings, table.schema)._groups._small_groups
+    with pytest.raises(SnapshotError, match=said):
+        fresh.load_state(state | {name: change(state[name])})
+    fresh.load_state(state)
+    np.testing.assert_equal(fresh.dump_state(), state)
+
+
+@pytest.mark.parametrize("spec", [TOP_K, PAIRS], ids=["top-k", "top-k-pairs"])
+def test_groups_move_to_another_shard(spec):
+    table = stream(4)
+    host = local.LocalRun.start(query(spec), table.schema)
+    host.push(table.slice(0, 300).combine_chunks().to_batches()[0])
+    state, parts = host.operator.groups.dump_state(), []
+    for odd in (0, 1):
+        part = Operator(host.operator.query, host.operator.bindings, table.schema)
+        part.stand_with(host.operator)
+        part.absorb(host.operator, lambda keys, odd=odd: keys % np.uint64(2) == odd)
+        parts.append(part)
+    assert all(len(part.groups) for part in parts)
+    again = Operator(host.operator.query, host.operator.bindings, table.schema)
+    again.stand_with(host.operator)
+    for part in reversed(parts):
+        part.groups.dump_state()
+        again.absorb(part, lambda keys: np.ones(len(keys), bool))
+    np.testing.assert_equal(again.groups.dump_state(), state)
