@@ -90,7 +90,17 @@ BY_ROWS = [
     pairs("jaccard", 3, "8 rows", every="1 row"),
     pairs("overlap", 2, "7 rows", every="3 rows", side="side", offset="1 row"),
 ]
-SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY, *PAIRS, *NEAR, *BY_ROWS]
+SMALLEST = [
+    spec | {"order": "smallest"}
+    for spec in (
+        workload(WORKLOADS[0]),
+        top_k(*TOPS[0]),
+        top_k("smallest", "max", "15 seconds"),
+        BY_ROWS[0],
+        BY_ROWS[3],
+    )
+]
+SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY, *PAIRS, *NEAR, *BY_ROWS, *SMALLEST]
 
 
 NAMED = {

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array, Float64, Int64
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.queries.processor import GroupProcessor
@@ -40,7 +40,10 @@ class SmallTopK(SmallGroupTable):
         parameters: Mapping[str, Any],
         answers: pa.Schema,
         processor: Callable[[int, Rows], GroupProcessor],
+        *,
+        mirrored: bool = False,
     ) -> None:
+        """mirrored: the parameters are of the negatives of the values, so that the smallest ranks first."""
         repeats, aggregate, streams = parameters["repeats"], parameters["aggregate"], parameters["streams"]
         self._repeats = REDUCTIONS.index(repeats) if repeats in REDUCTIONS else NEVER if repeats == "never" else SUM
         self._promise = self._repeats in (SUM, NEVER)
@@ -53,6 +56,7 @@ class SmallTopK(SmallGroupTable):
         self._window = window
         self._repeated = 0
         self._processor = processor
+        self._mirrored = mirrored
         self._kind = answers.field("object").type
         named = None if is_integer_id(self._kind) else self._kind
         super().__init__(schedule, most, answers, named, at_once=self._promise)
@@ -68,7 +72,8 @@ class SmallTopK(SmallGroupTable):
         stretches, asked = step.stretches, step.moments
         sizes, grown, entries, values, answers, repeated = rank_objects(
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
-            tuple(step.entries.values()), step.times, *(step.rows[name] for name in self.taken),
+            tuple(step.entries.values()), step.times, step.rows["object"], step.rows["stream"],
+            self._signed(step.rows["value"]),
             asked.at, self.schedule.beats, self._repeats, self._occurrences, self._by, self._weights, self._divisor,
             min(self._k, self.most), self._window, step.oldest, self.most,
         )  # fmt: skip
@@ -78,12 +83,15 @@ class SmallTopK(SmallGroupTable):
             moments(asked.at[number], self.schema.field("at").type),
             pa.array(ranks),
             integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects),
-            pa.array(scores),
+            pa.array(self._signed(scores)),
         ]
         return Walked(sizes, dict(zip(self.kept, (*entries, values), strict=True)), grown, stretch, columns)
 
+    def _signed(self, values: Float64) -> Float64:
+        return 0.0 - values if self._mirrored else values
+
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
-        columns = {name: entries[name] for name in self.taken}
+        columns = {**{name: entries[name] for name in self.taken}, "value": self._signed(entries["value"])}
         if not is_integer_id(self._kind):
             columns["name"] = self.values(entries["object"])
         return self._processor(last, Rows(entries["time"], columns))

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.arrays import TIME_MIN, Array, Int64
+from skyband.arrays import TIME_MIN, Array, Float64, Int64
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.queries.processor import GroupProcessor
@@ -38,12 +38,16 @@ class SmallWorkloads(SmallGroupTable):
         queries: Sequence[NamedQuery],
         answers: pa.Schema,
         processor: Callable[[int, Rows], GroupProcessor],
+        *,
+        mirrored: bool = False,
     ) -> None:
+        """mirrored: the smallest score ranks first, as the largest of the negatives."""
         self._parts = [query.definition for query in queries]
         self._labels = pa.array([query.name for query in queries], pa.string())
         self._k = np.array([query.k for query in queries], np.int64)
         self._since: Int64 | None = None
         self._processor = processor
+        self._mirrored = mirrored
         self._kind = answers.field("object").type
         super().__init__(schedule, most, answers, None if is_integer_id(self._kind) else self._kind)
 
@@ -62,7 +66,7 @@ class SmallWorkloads(SmallGroupTable):
         stretches, asked = step.stretches, step.moments
         sizes, grown, entries, beaten, answers = rank_rows(
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
-            tuple(step.entries.values()), step.times, step.rows["object"], step.rows["score"],
+            tuple(step.entries.values()), step.times, step.rows["object"], self._signed(step.rows["score"]),
             asked.at, asked.at - self.schedule.windows[asked.query], self._k[asked.query],
             self.schedule.beats, step.oldest, int(self._k.max()), self.most,
         )  # fmt: skip
@@ -72,12 +76,15 @@ class SmallWorkloads(SmallGroupTable):
             self._labels.take(pa.array(asked.query[number])),
             pa.array(ranks),
             integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects),
-            pa.array(scores),
+            pa.array(self._signed(scores)),
         ]
         return Walked(sizes, dict(zip(self.kept, (*entries, beaten), strict=True)), grown, stretch, columns)
 
+    def _signed(self, scores: Float64) -> Float64:
+        return 0.0 - scores if self._mirrored else scores
+
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
-        columns = {"object": entries["object"], "score": entries["score"]}
+        columns = {"object": entries["object"], "score": self._signed(entries["score"])}
         if not is_integer_id(self._kind):
             columns["name"] = self.values(entries["object"])
         processor = self._processor(last, Rows(entries["time"], columns))

@@ -297,7 +297,7 @@ class TopK(Query):
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         parameters = self.backend_parameters("object-ranker")
         most = most_entries(bindings["object-ranker"], parameters)
-        apart = self.order == SMALLEST or self.carry or several(self.object) or callable(self.aggregate)
+        apart = self.carry or several(self.object) or callable(self.aggregate)
         promise_in_rows = self.rows and self.repeats not in REDUCTIONS  # which rows broke it is not kept
         if promise_in_rows or apart or not most or of_calendar(self.every, self.window):
             return None
@@ -308,7 +308,10 @@ class TopK(Query):
         from skyband.queries.small_row_windows import SmallRowWindows  # on use, because it loads numba
         from skyband.queries.small_top_k import SmallTopK
 
-        table = SmallTopK(most, self.schedule, self.window.length, parameters, answers, processor)
+        mirrored = self.order == SMALLEST
+        table = SmallTopK(
+            most, self.schedule, self.window.length, parameters, answers, processor, mirrored=mirrored
+        )  # fmt: skip
         return SmallRowWindows(table) if self.rows else table
 
     def merge(self, answers: pa.Table) -> pa.Table:

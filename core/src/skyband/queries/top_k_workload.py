@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import astuple, define
 
-from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64
 from skyband.columns.ids import ValuesById
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.rows import Rows
@@ -164,7 +164,7 @@ class TopKWorkload(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
         most = most_entries(bindings["workload-ranker"], self.backend_parameters("workload-ranker"))
-        plain = self.order != SMALLEST and self.repeats == EACH and not self.carry and not several(self.object)
+        plain = self.repeats == EACH and not self.carry and not several(self.object)
         if not most or not plain:
             return None
 
@@ -174,7 +174,8 @@ class TopKWorkload(Query):
         from skyband.queries.small_row_windows import SmallRowWindows  # on use, because it loads numba
         from skyband.queries.small_workloads import SmallWorkloads
 
-        table = SmallWorkloads(most, self.schedule, self.queries, answers, processor)
+        mirrored = self.order == SMALLEST
+        table = SmallWorkloads(most, self.schedule, self.queries, answers, processor, mirrored=mirrored)
         return SmallRowWindows(table, self.subqueries) if self.rows else table
 
     def merge(self, answers: pa.Table) -> pa.Table:
@@ -229,7 +230,7 @@ class _WorkloadProcessor(ScheduledProcessor):
         if self._rows:
             self._begin_in_rows(rows)
         else:
-            self._ranker.update(rows.times, rows["object"], rows["score"])
+            self._ranker.update(rows.times, rows["object"], self._signed(rows["score"]))
             self._ranker.advance(last)
         self._last = last
         self._count = last + 1 if self._rows else 0
@@ -238,11 +239,15 @@ class _WorkloadProcessor(ScheduledProcessor):
     def _begin_in_rows(self, rows: Rows) -> None:
         """Rows that have gone were beaten by enough later ones: any that these beat as well stand for them."""
         all_rows, gone = without_gaps(rows)
-        scores = np.where(gone, -np.inf, all_rows["score"])
+        scores = np.where(gone, -np.inf, self._signed(all_rows["score"]))
         objects = np.where(gone, np.iinfo(np.int64).max, all_rows["object"])
         self._ranker.advance(int(all_rows.times[0]))
         self._ranker.update(all_rows.times[:-1], objects[:-1], scores[:-1])
         self._unwritten = self._ranker.update(all_rows.times[-1:], objects[-1:], scores[-1:])
+
+    def _signed(self, scores: Float64) -> Float64:
+        """Scores as the ranker knows them, and back."""
+        return 0.0 - scores if self._mirrored else scores
 
     def start_from(self, since: Mapping[str, int]) -> None:
         self._since = np.array([since.get(part, TIME_MIN) for part in self._query.subqueries], np.int64)
@@ -274,8 +279,7 @@ class _WorkloadProcessor(ScheduledProcessor):
                 if start in quiet:
                     self._reach(int(times[start]))
                 part = rows.slice(start, stop)
-                scores = 0.0 - part["score"] if self._mirrored else part["score"]
-                found = self._ranker.update(times[start:stop], part["object"], scores)
+                found = self._ranker.update(times[start:stop], part["object"], self._signed(part["score"]))
                 self._names.update(times[start:stop], part)
                 self._ranked_rows.update(times[start:stop], part, part["score"])
                 self._write(found)
@@ -296,7 +300,7 @@ class _WorkloadProcessor(ScheduledProcessor):
             return
         sizes = np.diff(found.offsets)
         ranks = np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes)
-        scores = 0.0 - found.scores if self._mirrored else found.scores
+        scores = self._signed(found.scores)
         until = np.repeat(found.at, sizes)
         since = until - np.repeat(self._schedule.windows[found.query], sizes)
         answer = np.repeat(np.arange(len(found)), sizes)
