@@ -177,7 +177,8 @@ def test_a_start_may_be_killed_at_any_moment(session, tmp_path):
         finally:
             if process.poll() is None:
                 faults.kill_group(process)
-            process.communicate()
+            else:
+                faults.finish(process)
     faults.finish(faults.start(two, "--from", str(saved)))
     assert len(set(seen)) > 1, "kills hit several steps"
     table = pa.concat_tables(map(pq.read_table, sorted((tmp_path / "source").iterdir())))
