@@ -1,10 +1,19 @@
 """What compiles a job's kernels while Spark starts."""
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from attrs import evolve
+from skyband.job import rehearsal_record
+from skyband.job.precompile import Warming
+from skyband.job.reading import read_job
+from skyband.queries import make_query
 
 
 @pytest.fixture
@@ -29,3 +38,42 @@ def test_after_a_rehearsal_a_run_compiles_nothing_more(folder, fresh):
 
 def test_a_rehearsal_takes_the_changes_of_the_call(folder, fresh):
     assert any("hash_words" in kernel for kernel in fresh("skyband.job.precompile", folder.job, "query.item=ts"))
+
+
+def test_what_was_rehearsed_is_not_until_code_or_kernels_change(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    job, other = (read_job(folder.job, sets, "spark") for sets in ([], ["query.item=ts"]))
+    call = [sys.executable, "-m", "skyband.job.precompile", str(folder.job)]
+    subprocess.run(call, check=True)
+    assert not rehearsal_record.is_current(job), "so few rows do not call all kernels"
+    (file, *_) = sorted((folder.home / "requests").iterdir())
+    rows = pq.read_table(file)
+    pq.write_table(pa.concat_tables([rows] * (5000 // len(rows) + 1)), file)
+    subprocess.run(call, check=True)
+    assert rehearsal_record.is_current(job)
+    assert not rehearsal_record.is_current(other)
+    (record,) = (tmp_path / "cache" / "skyband").iterdir()
+    noted = json.loads(record.read_text())
+    assert noted["code"] and {Path(file).suffix for file in noted["kept"]} == {".nbi"}
+    warming = Warming(folder.job, [])
+    warming.start(job)
+    assert warming._process is None
+    code = {file: [stamp[0] + 1, *stamp[1:]] for file, stamp in noted["code"].items()}
+    for wrong in (noted | {"code": code}, noted | {"kept": [str(tmp_path / "gone.nbi")]}, {}, [], 7):
+        record.write_text(json.dumps(wrong))
+        assert not rehearsal_record.is_current(job)
+    record.write_text(json.dumps(noted))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "others"))
+    assert not rehearsal_record.is_current(job)
+
+
+def test_a_job_with_a_function_is_rehearsed_each_time(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    spec = {"kind": "top-k", "time": "ts", "object": "who", "stream": "place", "value": "bytes", "streams": ["a"]}
+    window = {"k": 1, "window": "1 minute", "every": "1 minute"}
+    query = make_query(spec | window | {"aggregate": lambda values: values.sum()})
+    job = evolve(read_job(folder.job, [], "spark"), query=query)
+    rehearsal_record.write(job)
+    assert not rehearsal_record.is_current(job)
+    assert not (tmp_path / "cache").exists()

@@ -3,6 +3,7 @@
 A kernel is compiled at its first call and kept for all later processes. Workers are fresh processes: they would compile
 in the midst of the first micro-batches, several of them the same kernels. So another process puts the job's first rows
 through its operator meanwhile, to no other end. Nothing depends on it: where it fails, workers compile as they go.
+Once it has, the next job with such a query goes without: `rehearsal_record` knows that all is on disk.
 """
 
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from skyband.engines.local import LocalRun
+from skyband.job import rehearsal_record
 from skyband.job.model import Job
 from skyband.job.progress import Progress
 from skyband.job.reading import read_job
@@ -37,9 +39,9 @@ class Warming:
         self._started = 0.0
 
     def start(self, job: Job) -> None:
-        """Begin, where workers run on this machine and the job's files are here."""
+        """Begin, where workers run on this machine, the job's files are here, and its kernels may not be compiled."""
         here = "PYSPARK_GATEWAY_PORT" not in os.environ and job.spark.get("spark.master", "local").startswith("local")
-        if here and job.source.of_files and job.source.select is None:
+        if here and job.source.of_files and job.source.select is None and not rehearsal_record.is_current(job):
             self._started = time.monotonic()
             self._process = subprocess.Popen(self._call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -58,18 +60,24 @@ class Warming:
             self._process.wait()
 
 
-def rehearse(job: Job) -> None:
-    """Put a job's first rows through its operator, answer, and go on from its state, as a worker does."""
+def rehearse(job: Job) -> bool:
+    """Put a job's first rows through its operator, answer, and go on from its state, as a worker does.
+
+    Returns whether there were enough of them for all to begin that does so with time.
+    """
     files = open_files(job.source)
     if files is None:
-        return
+        return False
     columns = list(job.query.columns)
     schema = pa.schema([files.schema.field(name) for name in columns])
     run = LocalRun.start(job.query, schema, job.backends)
+    rows = 0
     for piece in _pieces(iter(files.batches(columns))):
         run.push(piece)
+        rows += len(piece)
     run.flush()
     LocalRun.start(job.query, schema, job.backends).operator.restore(run.operator.snapshot())
+    return rows >= _ROWS
 
 
 def _pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -84,4 +92,6 @@ def _pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 if __name__ == "__main__":
-    rehearse(read_job(sys.argv[1], sys.argv[2:], "spark"))
+    asked = read_job(sys.argv[1], sys.argv[2:], "spark")
+    if rehearse(asked):
+        rehearsal_record.write(asked)
