@@ -33,6 +33,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.queries.schedule": ("Schedule", "Regular", "EachRow"),
     "skyband.queries.small_groups": ("SmallGroups", "most_entries"),
     "skyband.queries.small_group_table": ("SmallGroupTable", "Step", "Walked"),
+    "skyband.queries.small_row_windows": ("SmallRowWindows",),
     "skyband.queries.small_sets": ("SmallSets", "SetsInOrder"),
     "skyband.queries.example": ("QueryExample",),
     "skyband.reference.example_jobs": ("JobExample",),
