@@ -100,7 +100,23 @@ SMALLEST = [
         BY_ROWS[3],
     )
 ]
-SPECS = [*map(workload, WORKLOADS), *(top_k(*entry) for entry in TOPS), *HEAVY, *PAIRS, *NEAR, *BY_ROWS, *SMALLEST]
+CARRYING = [
+    *(spec | {"carry": ["side", "stream", "words"]} for spec in (workload(WORKLOADS[0]), workload(WORKLOADS[2]))),
+    workload(WORKLOADS[0]) | {"object": ["object", "side"], "order": "smallest"},
+    *(top_k(*entry) | {"carry": ["side", "words"]} for entry in TOPS[:5]),
+    top_k(*TOPS[0]) | {"object": ["object", "side"], "carry": ["words"]},
+    top_k("smallest", "max", "15 seconds") | {"object": ["side", "object"], "carry": ["words"], "order": "smallest"},
+]
+SPECS = [
+    *map(workload, WORKLOADS),
+    *(top_k(*entry) for entry in TOPS),
+    *HEAVY,
+    *PAIRS,
+    *NEAR,
+    *BY_ROWS,
+    *SMALLEST,
+    *CARRYING,
+]
 
 
 NAMED = {
@@ -271,3 +287,19 @@ def test_groups_and_their_names_move_to_another_shard(spec):
     for part in reversed(parts):
         again.absorb(part, lambda keys: np.ones(len(keys), bool))
     np.testing.assert_equal(again.groups.dump_state(), state)
+
+
+@pytest.mark.parametrize("order", ["largest", "smallest"])
+def test_rows_that_are_alike_carry_their_own_where_a_group_grows_between_them(order, monkeypatch):
+    """Of rows of one time, object and score the latest ranks first, on whichever side of the growth it came."""
+    rows, asked = 12, workload([("10 seconds", "1 second", 5, "0 seconds")]) | {"carry": ["words"], "order": order}
+    times = pa.array(np.arange(rows) // 6 * SECOND, pa.timestamp("us", "UTC"))
+    words = [[f"w{number}"] for number in range(rows)]
+    table = pa.table(
+        {"ts": times, "group": ["one"] * rows, "object": [4] * rows, "score": [2.5] * rows, "words": words}
+    )
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    expected = run(query(asked, by=["group"]), table, [])
+    for most in range(1, 6):
+        monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+        assert run(query(asked, by=["group"]), table, [7])[0] == expected[0]

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array, Float64, Int64
+from skyband.arrays import Array, Float64, Int64, UInt64
 from skyband.columns import keyed_frames
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
+from skyband.kernels.sorted_arrays import among
 
 _LEAST = 1024
 _OWN = ("time", "id", "value")
@@ -44,12 +45,13 @@ class RankedRows:
     object reaches for "largest" and "smallest", and all of the window for "each". Asked O(n log n) for n rows held.
     """
 
+    _own: ClassVar[tuple[pa.Field, ...]] = _OWN_FIELDS
+
     def __init__(self, fields: Sequence[pa.Field], which: Which) -> None:
-        own = _OWN_FIELDS
         named = [field.with_name(carried(number)) for number, field in enumerate(fields)]
         self._which = which
         self._before: int | None = None
-        self._settled = _no_rows((*own, *named))
+        self._settled = _no_rows((*self._own, *named))
         self._schema = self._settled.schema
         self._new: list[pa.RecordBatch] = []
         self._rows = 0
@@ -73,8 +75,10 @@ class RankedRows:
         if len(self._schema) == len(_OWN):
             return []
         table = self._together()
-        places = self._places(table, answers, ids, values + 0.0, since, until)
-        return [table.column(number).take(pa.array(places)) for number in range(len(_OWN), len(self._schema))]
+        return self._carried(table, self._places(table, answers, [ids], values + 0.0, since, until))
+
+    def _carried(self, table: pa.RecordBatch, places: Int64) -> list[pa.Array]:
+        return [table.column(number).take(pa.array(places)) for number in range(len(self._own), len(self._schema))]
 
     def merge(self, other: "RankedRows") -> None:
         """Learn the rows of another, none of whose objects has one here: all by time, then by object."""
@@ -98,9 +102,9 @@ class RankedRows:
         self._settled = frame
         if not len(frame):
             return
-        times, ids, values = (frame.column(name) for name in _OWN)
-        when = times.to_numpy(zero_copy_only=False)
-        if times.null_count or ids.null_count or values.null_count or (when[1:] < when[:-1]).any():
+        own = [frame.column(field.name) for field in self._own]
+        when = own[0].to_numpy(zero_copy_only=False)
+        if any(column.null_count for column in own) or (when[1:] < when[:-1]).any():
             raise SnapshotError("contradicts itself: rows to carry must be in the order of their times")
 
     def _together(self) -> pa.RecordBatch:
@@ -111,21 +115,26 @@ class RankedRows:
             return
         table = self._together()
         self._new, self._rows = [], 0
-        times, ids, values = (table.column(name).to_numpy() for name in _OWN)
+        times, _, values = (table.column(name).to_numpy() for name in _OWN)
         kept = np.ones(len(table), bool) if self._before is None else times >= self._before
         if self._which != "each":
-            kept &= _unreached(ids, np.zeros(len(ids)) if self._which == "latest" else self._signed(values))
+            ranked = np.zeros(len(table)) if self._which == "latest" else self._signed(values)
+            kept &= _unreached(self._who(table), ranked)
         self._settled = table.filter(pa.array(kept))
+
+    def _who(self, table: pa.RecordBatch) -> list[Array]:
+        """What tells an object."""
+        return [table.column("id").to_numpy()]
 
     def _signed(self, values: Float64) -> Float64:
         return -values if self._which == "smallest" else values
 
     def _places(
-        self, table: pa.RecordBatch, answers: Int64, ids: Int64, values: Float64, since: Int64, until: Int64
+        self, table: pa.RecordBatch, answers: Int64, who: list[Array], values: Float64, since: Int64, until: Int64
     ) -> Int64:
         """int64[m]: where in the table the row behind each entry is."""
-        times, known, ranked = (table.column(name).to_numpy() for name in _OWN)
-        columns = [np.concatenate([known, ids])]
+        times, _, ranked = (table.column(name).to_numpy() for name in _OWN)
+        columns = [np.concatenate(both) for both in zip(self._who(table), who, strict=True)]
         if self._which == "each":
             columns.append(np.concatenate([ranked, values]))
         codes = _codes(columns)
@@ -143,6 +152,56 @@ class RankedRows:
         if self._which in ("largest", "smallest"):
             last = _last_best(self._signed(ranked)[order], starts, stops)
         return order[last]
+
+
+class RankedRowsOfGroups(RankedRows):
+    """The rows of many groups, whose windows are in time: all rows before a time come before others are asked for."""
+
+    _own: ClassVar[tuple[pa.Field, ...]] = (*_OWN_FIELDS, pa.field("group", pa.uint64()))
+
+    def add(self, keys: UInt64, times: Int64, ids: Int64, values: Float64, columns: Sequence[pa.Array]) -> None:
+        """Take in rows of these groups, by time within each, none before those taken in: `columns` are to carry."""
+        order = pa.array(np.argsort(times, kind="stable"))
+        own = [pa.array(column) for column in (times, ids, values + 0.0, keys)]
+        self._new.append(pa.RecordBatch.from_arrays([*own, *columns], schema=self._schema).take(order))
+        self._rows += len(times)
+
+    def of_groups(
+        self, answers: Int64, groups: UInt64, ids: Int64, values: Float64, since: Int64, until: Int64
+    ) -> list[pa.Array]:
+        """As `of`, of entries of these groups (uint64[m])."""
+        table = self._together()
+        return self._carried(table, self._places(table, answers, [groups, ids], values + 0.0, since, until))
+
+    def take_group(
+        self, group: int, until: int, left: int, times: Int64, ids: Int64, values: Float64
+    ) -> dict[str, pa.Array]:
+        """Forget the rows of a group up to `until`; of some that stand in order of arrival, what they carry by name.
+
+        left: how many of the last rows forgotten came after all of these. Of a row whose place a later one of its
+        object has taken it is that one's.
+        """
+        table = self._together()
+        gone = (table.column("group").to_numpy() == group) & (table.column("time").to_numpy() <= until)
+        self._settled, self._new, self._rows = table.filter(pa.array(~gone)), [], 0
+        rows = table.filter(pa.array(gone))
+        rows = rows.slice(0, len(rows) - left)
+        back = np.arange(len(times))[::-1]  # of rows that are alike the first asked for is the latest
+        ends = times if self._which == "each" else np.full(len(times), times[-1])
+        asked = [np.full(len(times), group, np.uint64), ids[back]]
+        places = self._places(rows, times[back], asked, values[back] + 0.0, times[back], ends[back] + 1)
+        return {carried(number): column for number, column in enumerate(self._carried(rows, places[back]))}
+
+    def absorb(self, other: "RankedRowsOfGroups", keys: UInt64) -> None:
+        """Take over another's rows of these groups, none of which is here."""
+        theirs = other.frame()
+        theirs = theirs.filter(pa.array(among(theirs.column("group").to_numpy(), keys)))
+        table = keyed_frames.concatenated([self.frame(), theirs])
+        order = np.lexsort([table.column(name).to_numpy() for name in ("group", "time")])
+        self._settled = table.take(pa.array(order))
+
+    def _who(self, table: pa.RecordBatch) -> list[Array]:
+        return [table.column(name).to_numpy() for name in ("group", "id")]
 
 
 def _codes(columns: list[Array]) -> Int64:
@@ -170,14 +229,14 @@ def _place_in_run(codes: Int64) -> Int64:
     return found
 
 
-def _unreached(ids: Int64, values: Float64) -> Array:
-    """bool[n]: rows in order of arrival that no later one of the same id reaches."""
-    codes = _codes([ids])
+def _unreached(who: list[Array], values: Float64) -> Array:
+    """bool[n]: rows in order of arrival that no later one of the same object reaches."""
+    codes = _codes(who)
     ranks = _codes([values])
-    order = np.lexsort([-np.arange(len(ids)), codes])  # an id after the other, each from its latest row on
-    keys = codes[order] * (len(ids) + 1) + ranks[order]
+    order = np.lexsort([-np.arange(len(codes)), codes])  # an object after the other, each from its latest row on
+    keys = codes[order] * (len(codes) + 1) + ranks[order]
     highest = np.maximum.accumulate(keys) if len(keys) else keys
-    kept = np.ones(len(ids), bool)
+    kept = np.ones(len(codes), bool)
     kept[order[1:]] = keys[1:] > highest[:-1]
     return kept
 

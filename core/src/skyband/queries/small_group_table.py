@@ -16,6 +16,7 @@ from skyband.columns import numbers_or_lists
 from skyband.columns.ids import ValuesInUse
 from skyband.columns.numbers_or_lists import Column, Kind
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import RankedRowsOfGroups, Which, carried, carried_values
 from skyband.errors import PluginError, SnapshotError
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.queries import state_arrays
@@ -75,6 +76,8 @@ class SmallGroupTable(SmallGroups):
     """The columns of rows that a pass reads."""
     identity: ClassVar[str] = "object"
     """The column of ids."""
+    ranked_by: ClassVar[str | None] = None
+    """The column of values, where an object's row is told by its value in what it carries."""
 
     def __init__(
         self,
@@ -84,18 +87,27 @@ class SmallGroupTable(SmallGroups):
         named: pa.DataType | None = None,
         *,
         at_once: bool = False,
+        carry: Sequence[pa.Field] = (),
+        which: Which = "latest",
     ) -> None:
-        """at_once: rows do not wait for a moment, where a pass counts those that it drops."""
+        """at_once: rows do not wait for a moment, where a pass counts those that it drops.
+
+        carry: columns of an answer that come from the row behind it; which: the row of an object that this is.
+        """
         self.schedule = schedule
         self.most = most
         self.schema = answers
         self._at_once = at_once or not schedule.gapless
         self.names = None if named is None else ValuesInUse(named)
         """The values behind ids, where ids do not tell them."""
+        self._carry = [field.type for field in carry]
+        self.rows_behind = RankedRowsOfGroups(carry, which) if carry else None
+        """The rows that an answer may come from, where more is asked of them."""
         self._key = _NOBODY
         self._last, self._count = np.empty(0, np.int64), np.empty(0, np.int64)
         self._entries = {name: numbers_or_lists.empty(kind) for name, kind in self.kept.items()}
-        self._no_rows = {name: numbers_or_lists.empty(kind) for name, kind in self.taken.items()}
+        carried_kinds = {carried(number): kind for number, kind in enumerate(self._carry)}
+        self._no_rows = {name: numbers_or_lists.empty(kind) for name, kind in {**self.taken, **carried_kinds}.items()}
         self._buffer: list[tuple[UInt64, Int64, dict[str, Column]]] = []
         self._buffered = 0
         self._due, self._reached, self._until = TIME_MAX, TIME_MIN, TIME_MIN
@@ -119,6 +131,10 @@ class SmallGroupTable(SmallGroups):
         always leave them in the same.
         """
         return None
+
+    def signed(self, values: Array) -> Array:
+        """Values as entries have them, and back."""
+        return values
 
     def due_moments(self, moments: Moments, latest: int | None) -> Moments:  # noqa: ARG002
         """Those of the moments that are to be answered; `latest`: where an input that has ended had its last row."""
@@ -146,7 +162,13 @@ class SmallGroupTable(SmallGroups):
             return
         if self.names is not None:
             self.names.learn(rows[self.identity], rows["name"])
-        self._buffer.append((keys, rows.times, {name: rows[name] for name in self.taken}))
+        behind = [carried_values(rows, number, kind) for number, kind in enumerate(self._carry)]
+        if self.rows_behind is not None:
+            values = np.zeros(len(rows)) if self.ranked_by is None else rows[self.ranked_by]
+            self.rows_behind.add(keys, rows.times, rows[self.identity], values, behind)
+        columns = {name: rows[name] for name in self.taken}
+        columns |= {carried(number): column for number, column in enumerate(behind)}
+        self._buffer.append((keys, rows.times, columns))
         self._buffered += len(rows)
         first = TIME_MIN if self._at_once else int(self.schedule.after(int(rows.times.min())))
         self._due = min(self._due, first)
@@ -165,6 +187,20 @@ class SmallGroupTable(SmallGroups):
         if self.names is not None:
             self.names.keep(self._entries[self.identity])
         return answers
+
+    def columns_behind(
+        self, step: Step, stretch: Int64, moment: Int64, ids: Int64, values: Array, windows: Any
+    ) -> list[pa.Array]:
+        """The columns to carry of each row of the answers.
+
+        stretch, moment, ids, values: int64[m] or float64[m], of each row its stretch, the number of its moment, its
+        object and its value; windows: the lengths of their windows, one or int64[m]. O(n log n) for n rows held.
+        """
+        if self.rows_behind is None:
+            return []
+        at = step.moments.at[moment]
+        answer, group = stretch * len(step.moments.at) + moment, step.stretches.key[stretch]
+        return self.rows_behind.of_groups(answer, group, ids, values, at - windows, at)
 
     def _run(self, latest: int | None) -> SmallGroupAnswers:
         """Walk all groups, with the rows of the buffer, to the moment reached."""
@@ -187,6 +223,8 @@ class SmallGroupTable(SmallGroups):
         answers = pa.RecordBatch.from_arrays(list(done.answers), schema=self.schema) if len(done.stretch) else None
         if self.names is not None:
             self.names.keep(self._entries[self.identity], lazily=True)
+        if self.rows_behind is not None:
+            self.rows_behind.forget(self.oldest(self._until))
         return SmallGroupAnswers(answers, stretches.key[done.stretch], emptied, promoted)
 
     def _ready(self) -> tuple[UInt64, Int64, dict[str, Column]]:
@@ -196,7 +234,7 @@ class SmallGroupTable(SmallGroups):
             return buffer[0]
         pieces = [(np.empty(0, np.uint64), np.empty(0, np.int64), self._no_rows), *buffer]
         keys, times = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
-        rows = {name: numbers_or_lists.joined([piece[2][name] for piece in pieces]) for name in self.taken}
+        rows = {name: numbers_or_lists.joined([piece[2][name] for piece in pieces]) for name in self._no_rows}
         order = np.lexsort((times, keys))
         return keys[order], times[order], {name: numbers_or_lists.pick(rows[name], order) for name in rows}
 
@@ -209,12 +247,18 @@ class SmallGroupTable(SmallGroups):
             rest = slice(done.grown[stretch], step.stretches.stop[stretch])
             order = np.argsort(done.entries["time"][own], kind="stable")
             entries = {name: numbers_or_lists.pick(values[own], order) for name, values in done.entries.items()}
+            key = int(step.stretches.key[stretch])
+            if self.rows_behind is not None:
+                values = entries["time"] if self.ranked_by is None else self.signed(entries[self.ranked_by])
+                own = entries["time"], entries[self.identity], values
+                until, left = int(step.stretches.last[stretch]), rest.stop - rest.start
+                entries |= self.rows_behind.take_group(key, until, left, *own)
             rows = {name: column[rest] for name, column in step.rows.items()}
             if self.names is not None:
                 rows["name"] = self.names.of(rows[self.identity])
             last = int(step.times[rest.start - 1])
             processor = self.processor(last, entries)
-            found.append(Promoted(int(step.stretches.key[stretch]), processor, Rows(step.times[rest], rows)))
+            found.append(Promoted(key, processor, Rows(step.times[rest], rows)))
         return found
 
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
@@ -227,6 +271,8 @@ class SmallGroupTable(SmallGroups):
         if self.names is not None and rows.any():
             ids = distinct(other._entries[self.identity][rows])
             self.names.learn(ids, other.values(ids))
+        if self.rows_behind is not None and other.rows_behind is not None:
+            self.rows_behind.absorb(other.rows_behind, other._key[theirs])
         key = np.concatenate([self._key, other._key[theirs]])
         order = np.argsort(key)
         count = np.concatenate([self._count, other._count[theirs]])
@@ -253,8 +299,10 @@ class SmallGroupTable(SmallGroups):
                 name, values if order is None else numbers_or_lists.pick(values, order)
             )
         entries = state_arrays.with_prefix("entries", entries)
-        names = {} if self.names is None else state_arrays.frame_to_array("names", self.names.frame())
-        return {**columns, **entries, **names}
+        named = {} if self.names is None else state_arrays.frame_to_array("names", self.names.frame())
+        if self.rows_behind is not None:
+            named |= state_arrays.frame_to_array("carried", self.rows_behind.frame())
+        return {**columns, **entries, **named}
 
     def load_state(self, arrays: Mapping[str, Array]) -> None:
         state = StateReader(arrays)
@@ -271,6 +319,8 @@ class SmallGroupTable(SmallGroups):
         self.check_entries(entries, owners)
         if self.names is not None:
             self.names.load_state(state_arrays.frame_from_array("names", arrays, self.names.frame()))
+        if self.rows_behind is not None:
+            self.rows_behind.load_state(state_arrays.frame_from_array("carried", arrays, self.rows_behind.frame()))
         self._key, self._last, self._count = groups, lasts, counts
         self._entries = columns
         self._until = self._reached = until

@@ -10,6 +10,7 @@ import pyarrow as pa
 from skyband.arrays import Array, Float64, Int64
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import Which
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Schedule
@@ -30,6 +31,7 @@ class SmallTopK(SmallGroupTable):
     kept: ClassVar[Mapping[str, npt.DTypeLike]] = {
         "object": np.int64, "stream": np.int32, "time": np.int64, "value": np.float64
     }  # fmt: skip
+    ranked_by = "value"
     taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"object": np.int64, "stream": np.int32, "value": np.float64}
 
     def __init__(
@@ -42,8 +44,14 @@ class SmallTopK(SmallGroupTable):
         processor: Callable[[int, Rows], GroupProcessor],
         *,
         mirrored: bool = False,
+        carry: Sequence[pa.Field] = (),
+        which: Which = "latest",
+        several: int = 0,
     ) -> None:
-        """mirrored: the parameters are of the negatives of the values, so that the smallest ranks first."""
+        """mirrored: the parameters are of the negatives of the values, so that the smallest ranks first.
+
+        several: how many of the columns to carry name an object, where one does not.
+        """
         repeats, aggregate, streams = parameters["repeats"], parameters["aggregate"], parameters["streams"]
         self._repeats = REDUCTIONS.index(repeats) if repeats in REDUCTIONS else NEVER if repeats == "never" else SUM
         self._promise = self._repeats in (SUM, NEVER)
@@ -57,9 +65,10 @@ class SmallTopK(SmallGroupTable):
         self._repeated = 0
         self._processor = processor
         self._mirrored = mirrored
-        self._kind = answers.field("object").type
+        self._several = several
+        self._kind = pa.int64() if several else answers.field("object").type
         named = None if is_integer_id(self._kind) else self._kind
-        super().__init__(schedule, most, answers, named, at_once=self._promise)
+        super().__init__(schedule, most, answers, named, at_once=self._promise, carry=carry, which=which)
 
     def take_dropped(self) -> Mapping[str, int]:
         taken, self._repeated = self._repeated, 0
@@ -73,25 +82,29 @@ class SmallTopK(SmallGroupTable):
         sizes, grown, entries, values, answers, repeated = rank_objects(
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], step.rows["stream"],
-            self._signed(step.rows["value"]),
+            self.signed(step.rows["value"]),
             asked.at, self.schedule.beats, self._repeats, self._occurrences, self._by, self._weights, self._divisor,
             min(self._k, self.most), self._window, step.oldest, self.most,
         )  # fmt: skip
         self._repeated += repeated
         stretch, number, ranks, objects, scores = answers
+        behind = self.columns_behind(step, stretch, number, objects, scores, self._window)
+        named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
             moments(asked.at[number], self.schema.field("at").type),
             pa.array(ranks),
-            integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects),
-            pa.array(self._signed(scores)),
+            *(behind[: self._several] or [named]),
+            pa.array(self.signed(scores)),
+            *behind[self._several :],
         ]
         return Walked(sizes, dict(zip(self.kept, (*entries, values), strict=True)), grown, stretch, columns)
 
-    def _signed(self, values: Float64) -> Float64:
+    def signed(self, values: Float64) -> Float64:
         return 0.0 - values if self._mirrored else values
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
-        columns = {**{name: entries[name] for name in self.taken}, "value": self._signed(entries["value"])}
+        columns = {name: column for name, column in entries.items() if name != "time"}
+        columns["value"] = self.signed(entries["value"])
         if not is_integer_id(self._kind):
             columns["name"] = self.values(entries["object"])
         return self._processor(last, Rows(entries["time"], columns))

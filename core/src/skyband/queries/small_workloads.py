@@ -29,6 +29,7 @@ class SmallWorkloads(SmallGroupTable):
     kept: ClassVar[Mapping[str, npt.DTypeLike]] = {
         "score": np.float64, "object": np.int64, "time": np.int64, "beaten": np.int32
     }  # fmt: skip
+    ranked_by = "score"
     taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"object": np.int64, "score": np.float64}
 
     def __init__(
@@ -40,16 +41,23 @@ class SmallWorkloads(SmallGroupTable):
         processor: Callable[[int, Rows], GroupProcessor],
         *,
         mirrored: bool = False,
+        carry: Sequence[pa.Field] = (),
+        several: int = 0,
     ) -> None:
-        """mirrored: the smallest score ranks first, as the largest of the negatives."""
+        """mirrored: the smallest score ranks first, as the largest of the negatives.
+
+        several: how many of the columns to carry name an object, where one does not.
+        """
         self._parts = [query.definition for query in queries]
         self._labels = pa.array([query.name for query in queries], pa.string())
         self._k = np.array([query.k for query in queries], np.int64)
         self._since: Int64 | None = None
         self._processor = processor
         self._mirrored = mirrored
-        self._kind = answers.field("object").type
-        super().__init__(schedule, most, answers, None if is_integer_id(self._kind) else self._kind)
+        self._several = several
+        self._kind = pa.int64() if several else answers.field("object").type
+        named = None if is_integer_id(self._kind) else self._kind
+        super().__init__(schedule, most, answers, named, carry=carry, which="each")
 
     def start_from(self, since: Mapping[str, int]) -> None:
         self._since = np.array([since.get(part, TIME_MIN) for part in self._parts], np.int64)
@@ -66,25 +74,30 @@ class SmallWorkloads(SmallGroupTable):
         stretches, asked = step.stretches, step.moments
         sizes, grown, entries, beaten, answers = rank_rows(
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
-            tuple(step.entries.values()), step.times, step.rows["object"], self._signed(step.rows["score"]),
+            tuple(step.entries.values()), step.times, step.rows["object"], self.signed(step.rows["score"]),
             asked.at, asked.at - self.schedule.windows[asked.query], self._k[asked.query],
             self.schedule.beats, step.oldest, int(self._k.max()), self.most,
         )  # fmt: skip
         stretch, number, ranks, objects, scores = answers
+        scores, query = self.signed(scores), asked.query[number]
+        behind = self.columns_behind(step, stretch, number, objects, scores, self.schedule.windows[query])
+        named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
             moments(asked.at[number], self.schema.field("at").type),
-            self._labels.take(pa.array(asked.query[number])),
+            self._labels.take(pa.array(query)),
             pa.array(ranks),
-            integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects),
-            pa.array(self._signed(scores)),
+            *(behind[: self._several] or [named]),
+            pa.array(scores),
+            *behind[self._several :],
         ]
         return Walked(sizes, dict(zip(self.kept, (*entries, beaten), strict=True)), grown, stretch, columns)
 
-    def _signed(self, scores: Float64) -> Float64:
+    def signed(self, scores: Float64) -> Float64:
         return 0.0 - scores if self._mirrored else scores
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
-        columns = {"object": entries["object"], "score": self._signed(entries["score"])}
+        columns = {name: column for name, column in entries.items() if name not in ("time", "beaten")}
+        columns["score"] = self.signed(entries["score"])
         if not is_integer_id(self._kind):
             columns["name"] = self.values(entries["object"])
         processor = self._processor(last, Rows(entries["time"], columns))

@@ -14,6 +14,7 @@ from skyband.columns import keyed_frames
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import Which
 from skyband.config.calendar_lengths import SO_FAR, Length, length
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, integer, number
@@ -290,6 +291,11 @@ class TopK(Query):
             "by": "rows" if self.rows else "time",
         }
 
+    @property
+    def row_of_object(self) -> Which:
+        """Whose columns an object carries."""
+        return "largest" if self.repeats == "largest" else "smallest" if self.repeats == "smallest" else "latest"
+
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return RankingProcessor(self, bindings["object-ranker"], answers)
 
@@ -297,9 +303,10 @@ class TopK(Query):
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         parameters = self.backend_parameters("object-ranker")
         most = most_entries(bindings["object-ranker"], parameters)
-        apart = self.carry or several(self.object) or callable(self.aggregate)
-        promise_in_rows = self.rows and self.repeats not in REDUCTIONS  # which rows broke it is not kept
-        if promise_in_rows or apart or not most or of_calendar(self.every, self.window):
+        carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
+        # In rows, which rows broke a promise is not kept, nor what those carry that have gone.
+        apart = callable(self.aggregate) or (self.rows and (self.repeats not in REDUCTIONS or carry))
+        if apart or not most or of_calendar(self.every, self.window):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -308,9 +315,9 @@ class TopK(Query):
         from skyband.queries.small_row_windows import SmallRowWindows  # on use, because it loads numba
         from skyband.queries.small_top_k import SmallTopK
 
-        mirrored = self.order == SMALLEST
         table = SmallTopK(
-            most, self.schedule, self.window.length, parameters, answers, processor, mirrored=mirrored
+            most, self.schedule, self.window.length, parameters, answers, processor,
+            mirrored=self.order == SMALLEST, carry=carry, which=self.row_of_object, several=len(several(self.object)),
         )  # fmt: skip
         return SmallRowWindows(table) if self.rows else table
 

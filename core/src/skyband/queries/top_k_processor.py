@@ -9,7 +9,7 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
-from skyband.columns.rows_behind_answers import RankedRows, Which
+from skyband.columns.rows_behind_answers import RankedRows
 from skyband.queries import state_arrays
 from skyband.queries.answer_columns import AnswerColumns
 from skyband.queries.batched_processor import BatchedProcessor
@@ -39,9 +39,7 @@ class RankingProcessor(BatchedProcessor):
         self._mirrored = query.order == SMALLEST
         self._several = len(several(query.object))
         self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
-        self._which: Which = "largest" if query.repeats == "largest" else "latest"
-        if query.repeats == "smallest":
-            self._which = "smallest"
+        self._which = query.row_of_object
         super().__init__(query.every.length, query.window.length, query.rows, query.schedule)
 
     def begin(self) -> None:

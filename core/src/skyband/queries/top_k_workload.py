@@ -164,8 +164,8 @@ class TopKWorkload(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
         most = most_entries(bindings["workload-ranker"], self.backend_parameters("workload-ranker"))
-        plain = self.repeats == EACH and not self.carry and not several(self.object)
-        if not most or not plain:
+        carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
+        if not most or self.repeats != EACH or (self.rows and carry):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -174,8 +174,10 @@ class TopKWorkload(Query):
         from skyband.queries.small_row_windows import SmallRowWindows  # on use, because it loads numba
         from skyband.queries.small_workloads import SmallWorkloads
 
-        mirrored = self.order == SMALLEST
-        table = SmallWorkloads(most, self.schedule, self.queries, answers, processor, mirrored=mirrored)
+        table = SmallWorkloads(
+            most, self.schedule, self.queries, answers, processor,
+            mirrored=self.order == SMALLEST, carry=carry, several=len(several(self.object)),
+        )  # fmt: skip
         return SmallRowWindows(table, self.subqueries) if self.rows else table
 
     def merge(self, answers: pa.Table) -> pa.Table:
@@ -227,6 +229,7 @@ class _WorkloadProcessor(ScheduledProcessor):
     def begin(self, last: int, rows: Rows) -> "_WorkloadProcessor":
         """Go on from the rows of a small group that can still be answered, the moments up to `last` being answered."""
         self._names.update(rows.times, rows)
+        self._ranked_rows.update(rows.times, rows, rows["score"])
         if self._rows:
             self._begin_in_rows(rows)
         else:
