@@ -104,6 +104,8 @@ CARRYING = [
     *(spec | {"carry": ["side", "stream", "words"]} for spec in (workload(WORKLOADS[0]), workload(WORKLOADS[2]))),
     workload(WORKLOADS[0]) | {"object": ["object", "side"], "order": "smallest"},
     *(top_k(*entry) | {"carry": ["side", "words"]} for entry in TOPS[:5]),
+    HEAVY[0] | {"object": ["object", "side"], "carry": ["words"]},
+    *(HEAVY[number] | {"carry": ["side", "words"]} for number in (2, 4)),
     top_k(*TOPS[0]) | {"object": ["object", "side"], "carry": ["words"]},
     top_k("smallest", "max", "15 seconds") | {"object": ["side", "object"], "carry": ["words"], "order": "smallest"},
 ]

@@ -246,7 +246,7 @@ class HeavyHitters(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         most = most_entries(bindings["total-ranker"], self.backend_parameters("total-ranker"))
-        apart = self.rows or self.carry or several(self.object) or self.gives_states
+        apart = self.rows or self.gives_states
         if apart or not most or of_calendar(self.every, *self.windows):
             return None
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
+from skyband.queries.composite_ids import several
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
 from skyband.queries.small_group_table import SmallGroupTable, Step, Walked
@@ -56,8 +57,11 @@ class SmallTotals(SmallGroupTable):
         if self._share:
             self._k = min(self._k, int(1 / self._share))
         self._processor = processor
-        self._kind = answers.field("object").type
-        super().__init__(query.schedule, most, answers, None if is_integer_id(self._kind) else self._kind)
+        self._several = len(several(query.object))
+        self._kind = pa.int64() if self._several else answers.field("object").type
+        named = None if is_integer_id(self._kind) else self._kind
+        carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        super().__init__(query.schedule, most, answers, named, carry=carry)
 
     def walk(self, step: Step) -> Walked:
         stretches = step.stretches
@@ -69,15 +73,18 @@ class SmallTotals(SmallGroupTable):
         )  # fmt: skip
         stretch, number, windows, ranks, objects, totals, grand = answers
         total = pa.array(worth(totals, self._unit))
+        behind = self.columns_behind(step, stretch, number, objects, totals, self.schedule.horizon)
+        named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
             moments(step.moments.at[number], self.schema.field("at").type),
             self._labels.take(pa.array(windows)),
             pa.array(ranks),
-            integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects),
+            *(behind[: self._several] or [named]),
             total,
             pa.array(total.to_numpy() / worth(grand, self._unit)),
             total,
             total,
+            *behind[self._several :],
         ]
         return Walked(sizes, dict(zip(self.kept, entries, strict=True)), grown, stretch, columns)
 
@@ -90,6 +97,7 @@ class SmallTotals(SmallGroupTable):
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
         times, objects, amounts = entries["time"], entries["object"], entries["amount"]
+        behind = {name: column for name, column in entries.items() if name not in self.kept}
         columns: dict[str, Any] = {}
         if self._total == "distinct":
             columns["value"] = amounts.view(np.uint64)
@@ -100,11 +108,13 @@ class SmallTotals(SmallGroupTable):
             units = np.full(int(rows.sum()), largest)
             units[first] = amounts - (rows - 1) * largest
             times, objects = np.repeat(times, rows), np.repeat(objects, rows)
+            places = pa.array(np.repeat(np.arange(len(rows)), rows))
+            behind = {name: column.take(places) for name, column in behind.items()}
             if self._total == "sum":
                 columns["weight"] = worth(units, self._unit)
         if not is_integer_id(self._kind):
             columns["name"] = self.values(objects)
-        return self._processor(last, Rows(times, {"object": objects, **columns}))
+        return self._processor(last, Rows(times, {"object": objects, **columns, **behind}))
 
     def check_entries(self, state: StateReader, owners: Int64) -> None:
         distinct = self._total == "distinct"
