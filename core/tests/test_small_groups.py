@@ -105,6 +105,12 @@ CARRYING = [
     workload(WORKLOADS[0]) | {"object": ["object", "side"], "order": "smallest"},
     *(top_k(*entry) | {"carry": ["side", "words"]} for entry in TOPS[:5]),
     HEAVY[0] | {"object": ["object", "side"], "carry": ["words"]},
+    *(PAIRS[number] | {"carry": ["stream", "words"]} for number in (0, 1)),
+    PAIRS[0] | {"id": ["object", "stream"], "carry": ["score"]},
+    BY_ROWS[-1] | {"id": ["object", "stream"], "carry": ["words"]},
+    NEAR[0] | {"carry": ["stream"], "carry_match": ["words", "stream"]},
+    NEAR[1] | {"id": ["object", "stream"], "carry": ["words"], "carry_match": ["score"]},
+    NEAR[3] | {"id": ["object", "stream"], "carry": ["words"]},
     *(HEAVY[number] | {"carry": ["side", "words"]} for number in (2, 4)),
     top_k(*TOPS[0]) | {"object": ["object", "side"], "carry": ["words"]},
     top_k("smallest", "max", "15 seconds") | {"object": ["side", "object"], "carry": ["words"], "order": "smallest"},
@@ -211,14 +217,14 @@ def test_a_small_group_is_a_few_bytes(spec):
     assert len(host.operator.snapshot()) < 250 * groups
 
 
-def test_approximate_backends_functions_and_carried_columns_keep_their_processors():
+def test_approximate_backends_functions_and_what_rows_carry_in_rows_keep_their_processors():
     table = stream(1)
     never, apart = top_k("never", "sum", "20 seconds"), {"similarity": lambda shared, n, m: shared / max(n, m)}
     kept = [
         (never, {"object-ranker": "approx"}),
         (never | {"aggregate": np.max}, None),
-        *((spec | more, None) for spec in (PAIRS[0], NEAR[0]) for more in (apart, {"carry": ["score"]})),
-        (NEAR[0] | {"carry_match": ["score"]}, None),
+        *((spec | apart, None) for spec in (PAIRS[0], NEAR[0])),
+        *((spec | {"carry": ["stream"]}, None) for spec in (BY_ROWS[0], BY_ROWS[3])),
         (NEAR[0], {"set-matcher": "minhash-lsh"}),
     ]
     for given, backends in kept:

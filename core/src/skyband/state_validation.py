@@ -29,6 +29,11 @@ class StateReader:
     def __init__(self, state: Mapping[str, Array]) -> None:
         self._state = state
 
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """All of them, as they came."""
+        return self._state
+
     def column(
         self,
         name: str,

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.arrays import Array
+from skyband.columns import record_batch_bytes
 from skyband.state_validation import StateReader
 
 Kind: TypeAlias = npt.DTypeLike | pa.DataType
-"""What a column holds: numbers of a numpy type, or, as pa.large_list, lists of numbers."""
+"""What a column holds: numbers of a numpy type, lists of numbers as pa.large_list, or values of another Arrow type."""
 Column: TypeAlias = Any
 """Numbers as numpy, or an Arrow array."""
 
@@ -29,15 +30,24 @@ def pick(column: Column, places: Array | slice) -> Column:
     return column.filter(pa.array(places)) if places.dtype == bool else column.take(pa.array(places))
 
 
+def of_kind(column: Column, kind: Kind) -> Column:
+    """A column of rows as one of this kind, which those of Arrow's types may be numpy for."""
+    if not isinstance(kind, pa.DataType):
+        return column
+    return (pa.array(column) if isinstance(column, np.ndarray) else column).cast(kind)
+
+
 def joined(columns: Sequence[Column]) -> Column:
     """Columns of one kind, at least one, one after another."""
     return np.concatenate(columns) if isinstance(columns[0], np.ndarray) else pa.concat_arrays(columns)
 
 
 def to_arrays(name: str, column: Column) -> dict[str, Array]:
-    """A column as flat arrays of a state: numbers, or the numbers of all lists and the sizes of these."""
+    """A column as flat arrays of a state: numbers, the numbers of all large lists and their sizes, or Arrow's bytes."""
     if isinstance(column, np.ndarray):
         return {name: column}
+    if not pa.types.is_large_list(column.type):
+        return record_batch_bytes.to_arrays(pa.RecordBatch.from_arrays([column], [name]), name)
     sizes = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int32)
     return {name: column.flatten().to_numpy(zero_copy_only=False), f"{name} sizes": sizes}
 
@@ -47,6 +57,9 @@ def read(state: StateReader, name: str, kind: Kind, length: int) -> Column:
     if not isinstance(kind, pa.DataType):
         # Arrays of a snapshot are read-only, which is another type to compiled code.
         return np.require(state.column(name, kind, length), requirements="W")
+    if not pa.types.is_large_list(kind):
+        schema = pa.schema([(name, kind)])
+        return record_batch_bytes.from_arrays(schema, length, name, state.arrays).column(0)
     values = state.column(name, kind.value_type.to_pandas_dtype())
     sizes = state.column(f"{name} sizes", np.int32, length, at_least=0)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])

@@ -67,7 +67,8 @@ class SmallGroupTable(SmallGroups):
     needs is forgotten before entries are counted. Entries have a column `time`; where `named` is the type of ids that
     do not tell the values, rows have a column `name`, and rows and entries the column that `identity` names.
 
-    A column is of a numpy type, or of `pa.large_list(pa.int64())`: lists of any lengths, such as the tokens of a set.
+    A column is of a numpy type, of `pa.large_list(pa.int64())`, lists of any lengths such as the tokens of a set, or of
+    another Arrow type where it is only given back.
     """
 
     kept: ClassVar[Mapping[str, Kind]]
@@ -166,12 +167,16 @@ class SmallGroupTable(SmallGroups):
         if self.rows_behind is not None:
             values = np.zeros(len(rows)) if self.ranked_by is None else rows[self.ranked_by]
             self.rows_behind.add(keys, rows.times, rows[self.identity], values, behind)
-        columns = {name: rows[name] for name in self.taken}
+        columns = self.taken_of(rows)
         columns |= {carried(number): column for number, column in enumerate(behind)}
         self._buffer.append((keys, rows.times, columns))
         self._buffered += len(rows)
         first = TIME_MIN if self._at_once else int(self.schedule.after(int(rows.times.min())))
         self._due = min(self._due, first)
+
+    def taken_of(self, rows: Rows) -> dict[str, Column]:
+        """The columns of rows that a pass reads."""
+        return {name: numbers_or_lists.of_kind(rows[name], kind) for name, kind in self.taken.items()}
 
     def advance(self, until: int) -> SmallGroupAnswers:
         self._until = max(until, self._until)
@@ -250,9 +255,9 @@ class SmallGroupTable(SmallGroups):
             key = int(step.stretches.key[stretch])
             if self.rows_behind is not None:
                 values = entries["time"] if self.ranked_by is None else self.signed(entries[self.ranked_by])
-                own = entries["time"], entries[self.identity], values
+                wanted = entries["time"], entries[self.identity], values
                 until, left = int(step.stretches.last[stretch]), rest.stop - rest.start
-                entries |= self.rows_behind.take_group(key, until, left, *own)
+                entries |= self.rows_behind.take_group(key, until, left, *wanted)
             rows = {name: column[rest] for name, column in step.rows.items()}
             if self.names is not None:
                 rows["name"] = self.names.of(rows[self.identity])

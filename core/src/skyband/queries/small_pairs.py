@@ -9,6 +9,7 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import carried
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Schedule
@@ -29,8 +30,15 @@ class SmallPairs(SmallSets):
         parameters: Mapping[str, Any],
         answers: pa.Schema,
         processor: Callable[[int, Rows], GroupProcessor],
+        *,
+        ids: int = 0,
+        carry: Sequence[pa.DataType] = (),
     ) -> None:
-        super().__init__(schedule, most, answers, answers.field("left").type, two=parameters["sides"] == 2)
+        """carry: the types of the columns to carry, the first `ids` of which are an id, where one does not name it."""
+        kind = pa.int64() if ids else answers.field("left").type
+        columns = {carried(number): kind for number, kind in enumerate(carry)}
+        self._ids, self._columns = ids, list(columns)
+        super().__init__(schedule, most, answers, kind, two=parameters["sides"] == 2, carry=columns)
         self._similarity = SIMILARITIES.index(parameters["similarity"])
         most, side = self.most, 1 << (self.most - 1).bit_length()
         k = min(parameters["k"], max(1, most * (most - 1) // 2))
@@ -54,11 +62,15 @@ class SmallPairs(SmallSets):
         columns = [
             moments(asked.at[np.repeat(moment, found)], self.schema.field("at").type),
             pa.array(np.arange(1, number + 1) - np.repeat(np.cumsum(found) - found, found)),
-            self.id_column(sets.ids[left]),
-            self.id_column(sets.ids[right]),
+            *self._ids_of(sets, left),
+            *self._ids_of(sets, right),
             pa.array(scores),
+            *(self.carried(name, side) for side in (left, right) for name in self._columns[self._ids :]),
         ]
         return size, grown, kept, np.repeat(stretch, found), columns
+
+    def _ids_of(self, sets: SetsInOrder, which: Int64) -> list[pa.Array]:
+        return [self.carried(name, which) for name in self._columns[: self._ids]] or [self.id_column(sets.ids[which])]
 
     def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:
         return self._processor(last, self.rows_of(entries))

@@ -52,8 +52,9 @@ class SmallRowWindows(SmallGroupsPerRow):
         stretches = Stretches(
             keys, ~going_on, np.cumsum(size) - size, size, starts, stops, until - 1, seen, until, going_on
         )
-        taken = {name: rows[name] for name in table.taken}
-        step = Step(stretches, held, numbers, taken, *self._moments(keys, seen, until), table.oldest(until))
+        step = Step(
+            stretches, held, numbers, table.taken_of(rows), *self._moments(keys, seen, until), table.oldest(until)
+        )
         done = table.walk(step)
         stays = done.grown < 0
         promoted = () if stays.all() else table.promoted(step, done)

@@ -58,12 +58,19 @@ class SmallSets(SmallGroupTable):
         *,
         two: bool,
         at_once: bool = False,
+        carry: Mapping[str, pa.DataType] | None = None,
+        carry_now: Mapping[str, pa.DataType] | None = None,
     ) -> None:
-        """kind: the type of ids; two: whether two streams are joined."""
+        """kind: the type of ids; two: whether two streams are joined.
+
+        carry: columns of a set that answers give back; carry_now: those that only the answer to itself gives.
+        """
         sides = {"side": np.int8} if two else {}
-        self.taken = {"code": np.int64, **sides, "tokens": TOKENS}  # type: ignore[misc]
-        self.kept = {"code": np.int64, "time": np.int64, **sides, "tokens": TOKENS}  # type: ignore[misc]
+        given = {**sides, "tokens": TOKENS, **(carry or {})}
+        self.taken = {"code": np.int64, **given, **(carry_now or {})}  # type: ignore[misc]
+        self.kept = {"code": np.int64, "time": np.int64, **given}  # type: ignore[misc]
         self.two = two
+        self._behind: Mapping[str, Column] = {}
         self.most_tokens = MOST_TOKENS
         self._kind = kind
         named = None if is_integer_id(kind) else kind
@@ -80,11 +87,13 @@ class SmallSets(SmallGroupTable):
         lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(tokens))
         rows = {**step.rows, "time": step.times, "tokens": lists}
         columns = {name: numbers_or_lists.joined([held, rows[name]]) for name, held in step.entries.items()}
+        self._behind = columns
         sets = _in_order(step, columns)
         size, grown, kept, stretch, answers = self.compare(step, sets)
         first_row = np.where(grown < 0, -1, step.stretches.start + grown - sets.rows)
         chosen = sets.order[kept]
         entries = {name: numbers_or_lists.pick(column, chosen) for name, column in columns.items()}
+        self._behind = {}
         return Walked(size, entries, first_row, stretch, answers)
 
     def id_column(self, ids: Int64) -> pa.Array:
@@ -93,9 +102,13 @@ class SmallSets(SmallGroupTable):
             return self.values(ids)
         return id_values(Rows(ids, {"code": ids}), self._kind)
 
+    def carried(self, name: str, sets: Int64) -> pa.Array:
+        """A column to carry of sets of the step under way, by their numbers."""
+        return self._behind[name].take(pa.array(sets))
+
     def rows_of(self, entries: Mapping[str, Column]) -> Rows:
         """Entries as rows for a processor."""
-        columns: dict[str, Any] = {name: entries[name] for name in self.taken}
+        columns: dict[str, Any] = {name: column for name, column in entries.items() if name != "time"}
         if self.names is not None:
             columns["name"] = self.values(entries["code"])
         return Rows(entries["time"], columns)

@@ -171,8 +171,7 @@ class TopKPairs(Query):
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
-        apart = self.carry or several(self.id) or callable(self.similarity) or of_calendar(self.every, self.window)
-        if apart:
+        if callable(self.similarity) or of_calendar(self.every, self.window):
             return None
         parameters = self.backend_parameters("pair-ranker")
         most = most_entries(bindings["pair-ranker"], parameters)
@@ -185,7 +184,11 @@ class TopKPairs(Query):
         from skyband.queries.small_pairs import SmallPairs  # on use, because it loads numba
         from skyband.queries.small_row_windows import SmallRowWindows
 
-        table = SmallPairs(most, self.schedule, self.window.length, parameters, answers, processor)
+        carry = [answers.field(f"left_{name}").type for name in (*several(self.id), *self.carry)]
+        table = SmallPairs(
+            most, self.schedule, self.window.length, parameters, answers, processor,
+            ids=len(several(self.id)), carry=carry,
+        )  # fmt: skip
         return SmallRowWindows(table) if self.rows else table
 
     @property

@@ -206,7 +206,7 @@ class NearDuplicates(Query):
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the matcher, small groups are answered together."""
-        if self.rows or self.carried_names or several(self.id) or callable(self.similarity):
+        if self.rows or callable(self.similarity):
             return None
         most = most_entries(bindings["set-matcher"], self.backend_parameters("set-matcher"))
         if not most:

@@ -8,6 +8,8 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import carried
+from skyband.queries.composite_ids import several
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import EachRow
@@ -33,9 +35,19 @@ class SmallNearDuplicates(SmallSets):
         answers: pa.Schema,
         processor: Callable[[int, Rows], GroupProcessor],
     ) -> None:
-        schedule = EachRow(query.window.length)
+        ids, names = several(query.id), (*several(query.id), *query.carried_names)
+        of_match = {name: carried(names.index(name)) for name in (*ids, *query.carry_match)}
+        self._columns_of_row = {name: carried(names.index(name)) for name in (*ids, *query.carry)}
+        self._columns_of_match = {f"match_{name}": column for name, column in of_match.items()}
+        self._several = bool(ids)
+        kept = {
+            column: answers.field(name if name in ids else f"match_{name}").type for name, column in of_match.items()
+        }
+        own = {column: answers.field(name).type for name, column in self._columns_of_row.items() if column not in kept}
+        kind = pa.int64() if ids else answers.field("id").type
         super().__init__(
-            schedule, most, answers, answers.field("id").type, two=query.side is not None, at_once=True
+            EachRow(query.window.length), most, answers, kind, two=query.side is not None, at_once=True,
+            carry=kept, carry_now=own,
         )  # fmt: skip
         parameters = query.backend_parameters("set-matcher")
         self._similarity, self._threshold = KINDS[parameters["similarity"]], float(parameters["threshold"])
@@ -61,22 +73,31 @@ class SmallNearDuplicates(SmallSets):
         stretch, own, found = np.repeat(np.arange(stretches), sets.stops - sets.heads)[row], sets.order[row], count[row]
         if self._output == KEPT:
             alone = found == 0
-            return size, grown, kept, stretch[alone], self._columns(sets, own[alone], {})
+            return size, grown, kept, stretch[alone], self._columns(step, sets, own[alone], {})
         times = np.maximum(found, 1) if self._output == ROWS else found
         matched = np.repeat(found > 0, times)
         place = np.full(len(matched), -1)
         place[matched] = np.arange(number)
         places = pa.array(place, mask=~matched)
         of_match = {
-            "match": self.id_column(sets.ids[earlier]).take(places),
+            **({} if self._several else {"match": self.id_column(sets.ids[earlier]).take(places)}),
+            **{name: self.carried(column, earlier).take(places) for name, column in self._columns_of_match.items()},
             "match_time": self._moments(sets.times[earlier]).take(places),
             "similarity": pa.array(similarity).take(places),
         }
-        return size, grown, kept, np.repeat(stretch, times), self._columns(sets, np.repeat(own, times), of_match)
+        return size, grown, kept, np.repeat(stretch, times), self._columns(step, sets, np.repeat(own, times), of_match)
 
-    def _columns(self, sets: SetsInOrder, own: Int64, of_match: Mapping[str, pa.Array]) -> list[pa.Array]:
-        """The columns of the answers: of sets `own`, and of what each matches."""
-        columns = {"time": self._moments(sets.times[own]), "id": self.id_column(sets.ids[own]), **of_match}
+    def _columns(
+        self, step: Step, sets: SetsInOrder, own: Int64, of_match: Mapping[str, pa.Array]
+    ) -> list[pa.Array]:  # fmt: skip
+        """The columns of the answers: of sets `own`, all rows of the step, and of what each matches."""
+        rows = pa.array(own - (len(sets.order) - len(step.times)))
+        columns = {
+            "time": self._moments(sets.times[own]),
+            **({} if self._several else {"id": self.id_column(sets.ids[own])}),
+            **{name: step.rows[column].take(rows) for name, column in self._columns_of_row.items()},
+            **of_match,
+        }
         return [columns[name] for name in self.schema.names]
 
     def _moments(self, times: Int64) -> pa.Array:
