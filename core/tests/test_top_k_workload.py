@@ -11,7 +11,7 @@ import pytest
 from skyband.columns.hashing import hash_column
 from skyband.engines import local
 from skyband.errors import ConfigError
-from skyband.queries import make_query, top_k_workload
+from skyband.queries import make_query, top_k_workload_processor
 
 SECOND = 1_000_000
 QUERIES = [
@@ -190,7 +190,7 @@ def test_a_silence_is_passed_in_stretches_and_answers_the_same(moments, monkeypa
     """The longest window outlasts the silence, in which the quick queries owe many empty answers."""
     queries = [*QUERIES, {"name": "longest", "window": "1 hour", "slide": "10 minutes", "k": 3}]
     asked, table = query(queries=queries, by=["place"]), stream(9)
-    monkeypatch.setattr(top_k_workload, "_MOST_MOMENTS", moments)
+    monkeypatch.setattr(top_k_workload_processor, "_MOST_MOMENTS", moments)
     assert plain(local.apply(table, asked)) == by_hand(table, asked)
 
 

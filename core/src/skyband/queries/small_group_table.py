@@ -6,7 +6,7 @@ how a processor goes on from the entries of a group that has grown. Keys, buffer
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,41 +22,15 @@ from skyband.kernels.sorted_arrays import among, distinct
 from skyband.queries import state_arrays
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.schedule import Moments, Schedule
+from skyband.queries.small_group_walk import Step as Step
+from skyband.queries.small_group_walk import Walked as Walked
 from skyband.queries.small_groups import Promoted, SmallGroupAnswers, SmallGroups
-from skyband.queries.stretches import Held, Stretches, stretches_of
+from skyband.queries.stretches import Held, stretches_of
 from skyband.state_validation import StateReader
 
 _NOBODY = np.empty(0, np.uint64)
 _NOTHING = SmallGroupAnswers(None, _NOBODY, _NOBODY, ())
 _FEWEST_BUFFERED = 1 << 16
-
-
-class Step(NamedTuple):
-    """What one pass over all small groups is given."""
-
-    stretches: Stretches
-    entries: Mapping[str, Column]
-    times: Int64
-    rows: Mapping[str, Column]
-    moments: Moments
-    spans: tuple[Int64, Int64]
-    """Of each stretch the first of its moments, and the first that is not."""
-    oldest: Int64
-    """After this step, entries of each stretch before this are needed no longer."""
-
-
-class Walked(NamedTuple):
-    """What it gives: the entries of each stretch at its end or when it had too many, and the answers."""
-
-    size: Int64
-    """int64[s]: entries of each stretch; 0 of one that has ended and not grown."""
-    entries: Mapping[str, Column]
-    grown: Int64
-    """int64[s]: the first row that a stretch with more than `most` entries has not taken in; -1 for others."""
-    stretch: Int64
-    """int64[a]: of each row of the answers its stretch."""
-    answers: Sequence[Array | pa.Array]
-    """The columns of the answers."""
 
 
 class SmallGroupTable(SmallGroups):
