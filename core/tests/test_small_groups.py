@@ -277,7 +277,11 @@ def test_a_state_of_sets_that_cannot_be_is_refused(name, change):
         fresh.load_state(state | {f"entries.{name}": change(state[f"entries.{name}"])})
 
 
-@pytest.mark.parametrize("spec", [SPECS[3], PAIRS[1], NEAR[4]], ids=["top-k", "top-k-pairs", "near-duplicates"])
+@pytest.mark.parametrize(
+    "spec",
+    [SPECS[3], PAIRS[1], NEAR[4], BY_ROWS[0], BY_ROWS[-1], *(CARRYING[number] for number in (0, 3, 4, 8, 12))],
+    ids=lambda spec: spec["kind"],
+)
 def test_groups_and_their_names_move_to_another_shard(spec):
     table, asked = stream(4, "text"), query(spec, by=["group"])
     host = local.LocalRun.start(asked, table.schema)

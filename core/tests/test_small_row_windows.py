@@ -159,23 +159,3 @@ def test_a_state_that_cannot_be_is_refused(name, change, said):
         fresh.load_state(state | {name: change(state[name])})
     fresh.load_state(state)
     np.testing.assert_equal(fresh.dump_state(), state)
-
-
-@pytest.mark.parametrize("spec", [TOP_K, PAIRS], ids=["top-k", "top-k-pairs"])
-def test_groups_move_to_another_shard(spec):
-    table = stream(4)
-    host = local.LocalRun.start(query(spec), table.schema)
-    host.push(table.slice(0, 300).combine_chunks().to_batches()[0])
-    state, parts = host.operator.groups.dump_state(), []
-    for odd in (0, 1):
-        part = Operator(host.operator.query, host.operator.bindings, table.schema)
-        part.stand_with(host.operator)
-        part.absorb(host.operator, lambda keys, odd=odd: keys % np.uint64(2) == odd)
-        parts.append(part)
-    assert all(len(part.groups) for part in parts)
-    again = Operator(host.operator.query, host.operator.bindings, table.schema)
-    again.stand_with(host.operator)
-    for part in reversed(parts):
-        part.groups.dump_state()
-        again.absorb(part, lambda keys: np.ones(len(keys), bool))
-    np.testing.assert_equal(again.groups.dump_state(), state)
