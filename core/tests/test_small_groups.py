@@ -6,7 +6,7 @@ import pytest
 from skyband.engines import local
 from skyband.errors import SnapshotError
 from skyband.operator.operator import Operator
-from skyband.queries import make_query, small_groups, small_sets, state_arrays
+from skyband.queries import distinct_count, make_query, small_groups, small_sets, state_arrays
 
 SECOND = 1_000_000
 WORKLOADS = [
@@ -115,6 +115,23 @@ CARRYING = [
     top_k(*TOPS[0]) | {"object": ["object", "side"], "carry": ["words"]},
     top_k("smallest", "max", "15 seconds") | {"object": ["side", "object"], "carry": ["words"], "order": "smallest"},
 ]
+
+
+def distinct(windows, every, **more):
+    return {"kind": "distinct-count", "item": "object", "windows": windows, "every": every, **more}
+
+
+DAYS = {"window": "1 day in Europe/Paris", "every": "1 day in Europe/Paris"}
+TODAY = {"window": "today in Europe/Paris", "every": "5 hours", "offset": "1 hour"}
+CALENDAR = [
+    top_k(*TOPS[0]) | DAYS,
+    top_k("largest", "sum", "1 second") | TODAY | {"carry": ["words"]},
+    top_k("never", "sum", "1 second") | TODAY,
+    pairs("jaccard", 3, **DAYS),
+    pairs("overlap", 2, **(TODAY | {"every": "1 day in Europe/Paris"})),
+    distinct(["today in Europe/Paris", "this week in Europe/Paris", "30 hours"], "7 hours"),
+    distinct(["2 days in Europe/Paris"], "1 day in Europe/Paris", offset="3 hours"),
+]
 SPECS = [
     *map(workload, WORKLOADS),
     *(top_k(*entry) for entry in TOPS),
@@ -124,6 +141,7 @@ SPECS = [
     *BY_ROWS,
     *SMALLEST,
     *CARRYING,
+    *CALENDAR,
 ]
 
 
@@ -153,6 +171,13 @@ def stream(seed, named="integers", rows=150):
     )
 
 
+def over_days(table):
+    """The same where each second was an hour and a half, from before clocks are set forward on."""
+    start = 1774566000 * SECOND  # 2026-03-27 00:00 in Paris
+    times = pa.array(table["ts"].cast(pa.int64()).to_numpy() * 5400 + start, table["ts"].type)
+    return table.set_column(0, "ts", times)
+
+
 def query(spec, **more):
     return make_query({"time": "ts", **spec, **more})
 
@@ -174,16 +199,24 @@ def run(asked, table, cuts, snapshots=False):
     return sorted(map(str, pa.Table.from_batches(answers).to_pylist())), state, dropped
 
 
+def at_most(most, monkeypatch):
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    monkeypatch.setattr(distinct_count, "_FEWEST_KEYS", 1)
+    monkeypatch.setattr(distinct_count, "_MOST_KEYS", most)
+
+
 @pytest.mark.parametrize("most", [4, 512])
 @pytest.mark.parametrize("number", range(len(SPECS)))
 def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, most, monkeypatch):
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    at_most(most, monkeypatch)
     table = stream(number, list(NAMED)[number % 3])
-    asked = query(SPECS[number], by=["group"], delay="2 seconds")
+    calendar = "Paris" in str(SPECS[number])
+    table = over_days(table) if calendar else table
+    asked = query(SPECS[number], by=["group"], delay="3 hours" if calendar else "2 seconds")
     rng = np.random.default_rng(number)
     few, many = (np.sort(rng.integers(0, len(table), pieces)).tolist() for pieces in (3, 15))
     whole, some, stopped = run(asked, table, []), run(asked, table, few), run(asked, table, many, snapshots=True)
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    at_most(0, monkeypatch)
     rows, processors, dropped = run(asked, table, few)
     assert whole[0] == some[0] == stopped[0] == rows
     assert whole[2] == some[2] == stopped[2] == dropped

@@ -115,11 +115,11 @@ class CalendarSchedule(Schedule):
         at = np.concatenate([np.empty(0, np.int64), *(self.between(begin, end) for begin, end in spans)])
         return Moments(at, np.zeros(len(at), np.int64))
 
-    def reach(self, last: int) -> int:
-        return int(self.empty_at(last)) - 1
+    def reach(self, last: Any) -> Any:
+        return self.empty_at(last) - 1
 
-    def starts(self, at: int) -> list[int]:
-        return [int(self._start(place, np.array([at]))[0]) for place in range(len(self._lengths))]
+    def starts_at(self, at: Int64) -> Int64:
+        return np.column_stack([self._start(place, at) for place in range(len(self._lengths))])
 
     def _start(self, place: int, at: Int64) -> Int64:
         """int64[n]: when a window begins that ends at these moments."""
@@ -158,9 +158,6 @@ class CalendarSchedule(Schedule):
             ended[where] = self.empty_at(last[where]) <= np.broadcast_to(watermark, last.shape)[where]
         return ended
 
-    def oldest(self, time: int) -> int:
-        return min(self.starts(self.after(time)))
-
 
 class AnewSchedule(CalendarSchedule):
     """One window that begins anew, such as "today", or is as long as `every`: a stretch ends where it does.
@@ -176,11 +173,11 @@ class AnewSchedule(CalendarSchedule):
         found = self._begins.after(np.atleast_1d(np.asarray(last, np.int64)))
         return found if np.ndim(last) else int(found[0])
 
-    def reach(self, last: int) -> int:
-        return int(self.empty_at(last))
+    def reach(self, last: Any) -> Any:
+        return self.empty_at(last)
 
-    def starts(self, at: int) -> list[int]:
-        return self._begins.last(np.array([at - 1])).tolist()
+    def starts_at(self, at: Int64) -> Int64:
+        return self._begins.last(at - 1)[:, None]
 
 
 def _earlier(shown: Int64, length: CalendarLength, sign: int = 1) -> Int64:

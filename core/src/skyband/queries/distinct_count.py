@@ -214,8 +214,7 @@ class DistinctCount(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         most = min(self.sketch_of(bindings).exact_up_to, _MOST_KEYS)
-        calendar = of_calendar(self.every, *self.windows)
-        if calendar or most < _FEWEST_KEYS or self.emit is not None or self.value is not None:
+        if most < _FEWEST_KEYS or self.emit is not None or self.value is not None:
             return None
 
         def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
@@ -224,7 +223,7 @@ class DistinctCount(Query):
         from skyband.queries.small_distinct_counts import SmallDistinctCounts  # on use, because it loads numba
         from skyband.queries.small_row_windows import SmallRowWindows
 
-        windows = [(window.length, str(window)) for window in self.windows]
+        windows = [str(window) for window in self.windows]
         table = SmallDistinctCounts(self.schedule, windows, most, answers, processor)
         return SmallRowWindows(table) if self.rows else table
 

@@ -79,13 +79,18 @@ class Schedule:
             found[where] = self.empty_at(last[where]) <= then
         return found
 
-    def reach(self, last: int) -> int:
-        """The last time at which a stretch answers whose last row is at `last`."""
+    def reach(self, last: Any) -> Any:
+        """The last time at which a stretch answers whose last row is at `last`, an int or int64[n]."""
         return last + self.horizon
 
     def starts(self, at: int) -> list[int]:
         """Where each window begins that ends at the moment `at`."""
-        return [at - length for length in self.windows.tolist()]
+        found: list[int] = self.starts_at(np.array([at]))[0].tolist()
+        return found
+
+    def starts_at(self, at: Int64) -> Int64:
+        """int64[m, w]: where each window begins that ends at these moments."""
+        return at[:, None] - self.windows
 
     def oldest(self, time: Any) -> Any:
         """No answer after `time`, an int or int64[n], depends on rows before this."""
@@ -127,7 +132,7 @@ class Regular(Schedule):
     def __init__(self, every: int, horizon: int, phase: int = 0, windows: Sequence[int] = ()) -> None:
         """windows: all that are answered, where they are more than the one of length `horizon`."""
         super().__init__([horizon], [every], [phase])
-        self._lengths = windows or (horizon,)
+        self._lengths = np.array(windows or (horizon,), np.int64)
         self.every, self.phase = every, phase % every
         self.gapless = True
 
@@ -137,8 +142,8 @@ class Regular(Schedule):
     def empty_at(self, last: Any) -> Any:
         return self.after(last + self.horizon)
 
-    def starts(self, at: int) -> list[int]:
-        return [at - length for length in self._lengths]
+    def starts_at(self, at: Int64) -> Int64:
+        return at[:, None] - self._lengths
 
     def between(self, begin: int, end: int) -> Int64:
         return np.arange(self.after(begin), end + 1, self.every, dtype=np.int64)

@@ -28,13 +28,12 @@ class SmallDistinctCounts(SmallGroupTable):
     def __init__(
         self,
         schedule: Schedule,
-        windows: Sequence[tuple[int, str]],
+        windows: Sequence[str],
         most: int,
         answers: pa.Schema,
         processor: ProcessorFactory,
     ) -> None:
-        self._lengths = np.array([length for length, _ in windows], np.int64)
-        self._labels = pa.array([label for _, label in windows], pa.string())
+        self._labels = pa.array(windows, pa.string())
         self._processor = processor
         super().__init__(schedule, most, answers)
 
@@ -43,9 +42,9 @@ class SmallDistinctCounts(SmallGroupTable):
         count, keys, times, grown, stretch, at, counts = count_keys(
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
             entries["key"], entries["time"], step.times, step.rows["key"],
-            step.moments.at, self.schedule.beats, self._lengths, step.oldest, self.most,
+            step.moments.at, self.schedule.beats, self.schedule.starts_at(step.moments.at), step.oldest, self.most,
         )  # fmt: skip
-        windows = len(self._lengths)
+        windows = len(self._labels)
         labels = self._labels.take(pa.array(np.tile(np.arange(windows), len(at))))
         numbers = pa.array(counts.reshape(-1).astype(np.float64))
         answers = [moments(np.repeat(at, windows), self.schema.field("at").type), labels, *[numbers] * 3]

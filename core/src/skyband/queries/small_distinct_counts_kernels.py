@@ -53,15 +53,15 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     keys: Any,
     at: Any,
     beats: Any,
-    lengths: Any,
+    since: Any,
     oldest: Any,
     most: int,
 ) -> Any:
     """Take rows in and answer moments, stretch by stretch.
 
     Returns of each stretch the number of keys and the first row not taken in, as it had more than `most` (-1: never);
-    all keys and their last times; of each answer the stretch, the moment and a count for
-    each of the window `lengths`. O(keys + rows) and, for each answer, O(keys of the group · windows).
+    all keys and their last times; of each answer the stretch, the moment and a count for each of its windows, which
+    begin at `since` (int64[m, w]). O(keys + rows) and, for each answer, O(keys of the group · windows).
     """
     stretches = len(firsts)
     new_count, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
@@ -71,7 +71,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     for stretch in range(stretches):
         room += ends[stretch] - begins[stretch]
     owner, given_at = np.empty(room, np.int64), np.empty(room, np.int64)
-    answers = np.zeros((room, len(lengths)), np.int64)
+    answers = np.zeros((room, since.shape[1]), np.int64)
     slots = 4
     while slots < 2 * (most + 1):
         slots *= 2
@@ -113,8 +113,8 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                 break
             owner[given], given_at[given] = stretch, at[moment]
             for entry in range(size):
-                for window in range(len(lengths)):
-                    answers[given, window] += entry_times[entry] >= at[moment] - lengths[window]
+                for window in range(since.shape[1]):
+                    answers[given, window] += entry_times[entry] >= since[moment, window]
             given += 1
             moment += 1
         if grown[stretch] < 0:

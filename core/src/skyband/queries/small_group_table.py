@@ -168,18 +168,18 @@ class SmallGroupTable(SmallGroups):
         return answers
 
     def columns_behind(
-        self, step: Step, stretch: Int64, moment: Int64, ids: Int64, values: Array, windows: Any
+        self, step: Step, stretch: Int64, moment: Int64, ids: Int64, values: Array, since: Int64
     ) -> list[pa.Array]:
         """The columns to carry of each row of the answers.
 
         stretch, moment, ids, values: int64[m] or float64[m], of each row its stretch, the number of its moment, its
-        object and its value; windows: the lengths of their windows, one or int64[m]. O(n log n) for n rows held.
+        object and its value; since: int64[moments], where the window of each begins. O(n log n) for n rows held.
         """
         if self.rows_behind is None:
             return []
         at = step.moments.at[moment]
         answer, group = stretch * len(step.moments.at) + moment, step.stretches.key[stretch]
-        return self.rows_behind.of_groups(answer, group, ids, values, at - windows, at)
+        return self.rows_behind.of_groups(answer, group, ids, values, since[moment], at)
 
     def _run(self, latest: int | None) -> SmallGroupAnswers:
         """Walk all groups, with the rows of the buffer, to the moment reached."""
@@ -284,6 +284,8 @@ class SmallGroupTable(SmallGroups):
         return {**columns, **entries, **named}
 
     def load_state(self, arrays: Mapping[str, Array]) -> None:
+        if not arrays:  # of a version that had a processor for each group
+            return
         state = StateReader(arrays)
         until = state.number("until")
         groups = state.ascending("group", dtype=np.uint64, strictly=True)

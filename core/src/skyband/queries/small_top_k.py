@@ -88,7 +88,7 @@ class SmallTopK(SmallGroupTable):
         )  # fmt: skip
         self._repeated += repeated
         stretch, number, ranks, objects, scores = answers
-        behind = self.columns_behind(step, stretch, number, objects, scores, self._window)
+        behind = self.columns_behind(step, stretch, number, objects, scores, self.schedule.starts_at(asked.at)[:, 0])
         named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
             moments(asked.at[number], self.schema.field("at").type),

@@ -72,15 +72,16 @@ class SmallWorkloads(SmallGroupTable):
 
     def walk(self, step: Step) -> Walked:
         stretches, asked = step.stretches, step.moments
+        since = asked.at - self.schedule.windows[asked.query]
         sizes, grown, entries, beaten, answers = rank_rows(
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], self.signed(step.rows["score"]),
-            asked.at, asked.at - self.schedule.windows[asked.query], self._k[asked.query],
+            asked.at, since, self._k[asked.query],
             self.schedule.beats, step.oldest, int(self._k.max()), self.most,
         )  # fmt: skip
         stretch, number, ranks, objects, scores = answers
         scores, query = self.signed(scores), asked.query[number]
-        behind = self.columns_behind(step, stretch, number, objects, scores, self.schedule.windows[query])
+        behind = self.columns_behind(step, stretch, number, objects, scores, since)
         named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
             moments(asked.at[number], self.schema.field("at").type),

@@ -81,5 +81,5 @@ def stretches_of(schedule: Schedule, held: Held, reached: int, until: int, keys:
     last = last[group]
     last[with_rows] = times[stop[with_rows] - 1]
     final = np.append(group[1:] != group[:-1], True)[: len(group)]
-    end, ended = np.minimum(until, last + schedule.horizon), schedule.has_ended(last, until)
+    end, ended = np.minimum(until, schedule.reach(last)), schedule.has_ended(last, until)
     return Stretches(everyone[group], final, first, size, start, stop, last, begin, end, ended)

@@ -51,7 +51,6 @@ from skyband.queries.window_parameters import (
     anew_schedule_of,
     every_parameter,
     not_anew,
-    of_calendar,
     offset_parameter,
     problems_of,
 )
@@ -306,7 +305,7 @@ class TopK(Query):
         carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
         # In rows, which rows broke a promise is not kept, nor what those carry that have gone.
         apart = callable(self.aggregate) or (self.rows and (self.repeats not in REDUCTIONS or carry))
-        if apart or not most or of_calendar(self.every, self.window):
+        if apart or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

@@ -43,7 +43,6 @@ from skyband.queries.window_parameters import (
     anew_schedule_of,
     every_parameter,
     not_anew,
-    of_calendar,
     offset_parameter,
     problems_of,
 )
@@ -171,7 +170,7 @@ class TopKPairs(Query):
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
-        if callable(self.similarity) or of_calendar(self.every, self.window):
+        if callable(self.similarity):
             return None
         parameters = self.backend_parameters("pair-ranker")
         most = most_entries(bindings["pair-ranker"], parameters)

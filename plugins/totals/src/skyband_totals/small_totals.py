@@ -73,7 +73,8 @@ class SmallTotals(SmallGroupTable):
         )  # fmt: skip
         stretch, number, windows, ranks, objects, totals, grand = answers
         total = pa.array(worth(totals, self._unit))
-        behind = self.columns_behind(step, stretch, number, objects, totals, self.schedule.horizon)
+        since = step.moments.at - self.schedule.horizon
+        behind = self.columns_behind(step, stretch, number, objects, totals, since)
         named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
             moments(step.moments.at[number], self.schema.field("at").type),
