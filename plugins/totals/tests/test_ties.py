@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import skyband
-from skyband_totals.candidates import AIM
+from skyband_totals.bar import LOT, STOCK
 
 ROWS = 6000
 TOTALS = ["rows", "sum", "distinct"]
@@ -101,15 +101,38 @@ def test_neither_batches_nor_snapshots_change_answers(name, total, k):
 
 
 @pytest.mark.parametrize("total", ["rows", "distinct"])
-def test_candidates_become_more_where_the_best_are_the_next_to_leave_and_fewer_after(total):
+def test_the_stock_is_larger_where_the_best_are_the_next_to_leave_and_let_go_where_they_are_the_newest(total):
     rows, half = 30_000, 10_000
     objects = np.append(np.arange(half), -np.arange(half, rows))
     ranker = created(total, [1500])
-    aims = []
+    lots, stocks = [], []
     for begin in range(0, rows, 1000):
         end = begin + 1000
         moments = np.arange(begin, end, 20)
         ranker.answers(np.arange(begin, end), objects[begin:end], **amounts(total, begin, end), moments=moments)
-        aims.append(int(ranker._ledger._ledger.spans[0, AIM]))
-    assert aims[half // 1000 - 1] > 50
-    assert aims[-1] < aims[half // 1000 - 1]
+        lots.append(int(ranker._ledger._ledger.spans[0, LOT]))
+        stocks.append(int(ranker._ledger._ledger.spans[0, STOCK]))
+    assert lots[half // 1000 - 1] > 50 < stocks[half // 1000 - 1]
+    assert stocks[-1] == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_totals_that_rise_and_fall_past_the_stock_leave_answers_as_counted(seed):
+    rng = np.random.default_rng(seed)
+    rows, length, k = 4000, int(rng.choice([60, 400, 1500])), int(rng.choice([1, 3, 20]))
+    numbers = np.arange(rows)
+    repeated = rng.integers(0, 300, rows) if seed % 3 else rng.integers(0, 3000, rows) // 7 * 7
+    objects = np.where(rng.random(rows) < rng.choice([0.05, 0.3]), repeated - 150, numbers * rng.choice([-1, 1]))
+    objects[rng.random(rows) < 0.01] = -(2**63)
+    weights = np.where(rng.random(rows) < 0.5, rng.integers(1, 5, rows), (rows - numbers) // 50).astype(float)
+    every = int(rng.choice([1, 5, 20]))
+    ranker = skyband.create("total-ranker", "exact", windows=[length * every], every=every, k=k, total="sum")
+    moments = np.arange(every, rows + 1, every)
+    found = ranker.answers(numbers, objects, weights=weights, moments=moments[:-1])
+    for moment, top in zip(moments[:-1].tolist(), found, strict=True):
+        totals = {}
+        for row in range(max(0, moment - length * every), moment) if moment % (7 * every) == 0 else []:
+            totals[int(objects[row])] = totals.get(int(objects[row]), 0.0) + weights[row]
+        if totals:
+            wanted = sorted(((key, total) for key, total in totals.items() if total), key=lambda o: (-o[1], o[0]))[:k]
+            assert list(zip(top.objects.tolist(), top.totals.tolist(), strict=True)) == wanted

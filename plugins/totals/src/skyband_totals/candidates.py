@@ -1,55 +1,35 @@
 # mypy: disable-error-code="untyped-decorator"
-"""The best k of a window without a look at every object: a bar, and the candidates at or above it.
-
-For each window there is a bar, a total and an object, and a set C of every object that is not after the bar in the
-order of an answer: total descending, then object ascending. If k of C are still so, the best k are among them. So of
-many objects with one total only those with the smallest numbers are in C. Only an object whose total rises to the bar
-can enter C, one comparison each; those that fell below it leave when C is looked at.
-
-C grows above 2n + 64: the bar rises to the n-th of C. Fewer than k left: one scan of all objects, and the bar falls to
-the n-th of all. n is 2k at first, so that at least k of 2k objects must have fallen since the last scan. Where scans
-cost more than the looks at C between them, as when the best of many equal objects are always the next to leave, n is
-doubled; where looks cost four times a scan, it is halved. So a moment costs O(√(slots · objects that leave)), or O(k).
-
-spans: int64[windows, 9], a row for each window, indexed by
-    FIRST  place in the log of the first pane that the window holds
-    BAR    the total of the bar, at least 1: with more, every object is a candidate
-    KEYS   with just this total, every object up to this one is a candidate
-    SIZE   candidates
-    GRAND  the sum of all totals
-    PANES  its length in panes
-    AIM    n, the candidates that there are after the bar was moved; 0: 2k
-    LOOKS  candidates looked at since the last scan
-candidates: int32[windows, room], the slots of each window's candidates.
-"""
+"""The best k of a window, found among its candidates, and where these come from: rises, the stock, scans; see `bar`."""
 
 from typing import Any
 
 import numpy as np
 from skyband.kernels.nested import nested_njit
 
+from skyband_totals.bar import (
+    AIM,
+    ALL_KEYS,
+    BAR,
+    DRAWN,
+    ENDS,
+    FAR,
+    FIRST_KEY,
+    GRAND,
+    KEYS,
+    LOOKS,
+    LOT,
+    SIZE,
+    STOCK,
+    Candidates,
+    aim,
+    end_stock_before,
+    has_room,
+    is_before_bar,
+)
 from skyband_totals.selection import count_of_share, in_order, nth_largest, offer, ranks_before
-from skyband_totals.slots import FLAGS, KEY, TOTAL
+from skyband_totals.slots import FLAGS, KEY, TOTAL, find
 
-FIRST, BAR, SIZE, GRAND, PANES, KEYS, AIM, LOOKS, SPAN = range(9)
 _ONE = np.int64(1)
-_ALL_KEYS = np.int64(2**63 - 1)
-
-
-def new_spans(panes: list[int]) -> Any:
-    """Windows of these lengths in panes, all empty."""
-    spans = np.zeros((len(panes), SPAN), np.int64)
-    spans[:, BAR] = 1
-    spans[:, KEYS] = _ALL_KEYS
-    spans[:, PANES] = panes
-    return spans
-
-
-@nested_njit
-def is_before_bar(spans: Any, window: int, total: Any, key: Any) -> bool:
-    """Whether an object with this total is not after the bar of a window."""
-    bar = spans[window, BAR]
-    return bool(total > bar or (total == bar and key <= spans[window, KEYS]))
 
 
 @nested_njit
@@ -59,57 +39,47 @@ def enter(hot: Any, candidates: Any, spans: Any, window: int, slot: int, k: int)
     Amortised O(1).
     """
     hot[slot, FLAGS] |= _ONE << window
-    room = candidates.shape[1]
+    room = candidates.near.shape[1]
     if not has_room(candidates, spans, window, 1, k):
-        if spans[window, SIZE] >= 2 * _aim(spans, window, k) + 64:
-            _raise_bar(hot, candidates, spans, window, _aim(spans, window, k))
+        if spans[window, SIZE] >= 2 * aim(spans, window, k) + 64:
+            _raise_bar(hot, candidates, spans, window, aim(spans, window, k))
         if spans[window, SIZE] == room:
             candidates = _with_room(candidates, 2 * room)
         if not is_before_bar(spans, window, hot[slot, TOTAL + window], hot[slot, KEY]):
             hot[slot, FLAGS] &= ~(_ONE << window)
             return candidates
-    candidates[window, spans[window, SIZE]] = slot
+    candidates.near[window, spans[window, SIZE]] = slot
     spans[window, SIZE] += 1
     return candidates
 
 
 @nested_njit
-def has_room(candidates: Any, spans: Any, window: int, more: int, k: int) -> bool:
-    """Whether a window may have so many candidates more before the bar is to rise or the room to grow."""
-    return bool(spans[window, SIZE] + more <= min(candidates.shape[1], 2 * _aim(spans, window, k) + 64))
-
-
-@nested_njit
-def _aim(spans: Any, window: int, k: int) -> int:
-    return max(spans[window, AIM], 2 * k)
-
-
-@nested_njit
-def _drop_fallen(hot: Any, candidates: Any, spans: Any, window: int) -> int:
+def drop_fallen(hot: Any, candidates: Any, spans: Any, window: int) -> int:
     """Let candidates below the bar go; returns how many are left. O(candidates)."""
-    left = 0
+    left, near = 0, candidates.near
     for number in range(spans[window, SIZE]):
-        slot = candidates[window, number]
+        slot = near[window, number]
         if is_before_bar(spans, window, hot[slot, TOTAL + window], hot[slot, KEY]):
-            candidates[window, left] = slot
+            near[window, left] = slot
             left += 1
         else:
             hot[slot, FLAGS] &= ~(_ONE << window)
+            end_stock_before(spans, window, hot[slot, TOTAL + window], hot[slot, KEY])
     spans[window, SIZE] = left
     return left
 
 
 @nested_njit
 def _raise_bar(hot: Any, candidates: Any, spans: Any, window: int, n: int) -> None:
-    """Raise the bar to the n-th of the candidates, if more are left."""
-    size = _drop_fallen(hot, candidates, spans, window)
+    """Raise the bar to the n-th of the candidates, if more are left; then there is no stock."""
+    size = drop_fallen(hot, candidates, spans, window)
     if size > n:
         totals, keys = np.empty(size, np.int64), np.empty(size, np.int64)
         for number in range(size):
-            slot = candidates[window, number]
+            slot = candidates.near[window, number]
             totals[number], keys[number] = hot[slot, TOTAL + window], hot[slot, KEY]
         _set_bar(spans, window, totals, keys, size, n)
-        _drop_fallen(hot, candidates, spans, window)
+        drop_fallen(hot, candidates, spans, window)
 
 
 @nested_njit
@@ -124,53 +94,105 @@ def _set_bar(spans: Any, window: int, totals: Any, keys: Any, count: int, n: int
             some[tied] = ~keys[number]  # descending where objects ascend
             tied += 1
     spans[window, BAR], spans[window, KEYS] = bar, ~nth_largest(some, tied, n - ahead)
+    spans[window, FAR], spans[window, ENDS] = spans[window, BAR], spans[window, KEYS]
+    spans[window, DRAWN] = spans[window, STOCK] = 0
 
 
 @nested_njit
 def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
-    """Set the bar to the n-th of all objects (below all, where there are fewer) and find the candidates anew."""
+    """Put the best of all objects into the stock, from which candidates are then drawn; returns the candidates."""
     column = TOTAL + window
-    if 2 * spans[window, LOOKS] < len(hot):
-        spans[window, AIM] = 2 * _aim(spans, window, k)
-    spans[window, LOOKS] = 0
-    n = _aim(spans, window, k)
     for number in range(spans[window, SIZE]):
-        hot[candidates[window, number], FLAGS] &= ~(_ONE << window)
-    most = (len(hot) >> 1) + 1
-    places, totals, keys = np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most, np.int64)
+        hot[candidates.near[window, number], FLAGS] &= ~(_ONE << window)
+    wanted = _next_lot(spans, window, len(hot), k) + aim(spans, window, k)
+    most = min(wanted, len(hot) >> 1, spans[window, GRAND])  # there are no more objects
+    if most > candidates.stock.shape[2]:
+        candidates = _with_stock(candidates, most)
+    totals, keys = candidates.stock[0, window], candidates.stock[1, window]
     count = 0
     for slot in range(len(hot)):
-        if hot[slot, column] > 0:
-            places[count], totals[count], keys[count] = slot, hot[slot, column], hot[slot, KEY]
-            count += 1
-    spans[window, BAR], spans[window, KEYS] = 1, _ALL_KEYS
-    if count > n:
-        _set_bar(spans, window, totals, keys, count, n)
-    if min(count, n) > candidates.shape[1] // 2:
-        candidates = _with_room(candidates, 2 * min(count, n) + 64)
-    size = 0
-    for number in range(count):
-        if is_before_bar(spans, window, totals[number], keys[number]):
-            hot[places[number], FLAGS] |= _ONE << window
-            candidates[window, size] = places[number]
-            size += 1
-    spans[window, SIZE] = size
+        total = hot[slot, column]
+        if total > 0 and (count < most or total >= totals[0]):
+            count = offer(totals, keys, count, most, total, hot[slot, KEY])
+    spans[window, FAR], spans[window, ENDS] = 1, ALL_KEYS
+    if count == wanted:
+        spans[window, FAR], spans[window, ENDS] = totals[0], keys[0]
+    in_order(totals, keys, count)
+    spans[window, BAR], spans[window, KEYS] = ALL_KEYS, FIRST_KEY  # before all
+    if count == 0:
+        spans[window, BAR], spans[window, KEYS] = spans[window, FAR], spans[window, ENDS]
+    spans[window, SIZE] = spans[window, DRAWN] = spans[window, LOOKS] = 0
+    spans[window, STOCK] = count
     return candidates
 
 
 @nested_njit
-def best(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> Any:
-    """The best k of a window, in order, written to `totals` and `keys` (int64[k]); returns candidates and how many."""
+def _next_lot(spans: Any, window: int, slots: int, k: int) -> int:
+    """Decide on n, and on how many objects a scan puts into the stock after the best n; returns the latter."""
+    if spans[window, AIM] == 0:
+        spans[window, AIM] = 2 * k
+    elif 2 * spans[window, LOOKS] < slots:
+        if spans[window, STOCK] > 0:
+            spans[window, LOT] = 2 * max(spans[window, LOT], aim(spans, window, k))
+        else:
+            spans[window, AIM], spans[window, LOT] = 2 * aim(spans, window, k), 0
+    return max(spans[window, LOT], aim(spans, window, k))
+
+
+@nested_njit
+def _draw(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> None:
+    """Make the next of the stock candidates until there are n; lower the bar to the last of them, or the far bar."""
+    near, stock = candidates.near, candidates.stock
+    most, size, number = aim(spans, window, k), spans[window, SIZE], spans[window, DRAWN]
+    spans[window, LOOKS] -= number
+    while size < most and number < spans[window, STOCK]:
+        total, key = stock[0, window, number], stock[1, window, number]
+        if total < spans[window, FAR] or (total == spans[window, FAR] and key > spans[window, ENDS]):
+            spans[window, LOOKS] += number
+            number = spans[window, STOCK] = 0
+            break
+        number += 1
+        slot = find(hot, key)
+        if hot[slot, FLAGS] == 0 or hot[slot, FLAGS] >> window & _ONE != 0:
+            continue
+        if hot[slot, TOTAL + window] != total:
+            end_stock_before(spans, window, hot[slot, TOTAL + window], key)
+            continue
+        hot[slot, FLAGS] |= _ONE << window
+        near[window, size] = slot
+        size += 1
+        spans[window, BAR], spans[window, KEYS] = total, key
+    if number == spans[window, STOCK]:
+        spans[window, BAR], spans[window, KEYS] = spans[window, FAR], spans[window, ENDS]
+    spans[window, LOOKS] += number
+    spans[window, DRAWN], spans[window, SIZE] = number, size
+
+
+@nested_njit
+def prepare(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
+    """Do one of the things that `answer` could not do; returns the candidates."""
     if _too_many(hot, spans, window, k):
         spans[window, AIM] >>= 1
         spans[window, LOOKS] = 0
-        _raise_bar(hot, candidates, spans, window, _aim(spans, window, k))
-    count = _best_candidates(hot, candidates, spans, window, k, totals, keys)
-    if _is_short(spans, window, k):
+        _raise_bar(hot, candidates, spans, window, aim(spans, window, k))
+        return candidates
+    if spans[window, DRAWN] == spans[window, STOCK]:
         candidates = _scan(hot, candidates, spans, window, k)
-        count = _best_candidates(hot, candidates, spans, window, k, totals, keys)
-    in_order(totals, keys, count)
-    return candidates, count
+    if candidates.near.shape[1] < aim(spans, window, k):
+        candidates = _with_room(candidates, 2 * aim(spans, window, k) + 64)
+    return candidates
+
+
+@nested_njit
+def _best(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> int:
+    """How many the best k are, written as a heap; −1 where that takes a scan or room for candidates."""
+    count = _best_candidates(hot, candidates.near, spans, window, k, totals, keys)
+    while _is_short(spans, window, k):
+        if spans[window, DRAWN] == spans[window, STOCK] or candidates.near.shape[1] < aim(spans, window, k):
+            return -1
+        _draw(hot, candidates, spans, window, k)
+        count = _best_candidates(hot, candidates.near, spans, window, k, totals, keys)
+    return count
 
 
 @nested_njit
@@ -182,21 +204,22 @@ def _too_many(hot: Any, spans: Any, window: int, k: int) -> bool:
 @nested_njit
 def _is_short(spans: Any, window: int, k: int) -> bool:
     """Whether some of the best k may be no candidates."""
-    return bool(spans[window, SIZE] < k and (spans[window, BAR] > 1 or spans[window, KEYS] < _ALL_KEYS))
+    return bool(spans[window, SIZE] < k and (spans[window, BAR] > 1 or spans[window, KEYS] < ALL_KEYS))
 
 
 @nested_njit
-def _best_candidates(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> int:
+def _best_candidates(hot: Any, near: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> int:
     """Let candidates below the bar go, and make a heap of the best k of the others; returns how many."""
     count, left, size = 0, 0, spans[window, SIZE]
     bar, last = spans[window, BAR], spans[window, KEYS]
     for number in range(size):
-        slot = candidates[window, number]
+        slot = near[window, number]
         total = hot[slot, TOTAL + window]
         if total < bar or (total == bar and hot[slot, KEY] > last):
             hot[slot, FLAGS] &= ~(_ONE << window)
+            end_stock_before(spans, window, total, hot[slot, KEY])
             continue
-        candidates[window, left] = slot
+        near[window, left] = slot
         left += 1
         if count < k or (k > 0 and total >= totals[0] and ranks_before(total, hot[slot, KEY], totals[0], keys[0])):
             count = offer(totals, keys, count, k, total, hot[slot, KEY])
@@ -207,22 +230,15 @@ def _best_candidates(hot: Any, candidates: Any, spans: Any, window: int, k: int,
 
 @nested_njit
 def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: float, totals: Any, keys: Any) -> Any:
-    """The answer of a window, written as by `best`; returns candidates, how many are in it, the largest other total."""
-    candidates, count = best(hot, candidates, spans, window, min(k, len(totals)), totals, keys)
-    kept, rest = _cut_by_share(totals, count, k, share, spans[window, GRAND])
-    return candidates, kept, rest
+    """The answer of a window, in order, written to `totals` and `keys` (int64[min(k, objects)]).
 
-
-@nested_njit
-def answer_at_hand(
-    hot: Any, candidates: Any, spans: Any, window: int, k: int, share: float, totals: Any, keys: Any
-) -> Any:
-    """`answer` where no scan is due: how many are in it (−1: one is due), and the largest other total."""
+    Returns how many are in it (−1: `prepare` has to be called before), and the largest other total.
+    """
     most = min(k, len(totals))
     if _too_many(hot, spans, window, most):
         return np.int64(-1), np.int64(0)
-    count = _best_candidates(hot, candidates, spans, window, most, totals, keys)
-    if _is_short(spans, window, most):
+    count = _best(hot, candidates, spans, window, most, totals, keys)
+    if count < 0:
         return np.int64(-1), np.int64(0)
     in_order(totals, keys, count)
     return _cut_by_share(totals, count, k, share, spans[window, GRAND])
@@ -240,22 +256,34 @@ def _cut_by_share(totals: Any, count: int, k: int, share: float, grand: int) -> 
 
 
 @nested_njit
-def follow(candidates: Any, spans: Any, moved: Any) -> None:
+def follow(near: Any, spans: Any, moved: Any) -> None:
     """Write down where the slots of the candidates went when the table was made anew."""
     for window in range(len(spans)):
         left = 0
         for number in range(spans[window, SIZE]):
-            slot = moved[candidates[window, number]]
+            slot = moved[near[window, number]]
             if slot >= 0:
-                candidates[window, left] = slot
+                near[window, left] = slot
                 left += 1
         spans[window, SIZE] = left
 
 
 @nested_njit
 def _with_room(candidates: Any, room: int) -> Any:
-    larger = np.empty((candidates.shape[0], room), np.int32)
-    for window in range(candidates.shape[0]):
-        for number in range(candidates.shape[1]):
-            larger[window, number] = candidates[window, number]
-    return larger
+    near = candidates.near
+    larger = np.empty((near.shape[0], room), np.int32)
+    for window in range(near.shape[0]):
+        for number in range(near.shape[1]):
+            larger[window, number] = near[window, number]
+    return Candidates(larger, candidates.stock)
+
+
+@nested_njit
+def _with_stock(candidates: Any, room: int) -> Any:
+    stock = candidates.stock
+    larger = np.empty((2, stock.shape[1], room), np.int64)
+    for half in range(2):
+        for window in range(stock.shape[1]):
+            for number in range(stock.shape[2]):
+                larger[half, window, number] = stock[half, window, number]
+    return Candidates(candidates.near, larger)

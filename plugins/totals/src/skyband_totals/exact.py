@@ -29,8 +29,9 @@ class Exact(TotalRanker):
 
     To find the largest totals without ranking all objects, each window has a threshold, a total and an object, and a
     list of the objects that have reached it: with a larger total, or with the same one and no larger object. While at
-    least k have, the answer is among them. The threshold rises when the list becomes long, and is found anew, by a scan
-    of all objects, when fewer than k are left. Where that happens often, the list may be longer.
+    least k have, the answer is among them. The threshold rises when the list becomes long. When fewer than k are left
+    it falls to objects that were next to the list, or is found anew by a scan of all objects. Where that happens often,
+    more objects are kept next to the list (16 bytes each), or in it.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ class Exact(TotalRanker):
     def _settle(self) -> None:
         """Forget what no answer at `now` or later needs, so that what is kept does not tell when it was last asked."""
         if self._now is not None:
-            self._ledger.forget(-(-self._now // self.pane))
+            self._ledger.forget(self._now)
 
     def __len__(self) -> int:
         self._settle()

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from skyband.arrays import Array, Int64
 
-ALL = -1
-"""Every window."""
+ALL, NONE = -1, -2
+"""Every window, and no window."""
 
 
 class RawAnswers(NamedTuple):
@@ -28,8 +28,8 @@ class Ledger(Protocol):
     def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
         """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
 
-    def forget(self, pane: int) -> None:
-        """Let go of what no window holds at the start of this pane."""
+    def forget(self, now: int) -> None:
+        """Let go of what no window holds at this time or later."""
 
     @property
     def entries(self) -> int:

@@ -11,10 +11,10 @@ import numpy as np
 from numba import njit
 from skyband.kernels.nested import nested_njit
 
+from skyband_totals import bar, pane_log, slots
 from skyband_totals import candidates as bars
-from skyband_totals import pane_log, slots
 from skyband_totals import written_answers as answers
-from skyband_totals.candidates import BAR, FIRST, GRAND, PANES
+from skyband_totals.bar import FAR, FIRST, GRAND, PANES
 from skyband_totals.pairs import HASH, LAST, NEVER, OBJECT, UNKNOWN, hash_pair, no_pairs, renewed_pairs
 from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import best_of, first_from
@@ -62,8 +62,8 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
         np.empty(pane_log.ROOM, np.int32),
         np.full(len(windows), NEVER + 1, np.int64),
         np.empty((pane_log.ROOM, 2), np.int64),
-        bars.new_spans(windows),
-        np.empty((len(windows), room), np.int32),
+        bar.new_spans(windows),
+        bar.no_candidates(len(windows), room),
     )
 
 
@@ -91,7 +91,7 @@ def renew_objects(ledger: Any) -> Any:
     for slot in range(len(pairs)):
         if pairs[slot, LAST] != NEVER and pairs[slot, OBJECT] != UNKNOWN:
             pairs[slot, OBJECT] = moved[pairs[slot, OBJECT]]
-    bars.follow(ledger.candidates, ledger.spans, moved)
+    bars.follow(ledger.candidates.near, ledger.spans, moved)
     counts[USED] = alive
     return Ledger(
         counts, hot, pairs, ledger.log, ledger.bounds, ledger.panes, ledger.spans, ledger.candidates
@@ -236,9 +236,9 @@ def _sight(
                 total = hot[home, TOTAL + window] + 1
                 hot[home, TOTAL + window] = total
                 if (
-                    total >= spans[window, BAR]
+                    total >= spans[window, FAR]
                     and hot[home, FLAGS] >> window & _ONE == 0
-                    and bars.is_before_bar(spans, window, total, hot[home, KEY])
+                    and bar.rises(spans, window, total, hot[home, KEY])
                 ):
                     hot[home, FLAGS] |= _ONE << window
                     risen[ready, 0], risen[ready, 1] = window, home
@@ -261,12 +261,12 @@ def run(ledger: Any, times: Any, objects: Any, values: Any, moments: Any, only: 
         ledger = forget(feed(ledger, times, objects, values, start, stop), asked // counts[LENGTH])
         start = stop
         for window in range(begin, end):
-            written, candidates = answers.write(
-                written, ledger.hot, ledger.candidates, spans, window, counts[K], counts[USED], share
-            )
-            ledger = Ledger(
-                counts, ledger.hot, ledger.pairs, ledger.log, ledger.bounds, ledger.panes, spans, candidates
-            )  # fmt: skip
+            hot, k = ledger.hot, counts[K]
+            while not answers.write(written, hot, ledger.candidates, spans, window, k, counts[USED], share):
+                written, candidates = answers.prepare(written, hot, ledger.candidates, spans, window, k, counts[USED])
+                ledger = Ledger(
+                    counts, ledger.hot, ledger.pairs, ledger.log, ledger.bounds, ledger.panes, spans, candidates
+                )  # fmt: skip
     return feed(ledger, times, objects, values, start, len(times)), answers.cut(written)
 
 

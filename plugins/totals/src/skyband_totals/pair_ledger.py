@@ -7,7 +7,7 @@ from skyband.arrays import Array, Int64
 
 from skyband_totals import pair_kernels as kernel
 from skyband_totals import pairs
-from skyband_totals.candidates import GRAND
+from skyband_totals.bar import GRAND
 from skyband_totals.ledger import ALL, RawAnswers, writable
 
 
@@ -28,9 +28,9 @@ class PairLedger:
         """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
         return kernel.since(self._ledger, pane, self._share)
 
-    def forget(self, pane: int) -> None:
-        """Let go of what no window holds at the start of this pane."""
-        self._ledger = kernel.forget(self._ledger, pane)
+    def forget(self, now: int) -> None:
+        """Let go of what no window holds at this time or later."""
+        self._ledger = kernel.forget(self._ledger, -(-now // int(self._ledger.counts[kernel.LENGTH])))
 
     def load(self, panes: Int64, objects: Int64, hashes: Int64) -> None:
         """Take in pairs by their last panes, ascending. Called on a new ledger."""
@@ -44,7 +44,8 @@ class PairLedger:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return sum(array.nbytes for array in self._ledger)
+        *arrays, candidates = self._ledger
+        return sum(array.nbytes for array in (*arrays, *candidates))
 
     def columns(self) -> dict[str, Array]:
         """panes, objects, hashes: int64[n] each, by pane, then object, then hash."""

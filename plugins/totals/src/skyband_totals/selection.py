@@ -120,8 +120,12 @@ def best_of(hot: Any, totals: Any, k: int, share: float, grand: int) -> Any:
 
 @nested_njit
 def first_from(times: Any, start: int, moment: int) -> int:
-    """The first row from `start` on whose time is at least `moment`. O(log n)."""
-    low, high = start, len(times)
+    """The first row from `start` on whose time is at least `moment`. O(log rows until there)."""
+    low, step = start, 1
+    while low + step <= len(times) and times[low + step - 1] < moment:
+        low += step
+        step *= 2
+    high = min(low + step - 1, len(times))
     while low < high:
         middle = (low + high) >> 1
         if times[middle] < moment:

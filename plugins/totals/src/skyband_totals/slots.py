@@ -8,7 +8,7 @@ hot: int64[slots, columns], aligned to 64 bytes. A slot's columns:
     FLAGS   bit w: it is a candidate of window w; bit TAKEN: the slot is in use (so any int64 can be an object)
     TOTAL…  its total over the closed panes of window 0, 1, …
 
-Linear probing, at most half full. Slots go only when the table is made anew.
+Linear probing, at most half full. A slot never moves; it is freed by `sweep`, or when the table is made anew.
 """
 
 from typing import Any
@@ -66,10 +66,28 @@ def take(hot: Any, slot: int, key: int) -> None:
 
 
 @nested_njit
+def sweep(hot: Any, longest: int) -> int:
+    """Free what holds nothing, is no candidate, and is on no way to an object; returns how many slots are left in use.
+
+    `longest` is the column of the longest window. O(slots), in order, and without memory.
+    """
+    used = 0
+    after = hot[0, FLAGS]
+    for slot in range(len(hot) - 1, -1, -1):
+        flags = hot[slot, FLAGS]
+        holds = after | (flags ^ _TAKEN) | hot[slot, CURRENT] | hot[slot, longest]  # without branches: none is foreseen
+        after = flags if holds != 0 else np.int64(0)
+        hot[slot, FLAGS] = after
+        used += after != 0
+    return used
+
+
+@nested_njit
 def renewed(hot: Any, longest: int) -> Any:
     """A table of what is alive, four to eight times as large; returns it, where each slot went (−1: gone), how many.
 
-    Alive is what the running pane or the longest window holds. `longest` is that window's column.
+    Alive is what the running pane or the longest window holds. `longest` is that window's column. Where the table has
+    that size already it is kept: no memory is taken, which costs as much again as all else.
     """
     alive = 0
     for slot in range(len(hot)):
@@ -77,12 +95,20 @@ def renewed(hot: Any, longest: int) -> Any:
     slots = FEWEST
     while slots < 4 * alive:
         slots *= 2
-    new = empty(slots, hot.shape[1])
     moved = np.full(len(hot), -1, np.int32)
-    for slot in range(len(hot)):
+    new = hot if slots == len(hot) else empty(slots, hot.shape[1])
+    start, mask = 0, len(hot) - 1
+    while hot[start, FLAGS] != 0:
+        start += 1
+    for number in range(len(hot)):  # from a free slot on, so that none goes past one that has still to go
+        slot = (start + number) & mask
+        flags = hot[slot, FLAGS]
+        hot[slot, FLAGS] = 0
         if hot[slot, CURRENT] != 0 or hot[slot, longest] != 0:
             target = find(new, hot[slot, KEY])
-            for column in range(hot.shape[1]):
+            for column in range(hot.shape[1] if slot != target or slots != len(hot) else 0):
                 new[target, column] = hot[slot, column]
+                hot[slot, column] = 0
+            new[target, FLAGS] = flags
             moved[slot] = target
     return new, moved, alive

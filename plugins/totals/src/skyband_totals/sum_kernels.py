@@ -7,28 +7,28 @@ import numpy as np
 from numba import njit
 from skyband.kernels.nested import nested_njit
 
+from skyband_totals import bar, pane_log, slots
 from skyband_totals import candidates as bars
-from skyband_totals import pane_log, slots
 from skyband_totals import written_answers as answers
-from skyband_totals.candidates import BAR, FIRST, GRAND, PANES
+from skyband_totals.bar import FAR, FIRST, GRAND, PANES
 from skyband_totals.pane_log import HEAD, NEXT, NUMBER, START, TAIL
-from skyband_totals.selection import best_of, first_from
+from skyband_totals.selection import best_of
 from skyband_totals.slots import CURRENT, FLAGS, KEY, TOTAL
 from skyband_totals.sum_steps import (
     COUNTS,
     DONE,
+    FULL,
     LENGTH,
     LONGEST,
     MOMENT,
     PANE,
+    PANE_BEGINS,
     PANES_END,
     ROW,
-    ROWS,
     TOUCHED,
     USED,
     WINDOW,
     K,
-    add,
     evict,
     go_on,
     is_sparse,
@@ -71,8 +71,8 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
         np.empty(pane_log.ROOM, np.int32),
         np.empty(pane_log.ROOM, np.int64),
         np.empty((pane_log.ROOM, 2), np.int64),
-        bars.new_spans(windows),
-        np.empty((len(windows), room), np.int32),
+        bar.new_spans(windows),
+        bar.no_candidates(len(windows), room),
     )
 
 
@@ -88,7 +88,7 @@ def renew(ledger: Any) -> Any:
     new_touched = np.empty(len(hot) // 2 + 1, np.int32)
     for number in range(counts[TOUCHED]):
         new_touched[number] = moved[touched[number]]
-    bars.follow(ledger.candidates, ledger.spans, moved)
+    bars.follow(ledger.candidates.near, ledger.spans, moved)
     counts[USED] = alive
     return Ledger(counts, hot, new_touched, log, ledger.sums, ledger.panes, ledger.spans, ledger.candidates)
 
@@ -109,7 +109,7 @@ def close(ledger: Any) -> Any:
     candidates = ledger.candidates
     for number in range(ready):
         window, slot = np.int64(risen[number, 0]), np.int64(risen[number, 1])
-        if bars.is_before_bar(spans, window, ledger.hot[slot, TOTAL + window], ledger.hot[slot, KEY]):
+        if bar.is_before_bar(spans, window, ledger.hot[slot, TOTAL + window], ledger.hot[slot, KEY]):
             candidates = bars.enter(ledger.hot, candidates, spans, window, slot, counts[K])
     counts[TAIL] += count
     counts[TOUCHED] = 0
@@ -136,9 +136,9 @@ def _add_pane(hot: Any, touched: Any, count: int, log: Any, sums: Any, place: in
             total = hot[slot, TOTAL + window] + added
             hot[slot, TOTAL + window] = total
             if (
-                total >= spans[window, BAR]
+                total >= spans[window, FAR]
                 and flags >> window & _ONE == 0
-                and bars.is_before_bar(spans, window, total, hot[slot, KEY])
+                and bar.rises(spans, window, total, hot[slot, KEY])
             ):
                 risen[ready, 0], risen[ready, 1] = window, slot
                 ready += 1
@@ -147,12 +147,14 @@ def _add_pane(hot: Any, touched: Any, count: int, log: Any, sums: Any, place: in
     return ready
 
 
-@njit(cache=True)
-def forget(ledger: Any, pane: int) -> Any:
-    """Take out of every window what it no longer holds at the start of a pane."""
+@nested_njit
+def _reach(ledger: Any, moment: Any) -> Any:
+    """Come to a moment: the running pane is closed if it ends before, and what no window holds then is forgotten."""
     counts, spans = ledger.counts, ledger.spans
+    if counts[PANE] < moment // counts[LENGTH]:
+        ledger = close(ledger)
     for window in range(len(spans)):
-        evict(ledger, window, pane - spans[window, PANES])
+        evict(ledger, window, -(-moment // counts[LENGTH]) - spans[window, PANES])
     pane_log.release(ledger.panes, counts, spans, FIRST)
     if is_sparse(counts, ledger.hot):
         ledger = renew(ledger)
@@ -160,58 +162,35 @@ def forget(ledger: Any, pane: int) -> Any:
 
 
 @njit(cache=True)
-def reach(ledger: Any, pane: int) -> Any:
-    """Come to the start of a pane: what ran before it is closed, and what no window holds then is forgotten."""
-    if ledger.counts[PANE] < pane:
-        ledger = close(ledger)
-    return forget(ledger, pane)
-
-
-@nested_njit
-def feed(ledger: Any, times: Any, objects: Any, units: Any, start: int, stop: int) -> Any:
-    """Take in rows start..stop: an object a row, with units where there are any, otherwise each counting 1."""
-    counts = ledger.counts
-    while start < stop:
-        pane = times[start] // counts[LENGTH]
-        if counts[PANE] != pane or counts[TOUCHED] == 0:
-            ledger = reach(ledger, pane)
-            counts[PANE] = pane
-        until = min(stop, first_from(times, start, (pane + 1) * counts[LENGTH]))
-        while start < until:
-            start = add(ledger.hot, ledger.touched, counts, objects, units, start, until)
-            if start < until:
-                ledger = renew(ledger)
-    return ledger
-
-
-@njit(cache=True)
 def run(ledger: Any, times: Any, objects: Any, units: Any, moments: Any, only: int, share: float) -> Any:
-    """Take in rows, and answer at moments (multiples of a pane's length) on the way, for one window or all (−1).
+    """Take in rows, and come to moments on the way: answers for one window, all (−1) or none (−2).
+
+    Where there are answers, moments are multiples of a pane's length.
 
     Returns the ledger and, by moment and window: int64[q · m + 1] offsets of answers, their objects and totals, and
     int64[q · m] grand totals and the largest total of what is in no answer.
     """
     counts, spans = ledger.counts, ledger.spans
-    begin, end = (0, len(spans)) if only < 0 else (only, only + 1)
+    begin, end = (only, only + 1) if only >= 0 else (0, len(spans) if only == -1 else 0)
     written = answers.room_for(len(moments) * (end - begin))
     cursor = np.array([0, 0, begin], np.int64)
     while True:
         stopped = go_on(ledger, written, times, objects, units, moments, begin, end, share, cursor)
         if stopped == DONE:
             return ledger, answers.cut(written)
-        if stopped == ROWS:
-            asked = moments[cursor[MOMENT]] if cursor[MOMENT] < len(moments) else 0
-            stop = first_from(times, cursor[ROW], asked) if cursor[MOMENT] < len(moments) else len(times)
-            ledger = feed(ledger, times, objects, units, cursor[ROW], stop)
-            cursor[ROW] = stop
+        if stopped == PANE_BEGINS:
+            pane = times[cursor[ROW]] // counts[LENGTH]
+            ledger = _reach(ledger, pane * counts[LENGTH])
+            counts[PANE] = pane
+        elif stopped == FULL:
+            ledger = renew(ledger)
         elif stopped == PANES_END:
-            ledger = reach(ledger, moments[cursor[MOMENT]] // counts[LENGTH])
+            ledger = _reach(ledger, moments[cursor[MOMENT]])
         else:
-            written, candidates = answers.write(
-                written, ledger.hot, ledger.candidates, spans, cursor[WINDOW], counts[K], counts[USED], share
+            written, candidates = answers.prepare(
+                written, ledger.hot, ledger.candidates, spans, cursor[WINDOW], counts[K], counts[USED]
             )
             ledger = with_candidates(ledger, candidates)
-            cursor[WINDOW] += 1
 
 
 @nested_njit

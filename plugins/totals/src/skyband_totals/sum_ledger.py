@@ -6,11 +6,11 @@ import numpy as np
 from skyband.arrays import Array, Int64
 
 from skyband_totals import sum_kernels as kernel
-from skyband_totals.candidates import GRAND
-from skyband_totals.ledger import ALL, RawAnswers, writable
+from skyband_totals.bar import GRAND
+from skyband_totals.ledger import ALL, NONE, RawAnswers, writable
 from skyband_totals.pane_log import HEAD, TAIL
 from skyband_totals.slots import CURRENT
-from skyband_totals.sum_steps import LONGEST, TOUCHED
+from skyband_totals.sum_steps import LENGTH, LONGEST, TOUCHED
 
 _NOTHING = np.empty(0, np.int64)
 
@@ -33,9 +33,9 @@ class SumLedger:
         """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
         return kernel.since(self._ledger, pane, self._share)
 
-    def forget(self, pane: int) -> None:
-        """Let go of what no window holds at the start of this pane."""
-        self._ledger = kernel.forget(self._ledger, pane)
+    def forget(self, now: int) -> None:
+        """Let go of what no window holds at this time or later."""
+        self.run(_NOTHING, _NOTHING, None, np.array([now], np.int64), NONE)
 
     @property
     def entries(self) -> int:
@@ -45,7 +45,7 @@ class SumLedger:
 
     def alive(self, pane: int) -> int:
         """The sum over the longest window, as far as rows may still come, at a time in this pane."""
-        self._ledger = kernel.reach(self._ledger, pane)
+        self.forget(pane * int(self._ledger.counts[LENGTH]))
         counts, spans = self._ledger.counts, self._ledger.spans
         running = self._ledger.touched[: counts[TOUCHED]]
         grand = int(spans[counts[LONGEST], GRAND])
@@ -54,7 +54,8 @@ class SumLedger:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return sum(array.nbytes for array in self._ledger)
+        *arrays, candidates = self._ledger
+        return sum(array.nbytes for array in (*arrays, *candidates))
 
     def columns(self) -> dict[str, Array]:
         """panes, objects, units: int64[n] each, by pane, then object."""

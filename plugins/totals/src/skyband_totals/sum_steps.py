@@ -12,7 +12,8 @@ from skyband.kernels.nested import nested_njit
 
 from skyband_totals import pane_log, slots
 from skyband_totals import written_answers as answers
-from skyband_totals.candidates import BAR, FIRST, GRAND, PANES, SIZE, has_room, is_before_bar
+from skyband_totals.bar import FAR, FIRST, GRAND, PANES, SIZE, has_room, rises
+from skyband_totals.candidates import drop_fallen
 from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import first_from
 from skyband_totals.slots import CURRENT, FLAGS, KEY, TOTAL
@@ -20,7 +21,7 @@ from skyband_totals.slots import CURRENT, FLAGS, KEY, TOTAL
 USED, TOUCHED, PANE, LENGTH, LONGEST, K = range(ENDS, ENDS + 6)
 COUNTS = ENDS + 6
 
-DONE, ROWS, PANES_END, ANSWER = range(4)
+DONE, PANE_BEGINS, FULL, PANES_END, ANSWER = range(5)
 """Why `go_on` stops: all is done, or else what needs memory comes next."""
 ROW, MOMENT, WINDOW = range(3)
 """How far it has come, in int64[3]: rows taken, moments answered, and the window to be answered next."""
@@ -38,14 +39,15 @@ def go_on(
         last = cursor[MOMENT] == len(moments)
         asked = np.int64(0) if last else moments[cursor[MOMENT]]
         stop = len(times) if last else first_from(times, cursor[ROW], asked)
-        if not _feed_at_hand(ledger, times, objects, units, stop, cursor):
-            return ROWS
+        stopped = _feed_at_hand(ledger, times, objects, units, stop, cursor)
+        if stopped != DONE:
+            return stopped
         if last:
             return DONE
-        if not _reach_at_hand(ledger, asked // counts[LENGTH]):
+        if not _reach_at_hand(ledger, asked):
             return PANES_END
         while cursor[WINDOW] < end:
-            if not answers.write_at_hand(
+            if not answers.write(
                 written, ledger.hot, ledger.candidates, ledger.spans, cursor[WINDOW], counts[K], counts[USED], share
             ):
                 return ANSWER
@@ -55,30 +57,40 @@ def go_on(
 
 
 @nested_njit
-def _feed_at_hand(ledger: Any, times: Any, objects: Any, units: Any, stop: int, cursor: Any) -> bool:
-    """Take in the rows before `stop`; False where one of them needs memory."""
+def _feed_at_hand(ledger: Any, times: Any, objects: Any, units: Any, stop: int, cursor: Any) -> int:
+    """Take in the rows before `stop`; returns what needs memory, or else DONE."""
     counts = ledger.counts
     while cursor[ROW] < stop:
         pane = times[cursor[ROW]] // counts[LENGTH]
         if counts[PANE] != pane or counts[TOUCHED] == 0:
-            if not _reach_at_hand(ledger, pane):
-                return False
+            if not _reach_at_hand(ledger, pane * counts[LENGTH]):
+                return PANE_BEGINS
             counts[PANE] = pane
         until = min(stop, first_from(times, cursor[ROW], (pane + 1) * counts[LENGTH]))
         cursor[ROW] = add(ledger.hot, ledger.touched, counts, objects, units, cursor[ROW], until)
-        if cursor[ROW] < until:
-            return False
-    return True
+        if cursor[ROW] < until and not _make_room(ledger):
+            return FULL
+    return DONE
 
 
 @nested_njit
-def _reach_at_hand(ledger: Any, pane: int) -> bool:
-    """`sum_kernels.reach`, where that takes no memory; otherwise False, and it has still to be done."""
+def _make_room(ledger: Any) -> bool:
+    """Free the slots of objects that are in no window any more; whether that left room for long enough to pay."""
+    counts, spans, hot = ledger.counts, ledger.spans, ledger.hot
+    for window in range(len(spans)):
+        drop_fallen(hot, ledger.candidates, spans, window)
+    counts[USED] = slots.sweep(hot, TOTAL + counts[LONGEST])
+    return bool(8 * counts[USED] <= 3 * len(hot))
+
+
+@nested_njit
+def _reach_at_hand(ledger: Any, moment: Any) -> bool:
+    """`sum_kernels._reach`, where that takes no memory; otherwise False, and it has still to be done."""
     counts, spans = ledger.counts, ledger.spans
-    if counts[PANE] < pane and counts[TOUCHED] > 0 and not _close_at_hand(ledger):
+    if counts[PANE] < moment // counts[LENGTH] and counts[TOUCHED] > 0 and not _close_at_hand(ledger):
         return False
     for window in range(len(spans)):
-        evict(ledger, window, pane - spans[window, PANES])
+        evict(ledger, window, -(-moment // counts[LENGTH]) - spans[window, PANES])
     pane_log.release(ledger.panes, counts, spans, FIRST)
     return not is_sparse(counts, ledger.hot)
 
@@ -107,12 +119,12 @@ def _close_at_hand(ledger: Any) -> bool:
             total = hot[slot, TOTAL + window] + added
             hot[slot, TOTAL + window] = total
             if (
-                total >= spans[window, BAR]
+                total >= spans[window, FAR]
                 and hot[slot, FLAGS] >> window & _ONE == 0
-                and is_before_bar(spans, window, total, hot[slot, KEY])
+                and rises(spans, window, total, hot[slot, KEY])
             ):
                 hot[slot, FLAGS] |= _ONE << window
-                candidates[window, spans[window, SIZE]] = slot
+                candidates.near[window, spans[window, SIZE]] = slot
                 spans[window, SIZE] += 1
     for window in range(windows):
         spans[window, GRAND] += grand

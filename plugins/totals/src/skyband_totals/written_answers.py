@@ -7,7 +7,7 @@ import numpy as np
 from skyband.kernels.nested import nested_njit
 
 from skyband_totals import candidates as bars
-from skyband_totals.candidates import GRAND
+from skyband_totals.bar import GRAND
 from skyband_totals.selection import grown
 
 
@@ -37,34 +37,14 @@ def room_for(answers: int) -> Any:
 
 
 @nested_njit
-def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: float) -> Any:
-    """Add the answer of a window, of at most k of the `used` objects; returns all answers, and the candidates."""
-    number = written.done[0]
-    start = written.offsets[number]
-    objects, totals = written.objects, written.totals
-    stop = start + min(k, used)
-    if stop > len(totals):
-        objects, totals = grown(objects, start, 2 * stop), grown(totals, start, 2 * stop)
-    candidates, kept, written.rest[number] = bars.answer(
-        hot, candidates, spans, window, k, share, totals[start:stop], objects[start:stop]
-    )
-    written.grand[number] = spans[window, GRAND]
-    written.offsets[number + 1] = start + kept
-    written.done[0] = number + 1
-    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest), candidates
-
-
-@nested_njit
-def write_at_hand(
-    written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: float
-) -> bool:
-    """`write`, where that takes no memory; otherwise False."""
+def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: float) -> bool:
+    """Add the answer of a window, of at most k of the `used` objects; False where `prepare` has to be called before."""
     number = written.done[0]
     start = written.offsets[number]
     stop = start + min(k, used)
     if stop > len(written.totals):
         return False
-    kept, rest = bars.answer_at_hand(
+    kept, rest = bars.answer(
         hot, candidates, spans, window, k, share, written.totals[start:stop], written.objects[start:stop]
     )
     if kept < 0:
@@ -73,6 +53,17 @@ def write_at_hand(
     written.offsets[number + 1] = start + kept
     written.done[0] = number + 1
     return True
+
+
+@nested_njit
+def prepare(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int) -> Any:
+    """Take memory for an answer, or else find candidates for it; returns all answers, and the candidates."""
+    start = written.offsets[written.done[0]]
+    stop = start + min(k, used)
+    if stop <= len(written.totals):
+        return written, bars.prepare(hot, candidates, spans, window, min(k, used))
+    objects, totals = grown(written.objects, start, 2 * stop), grown(written.totals, start, 2 * stop)
+    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest), candidates
 
 
 @nested_njit
