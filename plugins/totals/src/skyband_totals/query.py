@@ -247,7 +247,7 @@ class HeavyHitters(Query):
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         most = most_entries(bindings["total-ranker"], self.backend_parameters("total-ranker"))
         apart = self.rows or self.gives_states
-        if apart or not most or of_calendar(self.every, *self.windows):
+        if apart or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

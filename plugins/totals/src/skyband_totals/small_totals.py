@@ -11,6 +11,8 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
+from skyband.config.calendar_lengths import CalendarLength
+from skyband.config.durations import Duration
 from skyband.queries.composite_ids import several
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
@@ -24,6 +26,7 @@ from skyband_totals.units import to_units
 if TYPE_CHECKING:
     from skyband_totals.query import HeavyHitters
 
+_SECOND = 1_000_000
 _WHOLE = 2**48
 """So many units are a weight that comes back as so many, whatever the unit."""
 
@@ -47,10 +50,14 @@ class SmallTotals(SmallGroupTable):
         kinds = {"weight": np.float64, "value": np.uint64}
         self.taken = {"object": np.int64, **{name: kinds[name] for name in query.amounts}}  # type: ignore[misc]
         self._total, self._unit = query.total, query.unit if query.total == "sum" else 1.0
-        self._windows = np.array([window.length for window in query.windows], np.int64)
         self._labels = pa.array([str(window) for window in query.windows], pa.string())
-        self._pane = reduce(gcd, self._windows.tolist(), query.every.length)
-        self._phase = query.offset.length % query.every.length
+        lengths = (query.every, *query.windows)
+        calendar = [length.clock for length in lengths if isinstance(length, CalendarLength)]
+        apart = [length.length for length in lengths if isinstance(length, Duration)]
+        if calendar:  # the clocks of zones differ by whole seconds
+            apart += [*calendar, query.offset.length, _SECOND]
+        self._pane = reduce(gcd, apart)
+        self._phase = 0 if calendar else query.offset.length % query.every.length
         parameters = query.backend_parameters("total-ranker")
         self._k = most if parameters["k"] is None else min(parameters["k"], most)
         self._share = parameters["share"] or 0.0
@@ -68,7 +75,7 @@ class SmallTotals(SmallGroupTable):
         sizes, grown, entries, answers = rank_totals(
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], self._amounts(step.rows),
-            step.moments.at, self._windows, self.schedule.beats, self._pane, self._phase,
+            step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.beats, self._pane, self._phase,
             self._k, self._share, self._total == "distinct", step.oldest, self.most,
         )  # fmt: skip
         stretch, number, windows, ranks, objects, totals, grand = answers

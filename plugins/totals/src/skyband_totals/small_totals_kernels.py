@@ -94,15 +94,15 @@ def _rank(
 @njit(cache=True)
 def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     firsts: Any, sizes: Any, starts: Any, stops: Any, ended: Any, begins: Any, ends: Any,
-    held: Any, times: Any, objects: Any, amounts: Any, at: Any, windows: Any, beats: Any,
+    held: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
     pane: int, phase: int, k: int, share: float, distinct: bool, oldest: Any, most: int,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
-    held: the columns of the entries held. Returns of each stretch the number of entries and the first row not taken in,
-    as it had more than `most` (-1: never); the columns of all entries; and of each row of the answers the stretch, the
-    moment's number, the window's, the rank from 1, object, total and grand total. O(rows · entries of a group) and, for
-    each answer, O(entries of the group · log k).
+    held: the columns of the entries held; since: int64[m, w], where each window of a moment begins. Returns of each
+    stretch the number of entries and the first row not taken in, as it had more than `most` (-1: never); the columns of
+    all entries; and of each row of the answers the stretch, the moment's number, the window's, the rank from 1, object,
+    total and grand total. O(rows · entries of a group) and, for each answer, O(entries of the group · log k).
     """
     held_object, held_time, held_amount = held
     stretches = len(firsts)
@@ -137,9 +137,9 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                         break
             if not more or grown[number] >= 0:
                 break
-            for window in range(len(windows)):
-                since = at[moment] - windows[window]
-                found, grand = _rank(object_, time, amount, size, since, k, share, distinct, best_total, best_object)
+            for window in range(since.shape[1]):
+                start = since[moment, window]
+                found, grand = _rank(object_, time, amount, size, start, k, share, distinct, best_total, best_object)
                 if given + found > room:
                     room = 2 * room + found
                     owner, moments, window_of = longer(owner, room), longer(moments, room), longer(window_of, room)
