@@ -108,3 +108,12 @@ def offsets_of(name: str, offsets: Int64, length: int) -> None:
         raise InputError(name, f"must begin with 0 and end with {length}, the number of values")
     if (offsets[1:] < offsets[:-1]).any():
         raise InputError(name, "must be ascending", int((offsets[1:] < offsets[:-1]).argmax()) + 1)
+
+
+def read_only(array: Array) -> Array:
+    """A view that is not written to: compiled code takes arrays of Arrow, of a snapshot and others alike then."""
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.setflags(write=False)
+    return view

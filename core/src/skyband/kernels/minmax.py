@@ -6,12 +6,12 @@ from typing import Any
 from numba import njit
 
 import skyband.kernels.cache_invalidation  # noqa: F401 - has numba compile what it cannot read of its cache
-from skyband.arrays import Int64
+from skyband.arrays import Int64, read_only
 
 
 def minmax(values: Int64) -> tuple[int, int]:
     """The smallest and the largest of at least one value. O(n)."""
-    low, high = _minmax(values)
+    low, high = _minmax(read_only(values))
     return int(low), int(high)
 
 

@@ -24,6 +24,7 @@ from skyband.queries.processor import GroupProcessor
 from skyband.queries.schedule import Moments, Schedule
 from skyband.queries.small_group_walk import Step as Step
 from skyband.queries.small_group_walk import Walked as Walked
+from skyband.queries.small_group_walk import step_of
 from skyband.queries.small_groups import Promoted, SmallGroupAnswers, SmallGroups
 from skyband.queries.stretches import Held, stretches_of
 from skyband.state_validation import StateReader
@@ -188,7 +189,7 @@ class SmallGroupTable(SmallGroups):
         stretches = stretches_of(self.schedule, held, self._reached, self._until, keys, times)
         moments = self.due_moments(self.schedule.within(stretches.begin, stretches.end), latest)
         oldest = np.full(len(stretches.key), self.oldest(self._until))
-        step = Step(stretches, self._entries, times, rows, moments, stretches.spans(moments), oldest)
+        step = step_of(stretches, self._entries, times, rows, moments, stretches.spans(moments), oldest)
         done = self.walk(step)
         grown = done.grown >= 0
         promoted = self.promoted(step, done) if grown.any() else ()

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array, Int64, read_only
 from skyband.columns.numbers_or_lists import Column
 from skyband.queries.schedule import Moments
 from skyband.queries.stretches import Stretches
@@ -23,6 +24,21 @@ class Step(NamedTuple):
     """Of each stretch the first of its moments, and the first that is not."""
     oldest: Int64
     """After this step, entries of each stretch before this are needed no longer."""
+
+
+def step_of(
+    stretches: Stretches,
+    entries: Mapping[str, Column],
+    times: Int64,
+    rows: Mapping[str, Column],
+    moments: Moments,
+    spans: tuple[Int64, Int64],
+    oldest: Int64,
+) -> Step:
+    """A step whose arrays are of one kind to compiled code, which is compiled once then, wherever they come from."""
+    taken = {name: read_only(column) if isinstance(column, np.ndarray) else column for name, column in rows.items()}
+    same = stretches._replace(size=read_only(stretches.size))
+    return Step(same, entries, read_only(times), taken, moments, spans, oldest)
 
 
 class Walked(NamedTuple):

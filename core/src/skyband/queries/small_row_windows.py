@@ -13,7 +13,8 @@ from skyband.kernels.sorted_arrays import distinct
 from skyband.queries import state_arrays
 from skyband.queries.schedule import Moments
 from skyband.queries.small_group_entries import SmallGroupEntries
-from skyband.queries.small_group_table import SmallGroupTable, Step
+from skyband.queries.small_group_table import SmallGroupTable
+from skyband.queries.small_group_walk import step_of
 from skyband.queries.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.queries.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.queries.stretches import Stretches
@@ -52,7 +53,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         stretches = Stretches(
             keys, ~going_on, np.cumsum(size) - size, size, starts, stops, until - 1, seen, until, going_on
         )
-        step = Step(
+        step = step_of(
             stretches, held, numbers, table.taken_of(rows), *self._moments(keys, seen, until), table.oldest(until)
         )
         done = table.walk(step)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array, Int8, Int64
+from skyband.arrays import Array, Int8, Int64, read_only
 from skyband.columns import numbers_or_lists
 from skyband.columns.ids import id_values
 from skyband.columns.integer_ids import is_integer_id
@@ -83,7 +83,7 @@ class SmallSets(SmallGroupTable):
         """
 
     def walk(self, step: Step) -> Walked:
-        offsets, tokens = distinct_tokens(*_read_only(*sets_of(step.rows["tokens"])))
+        offsets, tokens = distinct_tokens(*map(read_only, sets_of(step.rows["tokens"])))
         lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(tokens))
         rows = {**step.rows, "time": step.times, "tokens": lists}
         columns = {name: numbers_or_lists.joined([held, rows[name]]) for name, held in step.entries.items()}
@@ -138,14 +138,6 @@ def _in_order(step: Step, columns: Mapping[str, Column]) -> SetsInOrder:
     order = np.empty(number + len(step.times), np.int64)
     order[np.arange(number) + np.repeat(np.cumsum(rows) - rows, held)] = np.arange(number)
     order[np.arange(len(step.times)) + np.repeat(np.cumsum(held), rows)] = np.arange(number, len(order))
-    offsets, tokens = _read_only(*sets_of(columns["tokens"]))
+    offsets, tokens = map(read_only, sets_of(columns["tokens"]))
     sides = columns["side"] if "side" in columns else np.zeros(len(order), np.int8)
     return SetsInOrder(begins, begins + held, both, order, columns["time"], columns["code"], sides, offsets, tokens)
-
-
-def _read_only(*arrays: Array) -> list[Array]:
-    """Views of one kind for compiled code, whether they come from Arrow or not."""
-    views = [array.view() for array in arrays]
-    for view in views:
-        view.flags.writeable = False
-    return views

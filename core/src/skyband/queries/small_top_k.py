@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.arrays import Array, Float64, Int64
+from skyband.arrays import Array, Float64, Int64, read_only
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import Which
@@ -82,7 +82,7 @@ class SmallTopK(SmallGroupTable):
         sizes, grown, entries, values, answers, repeated = rank_objects(
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], step.rows["stream"],
-            self.signed(step.rows["value"]),
+            read_only(self.signed(step.rows["value"])),
             asked.at, self.schedule.beats, self._repeats, self._occurrences, self._by, self._weights, self._divisor,
             min(self._k, self.most), self._window, step.oldest, self.most,
         )  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from skyband.arrays import TIME_MIN, Array, Float64, Int64
+from skyband.arrays import TIME_MIN, Array, Float64, Int64, read_only
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.queries.processor import GroupProcessor
@@ -75,7 +75,7 @@ class SmallWorkloads(SmallGroupTable):
         since = asked.at - self.schedule.windows[asked.query]
         sizes, grown, entries, beaten, answers = rank_rows(
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
-            tuple(step.entries.values()), step.times, step.rows["object"], self.signed(step.rows["score"]),
+            tuple(step.entries.values()), step.times, step.rows["object"], read_only(self.signed(step.rows["score"])),
             asked.at, since, self._k[asked.query],
             self.schedule.beats, step.oldest, int(self._k.max()), self.most,
         )  # fmt: skip

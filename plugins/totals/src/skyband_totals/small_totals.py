@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array, Int64, read_only
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.config.calendar_lengths import CalendarLength
@@ -74,7 +74,7 @@ class SmallTotals(SmallGroupTable):
         stretches = step.stretches
         sizes, grown, entries, answers = rank_totals(
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
-            tuple(step.entries.values()), step.times, step.rows["object"], self._amounts(step.rows),
+            tuple(step.entries.values()), step.times, step.rows["object"], read_only(self._amounts(step.rows)),
             step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.beats, self._pane, self._phase,
             self._k, self._share, self._total == "distinct", step.oldest, self.most,
         )  # fmt: skip
