@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import TIME_MIN, Float64, Int64, UInt64, column, moment, never_back, read_only
+from skyband.arrays import TIME_MIN, Float64, Int64, UInt64, column, moment, never_back
 from skyband.config.value_ranges import ValueRange
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
@@ -58,8 +58,8 @@ class Sketch(Backend):
         Raises InputError, the sketch unchanged, on unequal lengths, wrong dtypes, the time −2^63 (it stands for
         "never"), a value that is NaN, or times that go back in an `ordered` sketch.
         """
-        moments: Int64 = read_only(column("times", times, np.int64))
-        seen: UInt64 = read_only(column("keys", keys, np.uint64, len(moments)))
+        moments: Int64 = column("times", times, np.int64)
+        seen: UInt64 = column("keys", keys, np.uint64, len(moments))
         had = self._checked_values(values, len(moments)) if values is not None or self.keeps_values else None
         if not len(moments):
             return

@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64, moment
+from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64, moment, read_only
 from skyband.config.value_ranges import ValueRange
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
@@ -118,6 +118,7 @@ class Exact(Sketch):
         self._enter_all(times, keys, to_bits(values))
 
     def _enter_all(self, times: Int64, keys: UInt64, *values: Int64) -> None:
+        times, keys = read_only(times), read_only(keys)
         row = self._enter(0, times, keys, *values)
         while row < len(keys):
             self._make_room()

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment
+from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment, read_only
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
@@ -69,6 +69,7 @@ class StampSketch(Sketch):
         return count, max(low, float(self._recent.size)), high
 
     def _update(self, times: Int64, keys: UInt64) -> None:
+        times, keys = read_only(times), read_only(keys)
         if not self._recent.overflowed and not self._overflow(times, keys):
             return
         self._recent.add(times, keys, self._stamp(times, keys))
