@@ -208,8 +208,14 @@ def at_most(most, monkeypatch):
     monkeypatch.setattr(distinct_count, "_MOST_KEYS", most)
 
 
-@pytest.mark.parametrize("most", [4, 512])
-@pytest.mark.parametrize("number", range(len(SPECS)))
+OFTEN = len(SPECS) - len(CARRYING) - len(CALENDAR)
+"""Those after that keep what others do, and differ in what answers are made of."""
+
+
+@pytest.mark.parametrize(
+    ("number", "most"),
+    [(number, most) for number in range(len(SPECS)) for most in ([4, 512] if number < OFTEN else [6])],
+)
 def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, most, monkeypatch):
     at_most(most, monkeypatch)
     table = stream(number, list(NAMED)[number % 3])

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from skyband.job import rehearsal_record
-from skyband.job.precompile import Warming
+from skyband.job.precompile import Warming, rehearse
 from skyband.job.reading import read_job
 from skyband.queries import make_query
 
@@ -44,13 +44,11 @@ def test_what_was_rehearsed_is_not_until_code_or_kernels_change(folder, tmp_path
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
     job, other = (read_job(folder.job, sets, "spark") for sets in ([], ["query.item=ts"]))
-    call = [sys.executable, "-m", "skyband.job.precompile", str(folder.job)]
-    subprocess.run(call, check=True)
-    assert not rehearsal_record.is_current(job), "so few rows do not call all kernels"
+    assert not rehearse(job), "so few rows do not call all kernels"
     (file, *_) = sorted((folder.home / "requests").iterdir())
     rows = pq.read_table(file)
     pq.write_table(pa.concat_tables([rows] * (5000 // len(rows) + 1)), file)
-    subprocess.run(call, check=True)
+    subprocess.run([sys.executable, "-m", "skyband.job.precompile", str(folder.job)], check=True)
     assert rehearsal_record.is_current(job)
     assert not rehearsal_record.is_current(other)
     (record,) = (tmp_path / "cache" / "skyband").iterdir()

@@ -37,6 +37,18 @@ class Rule(NamedTuple):
     def __deepcopy__(self, memo: Any) -> "Rule":
         return self
 
+    @property
+    def for_kernels(self) -> tuple[Any, tuple[int, float, Any, Any]]:
+        """Its function by itself, and the rest: of a tuple with a function in it numba finds the type in Python."""
+        return self.own, (self.kind, self.threshold, self.least, self.slack)
+
+
+@njit(cache=True, inline="always")
+def rule_from(own: Any, rest: Any) -> Any:
+    """The rule again, in kernels."""
+    kind, threshold, least, slack = rest
+    return Rule(kind, own, threshold, least, slack)
+
 
 @lru_cache(maxsize=64)
 def rule_of(name: Any, threshold: float) -> Rule:

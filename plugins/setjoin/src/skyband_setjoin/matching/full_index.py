@@ -36,7 +36,7 @@ class FullIndex(WindowMatcher):
         self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
     ) -> tuple[Int64, Array]:
         rows = alike(numbers, times, offsets, tokens, sides, parts)
-        held: Any = kernels.take(self._sets, self._index, self._rule, self._asked, self._counts(), *rows)
+        held: Any = kernels.take(self._sets, self._index, *self._rule.for_kernels, self._asked, self._counts(), *rows)
         (self._sets, self._index), cuts, answers = held
         return cuts, answers
 

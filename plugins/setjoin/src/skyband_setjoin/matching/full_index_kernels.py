@@ -20,7 +20,7 @@ from skyband_setjoin import sets as window
 from skyband_setjoin.index import LISTS
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones
 from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
-from skyband_setjoin.matching.bounds import least_of, slack_of
+from skyband_setjoin.matching.bounds import least_of, rule_from, slack_of
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
 from skyband_setjoin.sets import FIRST, NEXT
 
@@ -28,11 +28,12 @@ _PLACE_BITS = 31
 
 
 @njit(cache=True)
-def take(sets, index, rule, asked, counted, numbers, times, offsets, tokens, sides, parts):
+def take(sets, index, own, rest, asked, counted, numbers, times, offsets, tokens, sides, parts):
     """Take in a batch; returns (sets, index) to go on with, cuts int64[n + 1] and MATCH[…], the matches of each set.
 
     asked: int64[4], see window_matcher; counted: bool, which of the two ways.
     """
+    rule = rule_from(own, rest)
     two, length, rows = asked[SIDES] == 2, abs(asked[LENGTH]), asked[LENGTH] < 0
     longest = 1
     for row in range(len(times)):

@@ -32,7 +32,7 @@ from skyband_setjoin.index import ENTRIES, LISTS
 from skyband_setjoin.indexed import find_all, horizon_of, ones
 from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
 from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
-from skyband_setjoin.matching.bounds import least_of, slack_of
+from skyband_setjoin.matching.bounds import least_of, rule_from, slack_of
 from skyband_setjoin.matching.rarity import learnt, rarest_first
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
 from skyband_setjoin.sets import FIRST, NEXT
@@ -46,12 +46,13 @@ _NEGATIVE = 1 << 31
 
 
 @njit(cache=True)
-def take(sets, index, levels, round_, rule, asked, numbers, times, offsets, tokens, sides, parts):
+def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets, tokens, sides, parts):
     """Take in a batch; returns (sets, index, levels) to go on with, cuts int64[n + 1] and MATCH[…] of each set.
 
     levels: see `rarity`; round_: int64[2], sets KEPT_SINCE the last rebuild, and LIVE_THEN; asked: int64[4], see
     window_matcher.
     """
+    rule = rule_from(own, rest)
     two, length, rows = asked[SIDES] == 2, abs(asked[LENGTH]), asked[LENGTH] < 0
     longest = 1
     for row in range(len(times)):
