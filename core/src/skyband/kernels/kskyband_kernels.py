@@ -345,6 +345,8 @@ def _cleanup(items, order, ends, total, k, now):  # type: ignore[no-untyped-def]
     E[i], i items kept before it, has k dominators iff it comes after the (k + i)-th remaining item of B: all of
     those but i expire no earlier. `limit` walks B along with i, so that the pass is linear.
     """
+    if k >= total and (total == 0 or ends[0] >= now):
+        return total  # nothing has expired, and fewer than k can dominate anything
     gone = np.zeros(total, np.bool_)
     first = 0
     while first < total and ends[first] < now:

@@ -1,6 +1,7 @@
 """Streams of sets for pair rankers: few tokens and many ties to be right on, Zipf's law to be fast on."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -48,6 +49,12 @@ def bursts(seed: int, rows: int = ROWS) -> PairStream:
     """Ties everywhere: sets that come again, near-duplicates, subsets, empty sets, repeated tokens, silences in
     which the whole window expires, many sets at one time, both ends of the token range.
     """
+    return stream_of(*_drawn_bursts(seed, rows))
+
+
+@lru_cache(maxsize=128)
+def _drawn_bursts(seed: int, rows: int) -> tuple[Any, Any, list[Any]]:
+    """What such a stream is made of: checks of many backends ask for the same ones."""
     rng = np.random.default_rng([5, seed])
     times = np.cumsum(rng.choice([0, 0, 0, 1, 1, 2, 9, 60], rows, p=[0.2, 0.2, 0.1, 0.2, 0.1, 0.1, 0.08, 0.02])) - 30
     universe = np.concatenate([np.arange(-3, 12), [-(2**63), 2**63 - 1]])
@@ -62,7 +69,7 @@ def bursts(seed: int, rows: int = ROWS) -> PairStream:
         else:
             tokens = rng.choice(universe, int(rng.choice([0, 1, 2, 3, 5, 8, 20])))
         sets.append(rng.permutation(tokens))
-    return stream_of(times, rng.integers(0, 2, rows), sets)
+    return times, rng.integers(0, 2, rows), sets
 
 
 def steady(rows: int, window: int) -> PairStream:
