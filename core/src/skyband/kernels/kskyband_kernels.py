@@ -196,7 +196,9 @@ def flush_ranked(band, ranked):  # type: ignore[no-untyped-def]
         ends = grown(ends, n, capacity)
     placed = _merge_ranking(items, n, band.buffer, ranked[:b], order)
     _merge_expiry(band.buffer, ranked[:b], placed, order, ends, n)
-    kept = _cleanup(items, order, ends, total, counts[K], counts[NOW])
+    kept = total
+    if counts[K] < total or ends[0] < counts[NOW]:  # else nothing has expired, or k dominators
+        kept = _cleanup(items, order, ends, total, counts[K], counts[NOW])
     counts[SIZE] = kept
     counts[PENDING] = 0
     buffer = band.buffer
@@ -345,8 +347,6 @@ def _cleanup(items, order, ends, total, k, now):  # type: ignore[no-untyped-def]
     E[i], i items kept before it, has k dominators iff it comes after the (k + i)-th remaining item of B: all of
     those but i expire no earlier. `limit` walks B along with i, so that the pass is linear.
     """
-    if k >= total and (total == 0 or ends[0] >= now):
-        return total  # nothing has expired, and fewer than k can dominate anything
     gone = np.zeros(total, np.bool_)
     first = 0
     while first < total and ends[first] < now:
