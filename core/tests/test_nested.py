@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba import njit
 from numba.core.runtime import _nrt_python, rtsys
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 
 @nested_njit
@@ -104,6 +104,47 @@ def test_a_function_that_only_borrows_counts_nothing():
 def test_python_does_not():
     with pytest.raises(TypeError, match="parts is called by compiled functions only: see nested_njit"):
         parts(np.arange(5.0))
+
+
+@shared_njit(error_model="numpy")
+def mean(pair, of):
+    return (pair.left[3] + pair.right[2]) / of
+
+
+@njit
+def of_both(pair, of):
+    return mean(pair, of) + mean(pair, 2.0 * of)
+
+
+def test_what_python_and_kernels_call_is_compiled_for_each_and_nested_for_kernels():
+    pair = Pair(np.arange(4.0), np.arange(3.0))
+    assert of_both(pair, 2.0) == 3.75 and not mean.overloads
+    (nested,) = mean.nested.overloads.values()
+    assert "NRT_incref" not in nested.library.get_llvm_str()
+    assert mean(pair, 0.0) == np.inf and len(mean.overloads) == 1
+
+
+def doubled(values, to):
+    for row in range(len(values)):
+        to[row] = 2.0 * values[row]
+
+
+alone = nested_njit(doubled, vectorized=True)
+within = nested_njit(doubled)
+
+
+@njit
+def doubled_twice(values, to):
+    alone(values, to)
+    within(to, values)
+
+
+def test_a_vectorized_function_is_optimized_before_a_kernel_takes_it_in():
+    values = np.arange(9.0)
+    doubled_twice(values, np.empty(9))
+    assert values.tolist() == (4 * np.arange(9.0)).tolist()
+    codes = [compiled.library.get_llvm_str() for each in (alone, within) for compiled in each.overloads.values()]
+    assert [" x double>" in code for code in codes] == [True, False]
 
 
 CODE = """

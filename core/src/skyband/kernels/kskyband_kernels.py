@@ -39,7 +39,7 @@ from numba import njit
 
 import skyband.kernels.cache_invalidation  # noqa: F401 - has numba compile what it cannot read of its cache
 from skyband.arrays import TIME_MIN
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 ITEM = np.dtype([("score", np.float64), ("expiry", np.int64), ("tie", np.int64), ("key", np.int64)])
 """An item: scores rank descending, then `tie` and `key` ascending; alive at moment e iff expiry >= e."""
@@ -70,13 +70,13 @@ def new(k: int, room: int = 64) -> Band:
     return Band(counts, np.zeros(room, ITEM), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, ITEM))
 
 
-@njit(cache=True)
+@shared_njit
 def is_full(band):  # type: ignore[no-untyped-def]
     """Whether `add` needs a `flush` first."""
     return band.counts[PENDING] == len(band.buffer)
 
 
-@njit(cache=True)
+@shared_njit
 def add(band, score, expiry, tie, key):  # type: ignore[no-untyped-def]
     """Buffer one item; the band must not be full. It counts from the next flush on. `score` must not be NaN."""
     counts = band.counts
@@ -88,7 +88,7 @@ def add(band, score, expiry, tie, key):  # type: ignore[no-untyped-def]
     counts[PENDING] += 1
 
 
-@njit(cache=True)
+@shared_njit
 def advance(band, now):  # type: ignore[no-untyped-def]
     """Let items that expire before `now` go at the next flush; never goes back."""
     band.counts[NOW] = max(band.counts[NOW], now)
@@ -143,7 +143,7 @@ def crop(band, bound):  # type: ignore[no-untyped-def]
     return band.ends[rank - 1] + 1 if rank > 0 else TIME_MIN
 
 
-@njit(cache=True)
+@shared_njit
 def admits(band, score, expiry, tie, key):  # type: ignore[no-untyped-def]
     """False iff k kept items are seen to dominate this one, ties included; what it refuses need not be added."""
     return precedes(band, band.counts[K] - 1 + ended(band, expiry), score, tie, key)
@@ -174,7 +174,7 @@ def topk(band, k, since):  # type: ignore[no-untyped-def]
     return found[:r]
 
 
-@njit(cache=True)
+@shared_njit
 def flush(band):  # type: ignore[no-untyped-def]
     """Merge the buffer into B and E, drop the expired, clean up; returns the band to go on with."""
     return flush_ranked(band, ranking(band.buffer, band.counts[PENDING]))
@@ -226,7 +226,7 @@ def ranks_before(a, b):  # type: ignore[no-untyped-def]
     return a.key < b.key
 
 
-@njit(cache=True)
+@shared_njit
 def ranking(buffer, b):  # type: ignore[no-untyped-def]
     """Indices that put the first `b` items in order B; stable."""
     return ranked(buffer, np.arange(b))

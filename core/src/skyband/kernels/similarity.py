@@ -5,14 +5,15 @@ It is computed here and nowhere else, so that all backends get the same float, t
 """
 
 import numpy as np
-from numba import njit
+
+from skyband.kernels.nested import shared_njit
 
 JACCARD, COSINE, DICE, OVERLAP, HAMMING, CONTAINMENT = range(6)
 """In the order of `skyband.roles.pair_ranker.SIMILARITIES`."""
 OWN = -1
 
 
-@njit(cache=True, error_model="numpy")
+@shared_njit(error_model="numpy")
 def similarity(kind, own, overlap, n, m):  # type: ignore[no-untyped-def]
     """How alike two sets of sizes `n` and `m` are that share `overlap` >= 1 tokens (table 2 of the paper).
 

@@ -8,6 +8,7 @@ from numba import njit
 
 import skyband.kernels.cache_invalidation  # noqa: F401 - has numba compile what it cannot read of its cache
 from skyband.arrays import Float64, Int64
+from skyband.kernels.nested import shared_njit
 
 _FARTHEST = 1000
 """Powers of two by which a distance is scaled at most, so that no scale overflows."""
@@ -19,7 +20,7 @@ def scale_for(limit: float) -> float:
     return math.ldexp(1.0, -max(-_FARTHEST, min(power, _FARTHEST)))
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def within(u: Float64, a: int, v: Float64, b: int, limit: float, scale: float, euclidean: bool) -> bool:
     """Whether point a of u (float64[d, m]) is at most `limit` from point b of v: sqrt(x² + y² + z²) as float64 has it.
 

@@ -15,6 +15,7 @@ from numba import njit
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64, column, never_back
 from skyband.config.parameters import integer, number
 from skyband.errors import InputError
+from skyband.kernels.nested import shared_njit
 from skyband.queries.joint_samples import EUCLIDEAN, MOST_COORDINATES, distance_parameter
 from skyband.queries.joint_samples_kernels import scale_for, within
 from skyband.roles.matcher import checked_tuples
@@ -186,7 +187,7 @@ def _advance(
         starts[i] = start
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def _broken(
     cuts: Int64, v: Float64, p: Float64, oldest: int, stop: int, delta: float, scale: float, euclidean: bool
 ) -> float:

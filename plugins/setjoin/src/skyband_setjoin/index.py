@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_setjoin.sets import mixed
 
@@ -170,7 +170,7 @@ def drop_oldest(marks, table, pool, place):
         marks[LISTS] -= 1
 
 
-@njit(cache=True)
+@shared_njit
 def trim(index):
     """Give memory back after a burst: rings, pool or table of which little is used shrink."""
     marks, table, pool = index.marks, index.table, index.pool

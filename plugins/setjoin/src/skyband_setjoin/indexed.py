@@ -2,9 +2,8 @@
 """The window's sets and the lists of their tokens together: expire and insert in both, and find one's way about."""
 
 import numpy as np
-from numba import njit
 from skyband.arrays import TIME_MIN
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_setjoin import index as lists
 from skyband_setjoin.sets import FIRST, NEXT
@@ -18,7 +17,7 @@ def horizon_of(now, length):
     return now - length if now >= TIME_MIN + length else TIME_MIN
 
 
-@njit(cache=True, _nrt=False)
+@shared_njit
 def expire(sets, index, horizon):
     """Forget the sets older than `horizon`."""
     counts, records, ring = sets.marks, sets.records, sets.tokens

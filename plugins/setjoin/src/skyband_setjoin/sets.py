@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 from skyband.kernels.sorting import sort
 
 SET = np.dtype(
@@ -47,7 +47,7 @@ def new(first: int = 0) -> Sets:
     return Sets(np.array([first, first, 0], np.int64), np.zeros(LEAST, SET), np.zeros(LEAST, np.int64))
 
 
-@njit(cache=True, _nrt=False)
+@shared_njit
 def normalise(tokens, start, stop, scratch):
     """Write the distinct of tokens[start:stop] into `scratch`, ascending; returns their number and signature.
 
@@ -77,7 +77,7 @@ def mixed(token):
     return x ^ (x >> np.uint64(29))
 
 
-@njit(cache=True, _nrt=False)
+@shared_njit
 def has_room(sets, size):
     """Whether a set of `size` tokens can be appended."""
     marks = sets.marks
@@ -85,7 +85,7 @@ def has_room(sets, size):
     return not full and marks[TOKENS] - _oldest_token(sets) + size <= len(sets.tokens)
 
 
-@njit(cache=True)
+@shared_njit
 def enlarged(sets, size):
     """The sets with room for one more, of `size` tokens."""
     marks, records, ring = sets.marks, sets.records, sets.tokens
@@ -100,7 +100,7 @@ def enlarged(sets, size):
     return Sets(marks, records, ring)
 
 
-@njit(cache=True, _nrt=False)
+@shared_njit
 def append(sets, number, time, side, tokens, size):
     """Add a set of `size` normalised tokens, for which there must be room."""
     marks, records, ring = sets.marks, sets.records, sets.tokens
@@ -120,7 +120,7 @@ def append(sets, number, time, side, tokens, size):
     marks[NEXT] += 1
 
 
-@njit(cache=True)
+@shared_njit
 def expire(sets, horizon):
     """Forget the sets older than `horizon`."""
     marks, records = sets.marks, sets.records
@@ -128,7 +128,7 @@ def expire(sets, horizon):
         marks[FIRST] += 1
 
 
-@njit(cache=True)
+@shared_njit
 def trim(sets):
     """Give memory back after a burst: rings of which less than an eighth is used shrink to a quarter."""
     marks, records, ring = sets.marks, sets.records, sets.tokens

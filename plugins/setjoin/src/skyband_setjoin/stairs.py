@@ -8,11 +8,10 @@ bound (lemma 6.1) is counted in numbers in place of times.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from skyband.arrays import TIME_MIN
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import NOW, PENDING, SIZE
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_setjoin.sets import FIRST, NEXT
 
@@ -45,13 +44,13 @@ def new() -> Stairs:
     return Stairs(np.zeros(_LEAST, np.int64), np.zeros(_LEAST + 1, np.int64), marks)
 
 
-@njit(cache=True, _nrt=False)
+@shared_njit
 def at_most(steps, base, shift, number):
     """An upper bound on how many pairs of the stock end before set `number` comes, close where they are few."""
     return steps[min(max(((number - base) >> shift) + 1, 0), len(steps) - 1)]
 
 
-@njit(cache=True, _nrt=False)
+@shared_njit
 def rank_before(older, steps, base, shift, rank, number):
     """How many pairs of the stock end before set `number` comes, `rank` being those of a later set.
 
@@ -73,7 +72,7 @@ def settle_if_due(band, stairs, sets):
     return settle(band, stairs, sets)
 
 
-@njit(cache=True)
+@shared_njit
 def settle(band, stairs, sets):
     """Flush the stock; returns it and its stairs."""
     stairs.marks[WORK] = 0
@@ -89,7 +88,7 @@ def settle(band, stairs, sets):
     return band, stairs
 
 
-@njit(cache=True, _nrt=False)
+@shared_njit
 def close(band, stairs, number, time):
     """Take in that a set of `time` comes after set `number`, which may be the last of the time LAST."""
     older, marks = stairs.older, stairs.marks

@@ -5,13 +5,12 @@ Where all pairs are tied it holds k of each set of the window, and an answer nee
 """
 
 import numpy as np
-from numba import njit
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 
-@njit(cache=True)
+@shared_njit
 def best_of(band, horizon, best, used):
     """Put the best K pairs that end at `horizon` or later after the first `used` of `best`, waiting ones included.
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_totals.summary_kernels import count_rows, reduce, unite
 
@@ -87,7 +87,7 @@ def _append(
     counts[WEIGHT] += weight
 
 
-@njit(cache=True)
+@shared_njit
 def expire(history: Any, bound: int) -> None:
     """Let go of rows and whole nodes before a time."""
     counts, nodes = history.counts, history.nodes

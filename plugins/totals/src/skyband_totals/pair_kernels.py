@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_totals import bar, pane_log, slots
 from skyband_totals import candidates as bars
@@ -128,7 +128,7 @@ def _take_out(hot: Any, column: int, pairs: Any, log: Any, place: int, count: in
     return gone
 
 
-@njit(cache=True)
+@shared_njit
 def forget(ledger: Any, pane: int) -> Any:
     """Take out of every window what it no longer holds at the start of a pane."""
     spans, counts = ledger.spans, ledger.counts

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_totals import slots
 
@@ -22,7 +22,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _27, _30, _31 = np.uint64(27), np.uint64(30), np.uint64(31)
 
 
-@njit(cache=True)
+@shared_njit
 def no_pairs(size: int) -> Any:
     """A table of free slots."""
     pairs = np.empty((size, 3), np.int64)

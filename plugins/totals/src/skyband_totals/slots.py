@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 KEY, CURRENT, FLAGS, TOTAL = range(4)
 TAKEN = 62
@@ -33,7 +33,7 @@ def columns_for(windows: int) -> int:
     return 4 if needed <= _WORDS // 2 else -(-needed // _WORDS) * _WORDS
 
 
-@njit(cache=True)
+@shared_njit
 def empty(slots: int, columns: int) -> Any:
     """A table without objects, its slots aligned to the lines of the cache."""
     flat = np.zeros(slots * columns + _WORDS, np.int64)

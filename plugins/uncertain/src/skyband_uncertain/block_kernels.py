@@ -121,7 +121,7 @@ def _add_up(
                 totals[lane] += product if abs(value - other[lane]) <= epsilon else 0.0
 
 
-@nested_njit(nogil=True)
+@nested_njit(vectorized=True)
 def _survivors(marks: Float64, probe: Float64, epsilon: float, floor: float, passed: Array, left: Int64) -> int:
     """Write the tuples that may match a probe to `left`; how many. Without branches: they would be mispredicted."""
     low, high, peak, existence = probe

@@ -6,7 +6,7 @@ import math
 import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 POISSON, NORMAL, REFINED = range(3)
 _ROOT_HALF = math.sqrt(0.5)
@@ -76,7 +76,7 @@ def _add(sums: Int64, p: float, scale: float, sign: int) -> None:
     sums[2] += sign * np.int64(math.floor(variance * (1.0 - 2.0 * p) * scale + 0.5))
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def fewer_than(kind: int, size: int, sums: Int64, scale: float) -> float:
     """The approximate P(fewer than size exist), within [0, 1]."""
     mean, variance, third = sums[0] / scale, sums[1] / scale, sums[2] / scale
@@ -93,7 +93,7 @@ def fewer_than(kind: int, size: int, sums: Int64, scale: float) -> float:
     return min(max(below, 0.0), 1.0)
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def poisson_below(size: int, mean: float) -> float:
     """P(Poisson(mean) < size), eq. 14 as it is meant: the regularised incomplete gamma function Q(size, mean).
 

@@ -129,7 +129,7 @@ def _multiply_back(back: Float64, p: float, cursor: Int64, size: int, trim: floa
     cursor[ONE], cursor[ZERO] = one + above, zero + above
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@nested_njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def _fewer(back: Float64, rows: Float64, bands: Int64, cursor: Int64, size: int, candidate: int) -> float:
     """P(fewer than size of the candidate suffix exist): the front has k, the back fewer than size − k."""
     mid, stride, above = cursor[MID], cursor[STRIDE], size + 1 - len(back)

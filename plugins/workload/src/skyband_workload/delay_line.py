@@ -11,10 +11,9 @@ been beaten by k later ones and are dropped unranked. The others, *hot*, are ran
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from skyband.arrays import Int64
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_workload import radix
 from skyband_workload.thinning import select, thin
@@ -75,7 +74,7 @@ def new(pane: int, longest: int, shortest: int) -> Line:
     return Line(state, np.array([-np.inf]), hot, place, np.empty(FLUSH_AT, np.float64), latest)
 
 
-@njit(cache=True)
+@shared_njit
 def flushed(band: Any, line: Any, now: int) -> tuple[Any, Any]:
     """What the line leaves is in the band, and another line begins at `now`."""
     rows = band.counts[kskyband_kernels.PENDING]
@@ -97,7 +96,7 @@ def _flushed(band: Any, line: Any, ranking: Int64, now: int, rows: int) -> tuple
     return band, begin(band, line, now, rows)
 
 
-@njit(cache=True)
+@shared_njit
 def begin(band: Any, line: Any, now: int, rows: int) -> Any:
     """Begin an empty line at `now`, for the band as it is; the line before held `rows` rows."""
     state, size = line.state, band.counts[kskyband_kernels.SIZE]

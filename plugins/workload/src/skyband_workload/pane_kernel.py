@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_workload.delay_line import (
     BLOCK,
@@ -175,7 +175,7 @@ def _answer_room(band: Any, rows: int, k: Int64) -> int:
     return min(room, MOST_ROOM)
 
 
-@njit(cache=True)
+@shared_njit
 def filled(band: Any, items: Any) -> Any:
     """The band with these items added, and flushed."""
     for item in items:

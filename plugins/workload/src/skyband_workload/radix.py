@@ -5,10 +5,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from skyband.arrays import Array, Int64
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 DIGIT = 11
 """Bits sorted by at a time: counts that fit the first cache, and three passes for 33 bits."""
@@ -17,7 +16,7 @@ FEW = 256
 """Below this many the passes cost more than they save."""
 
 
-@njit(cache=True)
+@shared_njit
 def ranking(items: Any, n: int) -> Int64:
     """Indices that put the first `n` items in order B, as kskyband_kernels.ranking does.
 

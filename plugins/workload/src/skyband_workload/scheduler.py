@@ -13,6 +13,7 @@ import numpy as np
 from attrs import define, field
 from numba import njit
 from skyband.arrays import TIME_MAX, TIME_MIN, Int64
+from skyband.kernels.nested import shared_njit
 from skyband.kernels.sorted_arrays import distinct
 
 from skyband_workload.analyser import FROM_THE_START, MetaQuery
@@ -121,7 +122,7 @@ def _begins(at: Int64, window: Int64) -> Int64:
     return np.where(at < _FIRST + window, _FIRST, at - window)
 
 
-@njit(cache=True)
+@shared_njit
 def _first_after(window: Int64, slide: Int64, phase: Int64, since: Int64, after: int) -> Int64:
     """Each query's first moment after `after`, NEVER where 64 bits do not reach it."""
     first = np.full(len(slide), NEVER, np.int64)

@@ -5,14 +5,13 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 _NEVER = np.iinfo(np.int64).max
 
 
-@njit(cache=True)
+@shared_njit
 def thin(band: Any) -> None:
     """Drop rows of the line that k later ones rank before, all that blocks of 2k show. O(rows)."""
     buffer, total, k = band.buffer, band.counts[kskyband_kernels.PENDING], band.counts[kskyband_kernels.K]

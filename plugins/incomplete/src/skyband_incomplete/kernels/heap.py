@@ -3,8 +3,7 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 
 import numpy as np
-from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_incomplete.instance_arrays import OBJECT
 
@@ -61,7 +60,7 @@ def offer(slot, score, k, heap, slots):
     _sink(heap, slots, at, size)
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def drain(heap, slots, objects, scores):
     """Empty the heap into objects and scores, best first. Returns how many there are."""
     size = heap.size[0]

@@ -4,7 +4,7 @@
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_incomplete.instance_arrays import (
     CHANGED,
@@ -68,7 +68,7 @@ def touch(slot, cursor, slots):
         cursor[CHANGED] += 1
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def insert(rows, start, stop, rule, cursor, reports, slots, log):
     """Take in rows[start:stop]; the arrays must have room. O(1) a row."""
     for row in range(start, stop):
@@ -107,7 +107,7 @@ def insert(rows, start, stop, rule, cursor, reports, slots, log):
         touch(slot, cursor, slots)
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def touch_all(cursor, reports, slots):
     """Have every interval found anew."""
     for at in range(cursor[HEAD], cursor[TAIL]):

@@ -7,7 +7,7 @@ The rule of "largest" and "smallest" is that of the sliding extremum: a value go
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_incomplete.instance_arrays import (
     CHANGED,
@@ -54,7 +54,7 @@ def _slot_of(key, cursor, slots, cells):
     return slot
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def add(rows, start, stop, reduction, cursor, entries, slots, cells):
     """Take in rows[start:stop]; the arrays must have room. Amortised O(1) a row."""
     for row in range(start, stop):
@@ -81,7 +81,7 @@ def add(rows, start, stop, reduction, cursor, entries, slots, cells):
         touch(slot, cursor, slots)
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def expire(first, cursor, entries, slots, cells):
     """Pass over the entries before the time `first`."""
     head = cursor[HEAD]
@@ -177,7 +177,7 @@ def changed_values(reduction, cursor, entries, slots, cells):
     return changed, values
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def rank(k, cursor, slots, cells, heap, objects, scores):
     """Write the top k into objects and scores, best first; returns how many there are. O(objects + k log k)."""
     heap.size[0] = 0

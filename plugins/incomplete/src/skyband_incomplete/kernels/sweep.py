@@ -7,6 +7,7 @@ An instance is doomed once k other objects have a later instance with a current 
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import shared_njit
 
 from skyband_incomplete.instance_arrays import HEAD, INSTANCES, NEWEST, TAIL
 from skyband_incomplete.kernels.heap import drain, offer
@@ -14,7 +15,7 @@ from skyband_incomplete.kernels.insertion import insert
 from skyband_incomplete.kernels.intervals import intervals
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def rank(rule, cursor, reports, slots, heap):
     """One pass from the newest report to the oldest: which instances live on, and the top k. O(reports · log k).
 
@@ -42,7 +43,7 @@ def rank(rule, cursor, reports, slots, heap):
     return doomed
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def compact(cursor, reports, slots):
     """Let go of the reports older than the oldest live instance of their object, and of the expired. O(reports)."""
     end = 0
@@ -64,7 +65,7 @@ def compact(cursor, reports, slots):
     cursor[HEAD], cursor[TAIL] = 0, end
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def expire(first, cursor, reports, slots):
     """Pass over the reports before the time `first`."""
     head = cursor[HEAD]
@@ -75,7 +76,7 @@ def expire(first, cursor, reports, slots):
     cursor[HEAD] = head
 
 
-@njit(cache=True, nogil=True)
+@shared_njit(nogil=True)
 def sweep(first, thrift, rule, cursor, reports, slots, heap):
     """A whole sweep over the reports since `first`. `thrift`: let go once this part of them, or all, is doomed."""
     expire(first, cursor, reports, slots)

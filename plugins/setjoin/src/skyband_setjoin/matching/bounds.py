@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.kernels.nested import shared_njit
 from skyband.kernels.similarity import similarity
 
 from skyband_setjoin.similarity import resolve
@@ -70,7 +71,7 @@ def _tables(kind, own, threshold):
     return least, slack
 
 
-@njit(cache=True)
+@shared_njit
 def _least(kind, own, threshold, n):
     low, high = 1, n + 1
     while low < high:
@@ -82,7 +83,7 @@ def _least(kind, own, threshold, n):
     return low
 
 
-@njit(cache=True)
+@shared_njit
 def _slack(kind, own, threshold, n, m):
     low, high = 1, min(n, m) + 1
     while low < high:

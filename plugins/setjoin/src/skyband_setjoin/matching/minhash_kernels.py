@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 from skyband.kernels.similarity import similarity
 from skyband.roles.pair_ranker import KEPT, MEETS
 
@@ -145,7 +145,7 @@ def _link(bands, slot, tags):
         heads[band, bucket] = slot
 
 
-@njit(cache=True)
+@shared_njit
 def fitted(bands, sets):
     """The bands with as many buckets and links as the window's ring has records."""
     room, old = len(sets.records), bands.links
