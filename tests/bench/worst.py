@@ -18,8 +18,8 @@ Where `a result` is above 3, and why:
 - total-ranker, no object repeats: a kernel that does nothing but put each row into such a table and take it out again
   100,000 rows later takes 17 ns a row, and 6 of the typical stream: 2.8 times, as 100,000 objects are held in 17 MB
   where 10,000 are typical in 2 MB. The rest has no proof. All objects are tied, and the best 100 are the next to leave:
-  for every 100,000 rows one scan puts all objects in order (most of what is above the floor), and one renewal frees the
-  slots of those that left. Objects in a dense array, with an index of 4 bytes a slot, would make both shorter.
+  for every 100,000 rows one scan of the table puts all objects in order, and one or two sweeps free the slots of those
+  that left. Objects in a dense array, with an index of 4 bytes a slot, would make both shorter.
 - total-ranker, a window of one row: each row begins and ends a pane, which costs what it does with many rows in it. No
   proof.
 - set-matcher, 12 of 24 tokens: no token is rare, so three lists of each set have most of the window, and each set in

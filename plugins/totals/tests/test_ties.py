@@ -5,7 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 import skyband
+from numba import njit
 from skyband_totals.bar import LOT, STOCK
+from skyband_totals.selection import rank
 
 ROWS = 6000
 TOTALS = ["rows", "sum", "distinct"]
@@ -136,3 +138,26 @@ def test_totals_that_rise_and_fall_past_the_stock_leave_answers_as_counted(seed)
         if totals:
             wanted = sorted(((key, total) for key, total in totals.items() if total), key=lambda o: (-o[1], o[0]))[:k]
             assert list(zip(top.objects.tolist(), top.totals.tolist(), strict=True)) == wanted
+
+
+@njit
+def ranked(totals, keys, count):
+    rank(totals, keys, count)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 257, 5000])
+def test_many_objects_are_ranked_by_total_then_by_object(count):
+    rng = np.random.default_rng(count)
+    kinds = [
+        rng.permutation(count),
+        rng.integers(-(2**63), 2**63 - 1, count, endpoint=True),
+        np.where(np.arange(count) % 2 == 0, -(2**63) + np.arange(count), 2**63 - 1 - np.arange(count)),
+    ]
+    for keys in kinds:
+        for totals in (np.full(count, 7), rng.integers(1, 5, count), rng.integers(1, 2**62, count)):
+            order = np.lexsort((keys, -totals))
+            rest = np.array([5, -5])
+            mine, theirs = np.append(totals, rest), np.append(keys, rest)
+            ranked(mine, theirs, count)
+            assert np.array_equal(mine, np.append(totals[order], rest))
+            assert np.array_equal(theirs, np.append(keys[order], rest))

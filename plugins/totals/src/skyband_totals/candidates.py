@@ -26,7 +26,7 @@ from skyband_totals.bar import (
     has_room,
     is_before_bar,
 )
-from skyband_totals.selection import count_of_share, in_order, nth_largest, offer, ranks_before
+from skyband_totals.selection import count_of_share, heap_of, in_order, nth_largest, offer, rank, ranks_before
 from skyband_totals.slots import FLAGS, KEY, TOTAL, find
 
 _ONE = np.int64(1)
@@ -109,15 +109,24 @@ def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
     if most > candidates.stock.shape[2]:
         candidates = _with_stock(candidates, most)
     totals, keys = candidates.stock[0, window], candidates.stock[1, window]
-    count = 0
+    count, chosen = 0, False
     for slot in range(len(hot)):
         total = hot[slot, column]
-        if total > 0 and (count < most or total >= totals[0]):
-            count = offer(totals, keys, count, most, total, hot[slot, KEY])
+        if total <= 0:
+            continue
+        if count < most:
+            totals[count], keys[count] = total, hot[slot, KEY]
+            count += 1
+            continue
+        if not chosen:
+            heap_of(totals, keys, count)
+            chosen = True
+        if total >= totals[0]:
+            offer(totals, keys, count, most, total, hot[slot, KEY])
+    rank(totals, keys, count)
     spans[window, FAR], spans[window, ENDS] = 1, ALL_KEYS
     if count == wanted:
-        spans[window, FAR], spans[window, ENDS] = totals[0], keys[0]
-    in_order(totals, keys, count)
+        spans[window, FAR], spans[window, ENDS] = totals[count - 1], keys[count - 1]
     spans[window, BAR], spans[window, KEYS] = ALL_KEYS, FIRST_KEY  # before all
     if count == 0:
         spans[window, BAR], spans[window, KEYS] = spans[window, FAR], spans[window, ENDS]
@@ -183,7 +192,7 @@ def prepare(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
     return candidates
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def _best(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> int:
     """How many the best k are, written as a heap; −1 where that takes a scan or room for candidates."""
     count = _best_candidates(hot, candidates.near, spans, window, k, totals, keys)
@@ -228,7 +237,7 @@ def _best_candidates(hot: Any, near: Any, spans: Any, window: int, k: int, total
     return count
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: float, totals: Any, keys: Any) -> Any:
     """The answer of a window, in order, written to `totals` and `keys` (int64[min(k, objects)]).
 

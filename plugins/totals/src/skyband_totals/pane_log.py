@@ -67,7 +67,7 @@ def after(panes: Any, ends: Any, place: int) -> Any:
     return panes[place + 1, START] if place + 1 < ends[NEXT] else ends[TAIL]
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def release(panes: Any, ends: Any, spans: Any, first: int) -> None:
     """Let go of the panes that no window holds."""
     oldest = ends[NEXT]

@@ -8,6 +8,14 @@ from skyband.kernels.nested import nested_njit
 
 from skyband_totals.slots import KEY
 
+_FEW = 256
+"""Fewer objects than this a heap has in order before counts of their digits are even cleared."""
+_TOP = np.int64(0)
+_DIGIT = 11
+_DIGITS = 1 << _DIGIT
+_ASCENDING, _DESCENDING = np.uint64(2**63), np.uint64(2**63 - 1)
+"""What turns int64 into uint64 in this order, by exclusive or."""
+
 
 @nested_njit
 def nth_largest(values: Any, count: int, n: int) -> Any:
@@ -54,7 +62,7 @@ def offer(totals: Any, keys: Any, size: int, most: int, total: Any, key: Any) ->
             child = parent
         totals[child], keys[child] = total, key
     elif size > 0 and ranks_before(total, key, totals[0], keys[0]):
-        _sink(totals, keys, size, total, key)
+        _sink(totals, keys, size, total, key, _TOP)
     return size
 
 
@@ -64,13 +72,72 @@ def in_order(totals: Any, keys: Any, size: int) -> None:
     for last in range(size - 1, 0, -1):
         total, key = totals[last], keys[last]
         totals[last], keys[last] = totals[0], keys[0]
-        _sink(totals, keys, last, total, key)
+        _sink(totals, keys, last, total, key, _TOP)
 
 
 @nested_njit
-def _sink(totals: Any, keys: Any, size: int, total: Any, key: Any) -> None:
-    """Put an object in place of the top of a heap."""
+def heap_of(totals: Any, keys: Any, size: int) -> None:
+    """Make of the first `size` objects a heap as `offer` does. O(size)."""
+    for place in range((size >> 1) - 1, -1, -1):
+        _sink(totals, keys, size, totals[place], keys[place], place)
+
+
+@nested_njit
+def rank(totals: Any, keys: Any, count: int) -> None:
+    """Put the first `count` objects in the order of an answer, in place. O(count), with as much memory again."""
+    if count < _FEW:
+        heap_of(totals, keys, count)
+        in_order(totals, keys, count)
+        return
+    totals, keys = totals[:count], keys[:count]
+    other_totals, other_keys = np.empty(count, np.int64), np.empty(count, np.int64)
+    if _sort_by(keys, totals, other_keys, other_totals, _ASCENDING):
+        elsewhere = not _sort_by(other_totals, other_keys, totals, keys, _DESCENDING)
+    else:
+        elsewhere = _sort_by(totals, keys, other_totals, other_keys, _DESCENDING)
+    if elsewhere:
+        for number in range(count):
+            totals[number], keys[number] = other_totals[number], other_keys[number]
+
+
+@nested_njit
+def _sort_by(values: Any, others: Any, to_values: Any, to_others: Any, order: Any) -> bool:
+    """Sort by one column, stably, digit by digit where they differ; whether all are now in `to_values`, `to_others`."""
+    differ = np.int64(0)
+    for number in range(len(values)):
+        differ |= values[number] ^ values[0]
+    places, there = np.empty(_DIGITS, np.int64), False
+    for shift in range(0, 64, _DIGIT):
+        if (differ >> shift) & (_DIGITS - 1) != 0:
+            if there:
+                _sort_by_digit(to_values, to_others, values, others, places, np.uint64(shift), order)
+            else:
+                _sort_by_digit(values, others, to_values, to_others, places, np.uint64(shift), order)
+            there = not there
+    return there
+
+
+@nested_njit
+def _sort_by_digit(
+    values: Any, others: Any, to_values: Any, to_others: Any, places: Any, shift: Any, order: Any
+) -> None:
+    mask = np.uint64(_DIGITS - 1)
+    places[:] = 0
+    for number in range(len(values)):
+        places[((np.uint64(values[number]) ^ order) >> shift) & mask] += 1
     place = 0
+    for digit in range(_DIGITS):
+        place, places[digit] = place + places[digit], place
+    for number in range(len(values)):
+        digit = np.int64(((np.uint64(values[number]) ^ order) >> shift) & mask)
+        place = places[digit]
+        places[digit] = place + 1
+        to_values[place], to_others[place] = values[number], others[number]
+
+
+@nested_njit
+def _sink(totals: Any, keys: Any, size: int, total: Any, key: Any, place: int) -> None:
+    """Put an object in place of the one at a place of a heap, the top or what is a heap below."""
     while True:
         child = 2 * place + 1
         if child >= size:
@@ -118,7 +185,7 @@ def best_of(hot: Any, totals: Any, k: int, share: float, grand: int) -> Any:
     return keys[:kept], best[:kept], rest
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def first_from(times: Any, start: int, moment: int) -> int:
     """The first row from `start` on whose time is at least `moment`. O(log rows until there)."""
     low, step = start, 1

@@ -2,7 +2,8 @@
 """What the totals of a `sum_kernels.Ledger` do without taking memory: rows, ends of panes and answers, one by one.
 
 What takes no memory counts no references to arrays, of which a ledger has eight: where an answer follows each row
-that is most of the work.
+that is most of the work. Much of the rest would be handing those arrays on, each as seven numbers: what a moment or a
+row takes is inlined.
 """
 
 from typing import Any
@@ -56,7 +57,7 @@ def go_on(
         cursor[WINDOW] = begin
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def _feed_at_hand(ledger: Any, times: Any, objects: Any, units: Any, stop: int, cursor: Any) -> int:
     """Take in the rows before `stop`; returns what needs memory, or else DONE."""
     counts = ledger.counts
@@ -83,7 +84,7 @@ def _make_room(ledger: Any) -> bool:
     return bool(8 * counts[USED] <= 3 * len(hot))
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def _reach_at_hand(ledger: Any, moment: Any) -> bool:
     """`sum_kernels._reach`, where that takes no memory; otherwise False, and it has still to be done."""
     counts, spans = ledger.counts, ledger.spans
@@ -95,7 +96,7 @@ def _reach_at_hand(ledger: Any, moment: Any) -> bool:
     return not is_sparse(counts, ledger.hot)
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def _close_at_hand(ledger: Any) -> bool:
     """`sum_kernels.close` of a pane that has rows, where there is room; otherwise False, and nothing has changed."""
     counts, spans, log, hot, candidates = ledger.counts, ledger.spans, ledger.log, ledger.hot, ledger.candidates
@@ -139,7 +140,7 @@ def is_sparse(counts: Any, hot: Any) -> bool:
     return bool(len(hot) > 1024 and 16 * (counts[TAIL] - counts[HEAD] + counts[TOUCHED]) < len(hot))
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def evict(ledger: Any, window: int, pane: int) -> None:
     """Take the panes before this number out of a window."""
     counts, panes, spans = ledger.counts, ledger.panes, ledger.spans
@@ -155,7 +156,7 @@ def evict(ledger: Any, window: int, pane: int) -> None:
     spans[window, FIRST] = first
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int) -> Any:
     """Subtract entries of the log from the totals in a column; returns their sum."""
     gone, room = np.int64(0), len(log)
@@ -168,7 +169,7 @@ def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int
     return gone
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def add(hot: Any, touched: Any, counts: Any, objects: Any, units: Any, start: int, stop: int) -> int:
     """Add rows start..stop to the running pane; returns the row before which the table is full, or `stop`."""
     mask, most = len(hot) - 1, len(hot) >> 1

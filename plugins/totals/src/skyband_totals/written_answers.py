@@ -36,7 +36,7 @@ def room_for(answers: int) -> Any:
     return Written(np.zeros(1, np.int64), np.zeros(answers + 1, np.int64), objects, totals, *numbers)
 
 
-@nested_njit
+@nested_njit(forceinline=True)
 def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: float) -> bool:
     """Add the answer of a window, of at most k of the `used` objects; False where `prepare` has to be called before."""
     number = written.done[0]
