@@ -77,6 +77,11 @@ HEAVY = [
     heavy("distinct", ["12 seconds", "20 seconds"], k=3),
     heavy("distinct", ["9 seconds"], share=0.2),
 ]
+ONCE = [
+    *(workload(queries) | {"repeats": "best"} for queries in WORKLOADS),
+    workload(WORKLOADS[2]) | {"repeats": "best", "carry": ["side", "words"]},
+    workload(WORKLOADS[0]) | {"repeats": "best", "object": ["object", "side"], "carry": ["words"], "order": "smallest"},
+]
 BY_ROWS = [
     workload([("10 rows", "5 rows", 2, "0 rows"), ("24 rows", "11 rows", 1, "4 rows")]),
     workload([("3 rows", "7 rows", 3, "2 rows")]),  # most rows are in no window
@@ -141,6 +146,7 @@ SPECS = [
     *HEAVY,
     *PAIRS,
     *NEAR,
+    *ONCE,
     *BY_ROWS,
     *SMALLEST,
     *CARRYING,
@@ -208,7 +214,7 @@ def at_most(most, monkeypatch):
     monkeypatch.setattr(distinct_count, "_MOST_KEYS", most)
 
 
-OFTEN = len([*WORKLOADS, *TOPS, *HEAVY, *PAIRS, *NEAR])
+OFTEN = len([*WORKLOADS, *TOPS, *HEAVY, *PAIRS, *NEAR, *ONCE])
 """Those after that keep what others do, and differ in what answers are made of."""
 
 
@@ -259,6 +265,25 @@ def test_a_small_group_is_a_few_bytes(spec):
     assert len(host.operator.snapshot()) < 250 * groups
 
 
+@pytest.mark.parametrize("times", [[0, 0, 1], [0, 1, 2], [0, 0, 0]])
+@pytest.mark.parametrize("scores", [[1.0, 5.0, 6.0], [1.0, 6.0, 5.0], [1.0, 5.0, 5.0]])
+def test_an_object_that_comes_again_beats_a_row_but_once(times, scores):
+    """With k = 2 the row of object 7 stays, whatever object 8 does."""
+    table = pa.table(
+        {
+            "ts": pa.array(np.array(times) * SECOND, pa.timestamp("us", "UTC")),
+            "group": [1, 1, 1], "object": [7, 8, 8], "score": scores,
+        }
+    )  # fmt: skip
+    asked = query(workload([("10 seconds", "5 seconds", 2, "0 seconds")]) | {"repeats": "best"}, by=["group"])
+    host = local.LocalRun.start(asked, table.schema)
+    answers = pa.Table.from_batches([*map(host.push, table.to_batches()), host.finish()])
+    assert answers.select(["rank", "object", "score"]).to_pylist() == [
+        {"rank": 1, "object": 8, "score": max(scores)},
+        {"rank": 2, "object": 7, "score": 1.0},
+    ]
+
+
 def test_approximate_backends_functions_and_what_rows_carry_in_rows_keep_their_processors():
     table = stream(1)
     never, apart = top_k("never", "sum", "20 seconds"), {"similarity": lambda shared, n, m: shared / max(n, m)}
@@ -267,6 +292,7 @@ def test_approximate_backends_functions_and_what_rows_carry_in_rows_keep_their_p
         (never | {"aggregate": np.max}, None),
         *((spec | apart, None) for spec in (PAIRS[0], NEAR[0])),
         *((spec | {"carry": ["stream"]}, None) for spec in (BY_ROWS[0], BY_ROWS[3])),
+        (BY_ROWS[0] | {"repeats": "best"}, None),
         (NEAR[0], {"set-matcher": "minhash-lsh"}),
     ]
     for given, backends in kept:

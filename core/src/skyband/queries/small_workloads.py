@@ -10,6 +10,7 @@ import pyarrow as pa
 from skyband.arrays import TIME_MIN, Array, Float64, Int64, read_only
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import Which
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Moments, Schedule
@@ -22,8 +23,9 @@ from skyband.state_validation import StateReader
 class SmallWorkloads(SmallGroupTable):
     """Groups of which at most `most` rows can still be answered: 28 bytes a row.
 
-    A row that as many later ones beat as the largest k is in no answer to come. How often a row was beaten does not
-    depend on those that have gone, so that the state tells nothing of when they went.
+    A row that as many later ones beat as the largest k (with `once`, those of as many objects) is in no answer to come.
+    How often a row was beaten does not depend on those that have gone, so that the state tells nothing of when they
+    went.
     """
 
     kept: ClassVar[Mapping[str, npt.DTypeLike]] = {
@@ -41,10 +43,13 @@ class SmallWorkloads(SmallGroupTable):
         processor: Callable[[int, Rows], GroupProcessor],
         *,
         mirrored: bool = False,
+        once: bool = False,
         carry: Sequence[pa.Field] = (),
         several: int = 0,
     ) -> None:
         """mirrored: the smallest score ranks first, as the largest of the negatives.
+
+        once: an object is in an answer once, by its best row.
 
         several: how many of the columns to carry name an object, where one does not.
         """
@@ -54,10 +59,12 @@ class SmallWorkloads(SmallGroupTable):
         self._since: Int64 | None = None
         self._processor = processor
         self._mirrored = mirrored
+        self._once = once
         self._several = several
         self._kind = pa.int64() if several else answers.field("object").type
         named = None if is_integer_id(self._kind) else self._kind
-        super().__init__(schedule, most, answers, named, carry=carry, which="each")
+        best: Which = "smallest" if mirrored else "largest"
+        super().__init__(schedule, most, answers, named, carry=carry, which=best if once else "each")
 
     def start_from(self, since: Mapping[str, int]) -> None:
         self._since = np.array([since.get(part, TIME_MIN) for part in self._parts], np.int64)
@@ -77,7 +84,7 @@ class SmallWorkloads(SmallGroupTable):
             stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], read_only(self.signed(step.rows["score"])),
             asked.at, since, self._k[asked.query],
-            self.schedule.beats, step.oldest, int(self._k.max()), self.most,
+            self.schedule.beats, step.oldest, int(self._k.max()), self.most, self._once,
         )  # fmt: skip
         stretch, number, ranks, objects, scores = answers
         scores, query = self.signed(scores), asked.query[number]

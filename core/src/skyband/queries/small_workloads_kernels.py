@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from skyband.arrays import TIME_MIN
 from skyband.kernels.nested import nested_njit
 from skyband.queries.small_groups_kernels import longer, oldest_needed
 
 
 @nested_njit
-def _add(score: Any, object_: Any, time: Any, beaten: Any, size: int, row: Any, most_k: int) -> int:
+def _add(score: Any, object_: Any, time: Any, beaten: Any, size: int, row: Any, most_k: int, once: bool) -> int:
     """Take in a row (score, object, time) by rank: what it beats is beaten once more, and goes at the k-th time.
 
-    Returns how many entries there are. O(entries).
+    once: an object is in an answer by its best row only. Then no object beats a row twice, and of an object's own rows
+    those that it beats go. Returns how many entries there are. O(entries).
     """
     new_score, new_object, new_time = row
     low, high = 0, size
@@ -24,11 +26,23 @@ def _add(score: Any, object_: Any, time: Any, beaten: Any, size: int, row: Any, 
             low = middle + 1
         else:
             high = middle
+    counted = (
+        TIME_MIN  # rows up to then are beaten by this object already: a row of it that ranks before them came since
+    )
+    if once:
+        for entry in range(low):
+            if object_[entry] == new_object:
+                counted = max(counted, time[entry])
     kept = low
     moved_score, moved_object, moved_time, moved_beaten = new_score, new_object, new_time, np.int64(0)
     for entry in range(low, size):
         here_score, here_object = score[entry], object_[entry]
         here_time, here_beaten = time[entry], beaten[entry] + 1
+        if once and here_object == new_object:
+            counted = max(counted, here_time)
+            continue
+        if once and here_time <= counted:
+            here_beaten -= 1
         if here_beaten >= most_k:
             continue
         score[kept], object_[kept], time[kept], beaten[kept] = moved_score, moved_object, moved_time, moved_beaten
@@ -51,6 +65,15 @@ def _forget(score: Any, object_: Any, time: Any, beaten: Any, size: int, before:
     return kept
 
 
+@nested_njit
+def _is_in(objects: Any, start: int, stop: int, object_: int) -> bool:
+    """Whether an object is among those from `start` to `stop`."""
+    place = start
+    while place < stop and objects[place] != object_:
+        place += 1
+    return bool(place < stop)
+
+
 @njit(cache=True)
 def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     firsts: Any,
@@ -71,14 +94,15 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     oldest: Any,
     most_k: int,
     most: int,
+    once: bool,
 ) -> Any:
     """Take rows in and answer moments, stretch by stretch.
 
     held: the columns of the entries. Each group keeps what fewer than `most_k` later rows beat, by rank. A moment
-    answers with the best `ks` of the rows since `since`. Returns of each stretch the number of entries and the first
-    row not taken in, as it had more than `most` (-1: never); the columns of all entries; and of each row of the answers
-    the stretch, the moment's number, the rank from 1, object and score. O(entries + rows · entries of a group) and, for
-    each answer, O(entries of the group).
+    answers with the best `ks` of the rows since `since`, with one of each object where `once`. Returns of each stretch
+    the number of entries and the first row not taken in, as it had more than `most` (-1: never); the columns of all
+    entries; and of each row of the answers the stretch, the moment's number, the rank from 1, object and score.
+    O(entries + rows · entries of a group) and, for each answer, O(entries of the group), times `ks` where `once`.
     """
     held_score, held_object, held_time, held_beaten = held
     stretches = len(firsts)
@@ -103,7 +127,7 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
         while True:
             more = moment < ends[stretch]
             while row < stop and not (more and times[row] >= at[moment]):
-                size = _add(score, object_, time, beaten, size, (scores[row], objects[row], times[row]), most_k)
+                size = _add(score, object_, time, beaten, size, (scores[row], objects[row], times[row]), most_k, once)
                 row += 1
                 if size > most:
                     size = _forget(score, object_, time, beaten, size, oldest_needed(times[row - 1], beats))
@@ -118,7 +142,9 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
                 found_object, found_score = longer(found_object, room), longer(found_score, room)
             rank, entry = np.int64(0), 0
             while rank < ks[moment] and entry < size:
-                if time[entry] >= since[moment]:
+                if time[entry] >= since[moment] and not (
+                    once and _is_in(found_object, given - rank, given, object_[entry])
+                ):
                     rank += 1
                     owner[given], moments[given], ranks[given] = stretch, moment, rank
                     found_object[given], found_score[given] = object_[entry], score[entry]

@@ -156,7 +156,8 @@ class TopKWorkload(Query):
         """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
         most = most_entries(bindings["workload-ranker"], self.backend_parameters("workload-ranker"))
         carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
-        if not most or self.repeats != EACH or (self.rows and carry):
+        once = self.repeats == BEST
+        if not most or (self.rows and (carry or once)):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -167,7 +168,7 @@ class TopKWorkload(Query):
 
         table = SmallWorkloads(
             most, self.schedule, self.queries, answers, processor,
-            mirrored=self.order == SMALLEST, carry=carry, several=len(several(self.object)),
+            mirrored=self.order == SMALLEST, once=once, carry=carry, several=len(several(self.object)),
         )  # fmt: skip
         return SmallRowWindows(table, self.subqueries) if self.rows else table
 
