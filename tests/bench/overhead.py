@@ -38,7 +38,7 @@ Run = Callable[[], None]
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("families", nargs="*", metavar="FAMILY", default=[*FAMILIES], help=", ".join(FAMILIES))
+    parser.add_argument("families", nargs="*", metavar="FAMILY", default=[*BARE], help=", ".join(BARE))
     parser.add_argument("--rows", type=int, help="of each; 1,000,000, or 200,000 of sets and joins")
     parser.add_argument("--batch", type=int, default=65_536)
     parser.add_argument("--every", metavar="DURATION", help="between answers, of families that have it")
