@@ -32,6 +32,7 @@ def log(tmp_path, monkeypatch):
 
 
 @pytest.mark.spark
+@pytest.mark.xdist_group("the demo")
 def test_the_demo_shows_what_it_says(readme, tmp_path):
     block, _, _ = readme.blocks("text")
     line = block.body.splitlines()[0]
@@ -66,6 +67,7 @@ def test_the_busiest_and_the_heaviest_are_as_printed(readme):
 
 
 @pytest.mark.spark
+@pytest.mark.xdist_group("the demo")
 def test_the_same_in_pyspark_gives_the_demos_answers(readme, log):
     block, _ = readme.blocks("python")
     assert len(block.body.strip().splitlines()) <= 11

@@ -148,13 +148,16 @@ def _add_pane(hot: Any, touched: Any, count: int, log: Any, sums: Any, place: in
 
 
 @nested_njit
-def _reach(ledger: Any, moment: Any) -> Any:
-    """Come to a moment: the running pane is closed if it ends before, and what no window holds then is forgotten."""
+def _reach(ledger: Any, pane: int, first: int) -> Any:
+    """Come to a moment: the running pane is closed if it ends before, and what no window holds then is forgotten.
+
+    The moment is in `pane`, and the first pane that begins then or later is `first`: that one, or the next.
+    """
     counts, spans = ledger.counts, ledger.spans
-    if counts[PANE] < moment // counts[LENGTH]:
+    if counts[PANE] < pane:
         ledger = close(ledger)
     for window in range(len(spans)):
-        evict(ledger, window, -(-moment // counts[LENGTH]) - spans[window, PANES])
+        evict(ledger, window, first - spans[window, PANES])
     pane_log.release(ledger.panes, counts, spans, FIRST)
     if is_sparse(counts, ledger.hot):
         ledger = renew(ledger)
@@ -180,12 +183,14 @@ def run(ledger: Any, times: Any, objects: Any, units: Any, moments: Any, only: i
             return ledger, answers.cut(written)
         if stopped == PANE_BEGINS:
             pane = times[cursor[ROW]] // counts[LENGTH]
-            ledger = _reach(ledger, pane * counts[LENGTH])
+            ledger = _reach(ledger, pane, pane)
             counts[PANE] = pane
         elif stopped == FULL:
             ledger = renew(ledger)
         elif stopped == PANES_END:
-            ledger = _reach(ledger, moments[cursor[MOMENT]])
+            moment = moments[cursor[MOMENT]]
+            pane = moment // counts[LENGTH]
+            ledger = _reach(ledger, pane, pane + (moment > pane * counts[LENGTH]))
         else:
             written, candidates = answers.prepare(
                 written, ledger.hot, ledger.candidates, spans, cursor[WINDOW], counts[K], counts[USED]

@@ -45,7 +45,8 @@ def go_on(
             return stopped
         if last:
             return DONE
-        if not _reach_at_hand(ledger, asked):
+        pane = asked // counts[LENGTH]
+        if not _reach_at_hand(ledger, pane, pane + (asked > pane * counts[LENGTH])):
             return PANES_END
         while cursor[WINDOW] < end:
             if not answers.write(
@@ -64,7 +65,7 @@ def _feed_at_hand(ledger: Any, times: Any, objects: Any, units: Any, stop: int, 
     while cursor[ROW] < stop:
         pane = times[cursor[ROW]] // counts[LENGTH]
         if counts[PANE] != pane or counts[TOUCHED] == 0:
-            if not _reach_at_hand(ledger, pane * counts[LENGTH]):
+            if not _reach_at_hand(ledger, pane, pane):
                 return PANE_BEGINS
             counts[PANE] = pane
         until = min(stop, first_from(times, cursor[ROW], (pane + 1) * counts[LENGTH]))
@@ -85,13 +86,13 @@ def _make_room(ledger: Any) -> bool:
 
 
 @nested_njit(forceinline=True)
-def _reach_at_hand(ledger: Any, moment: Any) -> bool:
+def _reach_at_hand(ledger: Any, pane: int, first: int) -> bool:
     """`sum_kernels._reach`, where that takes no memory; otherwise False, and it has still to be done."""
     counts, spans = ledger.counts, ledger.spans
-    if counts[PANE] < moment // counts[LENGTH] and counts[TOUCHED] > 0 and not _close_at_hand(ledger):
+    if counts[PANE] < pane and counts[TOUCHED] > 0 and not _close_at_hand(ledger):
         return False
     for window in range(len(spans)):
-        evict(ledger, window, -(-moment // counts[LENGTH]) - spans[window, PANES])
+        evict(ledger, window, first - spans[window, PANES])
     pane_log.release(ledger.panes, counts, spans, FIRST)
     return not is_sparse(counts, ledger.hot)
 
