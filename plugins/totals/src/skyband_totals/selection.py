@@ -129,9 +129,9 @@ def _sort_by_digit(
     for digit in range(_DIGITS):
         place, places[digit] = place + places[digit], place
     for number in range(len(values)):
-        digit = np.int64(((np.uint64(values[number]) ^ order) >> shift) & mask)
-        place = places[digit]
-        places[digit] = place + 1
+        held = ((np.uint64(values[number]) ^ order) >> shift) & mask
+        place = places[held]
+        places[held] = place + 1
         to_values[place], to_others[place] = values[number], others[number]
 
 
