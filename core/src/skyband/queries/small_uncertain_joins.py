@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array, Float64, Int64, UInt64
+from skyband.arrays import Array, Float64, Int64, UInt64, read_only
 from skyband.columns.ids import ValuesInUse, integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.uncertain_tuples import Samples, existence_and_means, samples_of
@@ -129,9 +129,9 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             order = np.lexsort((samples.probabilities, samples.values, owners))
             samples = Samples(samples.offsets, samples.values[order], samples.probabilities[order])
         sides = rows["side"] if self._sides == 2 else np.zeros(len(rows), np.int8)
-        samples = Samples(*map(_writable, (samples.offsets, samples.values, samples.probabilities)))
-        codes, times = _writable(rows["code"]), _writable(rows.times)
-        return Tuples(_writable(sides), codes, _writable(existence), times, samples)
+        samples = Samples(*map(read_only, (samples.offsets, samples.values, samples.probabilities)))
+        codes, times = read_only(rows["code"]), read_only(rows.times)
+        return Tuples(read_only(sides), codes, read_only(existence), times, samples)
 
     def _held(self) -> tuple[Array, ...]:
         columns = self._entries.columns
@@ -235,11 +235,6 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             raise SnapshotError("contradicts itself: samples: must be as many as the tuples of each group have")
         if self._values is not None:
             self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.frame()))
-
-
-def _writable(column: Array) -> Any:
-    """What compiled code is given is all writable: read-only arrays are another type."""
-    return np.require(column, requirements="W")
 
 
 class _Kept(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Int64, UInt64, read_only
 from skyband.columns.rows import Rows
 from skyband.queries.answer_columns import AnswerColumns, as_batch
 from skyband.queries.row_encoding import closed_length
@@ -97,7 +97,7 @@ class SmallUncertainSums(SmallGroupsPerRow):
         spans = *self._entries.of(keys), starts, stops
         sums = held["average"], held["expected"], held.get("count", np.empty(0))
         if self._size is None:
-            times = np.require(rows.times, requirements="W")
+            times = read_only(rows.times)
             sizes, grown, entries, found = sums_of_span(
                 *spans, held["time"], *sums, times, existence, means, averages, self._length, self._most, self._counted
             )

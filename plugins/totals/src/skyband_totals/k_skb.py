@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Int64, UInt64, read_only
 from skyband.errors import SnapshotError
 
 from skyband_totals import ranker_parameters, sample_answers
 from skyband_totals import sample_kernels as kernel
-from skyband_totals.ledger import writable
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.top import NOTHING, Top
 
@@ -112,13 +111,13 @@ class KSkb(TotalRanker):
         units = np.ones(len(times), np.int64)
         if self.total == "distinct":
             assert amounts is not None
-            scores = kernel.pair_scores(writable(objects), writable(amounts), self._salt)
+            scores = kernel.pair_scores(read_only(objects), read_only(amounts), self._salt)
         else:
             if amounts is not None:
                 weighed = amounts > 0
                 times, objects, units = times[weighed], objects[weighed], amounts[weighed].astype(np.int64)
             drawn = units if self.total == "sum" else _NONE
-            scores = kernel.row_scores(writable(times), writable(objects), drawn, self._seen, self._salt)
+            scores = kernel.row_scores(read_only(times), read_only(objects), drawn, self._seen, self._salt)
             self._seen += len(times)
         self._buffer.append((times.copy(), scores, objects.copy(), units))
         self._buffered += len(times)

@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 from skyband.arrays import Array, Int64
 
 ALL, NONE = -1, -2
@@ -41,8 +40,3 @@ class Ledger(Protocol):
 
     def columns(self) -> dict[str, Array]:
         """What it holds in one order, however it came."""
-
-
-def writable(column: Array) -> Array:
-    """Arrow's read-only arrays are another type to numba: copying them saves compiling every kernel again."""
-    return np.require(column, requirements="W")

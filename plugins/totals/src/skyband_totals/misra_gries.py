@@ -7,19 +7,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array, Int64, read_only
 from skyband.config.parameters import number
 from skyband.errors import SnapshotError
 
 from skyband_totals import history_kernels as kernel
 from skyband_totals import tally_kernels as tallies
-from skyband_totals.ledger import writable
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.top import NOTHING, Top
 from skyband_totals.unit_worth import worth
 
 _ANY = 2**62
-_NOTHING = np.empty(0, np.int64)
+_NOTHING = read_only(np.empty(0, np.int64))
 
 
 @define(eq=False)
@@ -111,8 +110,8 @@ class MisraGries(TotalRanker):
             weighed = amounts > 0
             times, objects, amounts = times[weighed], objects[weighed], amounts[weighed]
         if len(times):
-            units = _NOTHING if amounts is None else writable(amounts)
-            self._history = kernel.take(self._history, writable(times), writable(objects), units, self._part)
+            units = _NOTHING if amounts is None else read_only(amounts)
+            self._history = kernel.take(self._history, read_only(times), read_only(objects), units, self._part)
 
     def _advance(self, now: int) -> None:
         self._expire(now)

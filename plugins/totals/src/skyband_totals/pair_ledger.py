@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array, Int64, read_only
 
 from skyband_totals import pair_kernels as kernel
 from skyband_totals import pairs
 from skyband_totals.bar import GRAND
-from skyband_totals.ledger import ALL, RawAnswers, writable
+from skyband_totals.ledger import ALL, RawAnswers
 
 
 class PairLedger:
@@ -20,7 +20,7 @@ class PairLedger:
 
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
         """Take in rows and answer at moments on the way, for all windows or only one."""
-        rows = writable(times), writable(objects), writable(amounts), writable(moments)
+        rows = read_only(times), read_only(objects), read_only(amounts), read_only(moments)
         self._ledger, found = kernel.run(self._ledger, *rows, only, self._share)
         return RawAnswers(*found)
 
@@ -34,7 +34,7 @@ class PairLedger:
 
     def load(self, panes: Int64, objects: Int64, hashes: Int64) -> None:
         """Take in pairs by their last panes, ascending. Called on a new ledger."""
-        self._ledger = kernel.load(self._ledger, writable(panes), writable(objects), writable(hashes))
+        self._ledger = kernel.load(self._ledger, read_only(panes), read_only(objects), read_only(hashes))
 
     @property
     def entries(self) -> int:

@@ -3,16 +3,16 @@
 from typing import Any
 
 import numpy as np
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array, Int64, read_only
 
 from skyband_totals import sum_kernels as kernel
 from skyband_totals.bar import GRAND
-from skyband_totals.ledger import ALL, NONE, RawAnswers, writable
+from skyband_totals.ledger import ALL, NONE, RawAnswers
 from skyband_totals.pane_log import HEAD, TAIL
 from skyband_totals.slots import CURRENT
 from skyband_totals.sum_steps import LENGTH, LONGEST, TOUCHED
 
-_NOTHING = np.empty(0, np.int64)
+_NOTHING = read_only(np.empty(0, np.int64))
 
 
 class SumLedger:
@@ -24,8 +24,8 @@ class SumLedger:
 
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
         """Take in rows and answer at moments on the way, for all windows or only one."""
-        units = _NOTHING if amounts is None else writable(amounts)
-        rows = writable(times), writable(objects), units, writable(moments)
+        units = _NOTHING if amounts is None else read_only(amounts)
+        rows = read_only(times), read_only(objects), units, read_only(moments)
         self._ledger, found = kernel.run(self._ledger, *rows, only, self._share)
         return RawAnswers(*found)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.arrays import Array, Float64, Int64
+from skyband.arrays import Array, Float64, Int64, read_only
 
 from skyband_totals.unit_worth import MOST
 
@@ -26,7 +26,7 @@ REASONS = {
 def to_units(weights: Float64, unit: float) -> tuple[Int64, Array]:
     """(int64[n] units, int8[n] code of what is wrong with each weight, FINE where nothing is). O(n)."""
     units, codes = np.empty(len(weights), np.int64), np.empty(len(weights), np.int8)
-    _convert(np.require(weights, requirements="W"), unit, units, codes)
+    _convert(read_only(weights), unit, units, codes)
     return units, codes
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import Array, Float64, Int64
+from skyband.arrays import Array, Float64, Int64, read_only
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
 from skyband.roles import TopKQuery, WorkloadRanker
 from skyband.state_validation import StateReader
@@ -87,12 +87,12 @@ class MetaRanker(WorkloadRanker):
         if self._seen == 0:
             self._passed = int(times[0])
             self._scheduler.look_from(self._passed)
-        times, objects, scores = _writable(times), _writable(objects), _writable(scores)
+        times, objects, scores = read_only(times), read_only(objects), read_only(scores)
         stretches = []
         for begin in range(0, len(times), STRETCH):
             part = slice(begin, begin + STRETCH)
             arrival = np.arange(self._seen, self._seen + len(times[part]), dtype=np.int64)
-            rows = Rows(times[part], objects[part], scores[part], arrival)
+            rows = Rows(times[part], objects[part], scores[part], read_only(arrival))
             stretches.append(self._pass(rows, self._reached(rows.time)))
         return answers(*zip(*stretches, strict=True))
 
@@ -152,11 +152,6 @@ class MetaRanker(WorkloadRanker):
             self._hold(held)
 
 
-def _writable(column: Array) -> Array:
-    """Arrow's read-only arrays are another type to numba: copying them saves compiling every kernel again."""
-    return np.require(column, requirements="W")
-
-
-_NO_ROWS = Rows(*(np.empty(0, kind) for kind in (np.int64, np.int64, np.float64, np.int64)))
+_NO_ROWS = Rows(*(read_only(np.empty(0, kind)) for kind in (np.int64, np.int64, np.float64, np.int64)))
 _NO_MOMENTS = Moments(*(np.empty(0, np.int64) for _ in range(4)))
 _NOTHING = Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
