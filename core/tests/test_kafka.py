@@ -56,6 +56,7 @@ def _free_port():
 
 def _make_topic(address, topic, partitions=1):
     """Make a topic, as soon as the broker answers."""
+    from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient, NewTopic
 
     admin, ends = AdminClient({"bootstrap.servers": address}), time.monotonic() + 30
@@ -63,7 +64,7 @@ def _make_topic(address, topic, partitions=1):
         try:
             admin.create_topics([NewTopic(topic, partitions, 1)], request_timeout=5)[topic].result(5)
             return
-        except Exception:
+        except (KafkaException, TimeoutError):
             if time.monotonic() > ends:
                 raise
 

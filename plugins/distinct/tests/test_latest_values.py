@@ -287,6 +287,16 @@ def test_other_sketches_say_who_keeps_values():
         create("sketch", "pcsa-ml", values="latest")
 
 
+def test_a_sketch_that_says_it_keeps_values_and_does_not_is_told_what_to_write():
+    class Forgetful(type(create("sketch", "pcsa-ml"))):
+        keeps_values = True
+
+    with pytest.raises(NotImplementedError, match="Forgetful says keeps_values: it has to write _update_with_values"):
+        Forgetful().update([1], np.array([1], np.uint64), [1.0])
+    with pytest.raises(NotImplementedError, match="Forgetful says keeps_values: it has to write _estimate_between"):
+        Forgetful().estimate_between(0, 0, 1)
+
+
 @pytest.mark.parametrize(("name", "parameters"), SKETCHES[:2])
 def test_changed_states_are_refused_or_answered(name, parameters):
     sketch = made(name, parameters)

@@ -65,12 +65,12 @@ class SmallPairs(SmallSets):
             *self._ids_of(sets, left),
             *self._ids_of(sets, right),
             pa.array(scores),
-            *(self.carried(name, side) for side in (left, right) for name in self._columns[self._ids :]),
+            *(sets.carried(name, side) for side in (left, right) for name in self._columns[self._ids :]),
         ]
         return size, grown, kept, np.repeat(stretch, found), columns
 
     def _ids_of(self, sets: SetsInOrder, which: Int64) -> list[pa.Array]:
-        return [self.carried(name, which) for name in self._columns[: self._ids]] or [self.id_column(sets.ids[which])]
+        return [sets.carried(name, which) for name in self._columns[: self._ids]] or [self.id_column(sets.ids[which])]
 
     def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:
         return self._processor(last, self.rows_of(entries))

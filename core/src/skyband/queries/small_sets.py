@@ -42,6 +42,12 @@ class SetsInOrder(NamedTuple):
     offsets: Int64
     tokens: Int64
     """A set's are tokens[offsets[i]:offsets[i + 1]], ascending, each once."""
+    columns: Mapping[str, Column]
+    """All columns, a row a set."""
+
+    def carried(self, name: str, sets: Int64) -> pa.Array:
+        """A column to carry of the sets with these numbers."""
+        return self.columns[name].take(pa.array(sets))
 
 
 class SmallSets(SmallGroupTable):
@@ -70,7 +76,6 @@ class SmallSets(SmallGroupTable):
         self.taken = {"code": np.int64, **given, **(carry_now or {})}  # type: ignore[misc]
         self.kept = {"code": np.int64, "time": np.int64, **given}  # type: ignore[misc]
         self.two = two
-        self._behind: Mapping[str, Column] = {}
         self.most_tokens = MOST_TOKENS
         self._kind = kind
         named = None if is_integer_id(kind) else kind
@@ -87,13 +92,11 @@ class SmallSets(SmallGroupTable):
         lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(tokens))
         rows = {**step.rows, "time": step.times, "tokens": lists}
         columns = {name: numbers_or_lists.joined([held, rows[name]]) for name, held in step.entries.items()}
-        self._behind = columns
         sets = _in_order(step, columns)
         size, grown, kept, stretch, answers = self.compare(step, sets)
         first_row = np.where(grown < 0, -1, step.stretches.start + grown - sets.rows)
         chosen = sets.order[kept]
         entries = {name: numbers_or_lists.pick(column, chosen) for name, column in columns.items()}
-        self._behind = {}
         return Walked(size, entries, first_row, stretch, answers)
 
     def id_column(self, ids: Int64) -> pa.Array:
@@ -101,10 +104,6 @@ class SmallSets(SmallGroupTable):
         if self.names is not None:
             return self.values(ids)
         return id_values(Rows(ids, {"code": ids}), self._kind)
-
-    def carried(self, name: str, sets: Int64) -> pa.Array:
-        """A column to carry of sets of the step under way, by their numbers."""
-        return self._behind[name].take(pa.array(sets))
 
     def rows_of(self, entries: Mapping[str, Column]) -> Rows:
         """Entries as rows for a processor."""
@@ -140,4 +139,6 @@ def _in_order(step: Step, columns: Mapping[str, Column]) -> SetsInOrder:
     order[np.arange(len(step.times)) + np.repeat(np.cumsum(held), rows)] = np.arange(number, len(order))
     offsets, tokens = map(read_only, sets_of(columns["tokens"]))
     sides = columns["side"] if "side" in columns else np.zeros(len(order), np.int8)
-    return SetsInOrder(begins, begins + held, both, order, columns["time"], columns["code"], sides, offsets, tokens)
+    return SetsInOrder(
+        begins, begins + held, both, order, columns["time"], columns["code"], sides, offsets, tokens, columns
+    )

@@ -91,7 +91,7 @@ class Sketch(Backend):
 
     def _update_with_values(self, times: Int64, keys: UInt64, values: Float64) -> None:
         """As `_update`, of a sketch that `keeps_values`: no NaN is among them, and one zero."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} says keeps_values: it has to write _update_with_values")
 
     @abstractmethod
     def estimate(self, since: int) -> float:
@@ -128,7 +128,7 @@ class Sketch(Backend):
 
     def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
         """As `estimate_between`, of a sketch that `keeps_values`."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} says keeps_values: it has to write _estimate_between")
 
     def _around(self, count: float) -> tuple[float, float]:
         """The interval of `epsilon` around an estimate."""

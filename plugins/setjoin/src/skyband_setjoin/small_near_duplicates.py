@@ -81,7 +81,7 @@ class SmallNearDuplicates(SmallSets):
         places = pa.array(place, mask=~matched)
         of_match = {
             **({} if self._several else {"match": self.id_column(sets.ids[earlier]).take(places)}),
-            **{name: self.carried(column, earlier).take(places) for name, column in self._columns_of_match.items()},
+            **{name: sets.carried(column, earlier).take(places) for name, column in self._columns_of_match.items()},
             "match_time": self._moments(sets.times[earlier]).take(places),
             "similarity": pa.array(similarity).take(places),
         }
