@@ -107,3 +107,20 @@ def test_of_equal_scores_the_smaller_objects_come_first(order, k):
         best = sorted((-values[row], objects[row]) for row in valid)[:k]
         assert found[offsets[number] : offsets[number + 1]].tolist() == [key for _, key in best]
         assert scores[offsets[number] : offsets[number + 1]].tolist() == [-score for score, _ in best]
+
+
+def test_room_for_objects_follows_those_that_are_there():
+    """A burst is given back, and objects that have gone are not looked at by every later answer."""
+    ranker = skyband.create("object-ranker", "eaa", k=2, window=1000, streams=1)
+    burst = 50_000
+    ranker.update(np.full(burst, 5), np.zeros(burst, np.int64), np.arange(burst), np.arange(burst) / burst)
+    held = ranker.nbytes
+    times = np.arange(6000, 206_000)
+    moments = np.arange(10_000, 206_000, 500)
+    ranker.answers(times, np.zeros(len(times), np.int64), 10**6 + times, times % 7 / 7, moments)
+    assert ranker._live.objects <= 4 * (1000 + ranker._piece)
+    assert ranker.nbytes < 0.6 * held
+    last = np.arange(205_000, 206_000)
+    best = last[np.lexsort((last, -(last % 7)))][:2]
+    ranker.advance(206_000)
+    assert ranker.top()[0].tolist() == (10**6 + best).tolist()

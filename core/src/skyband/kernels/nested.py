@@ -1,4 +1,4 @@
-"""Compiled functions that other compiled functions call: a kernel made of them is compiled in half the time.
+"""Compiled functions that other compiled functions call: a kernel made of them takes two fifths less to compile.
 
 numba makes of every function one that Python can call: with wrappers, machine code and a file on disk of its own. Of a
 kernel of sixty functions only the one that Python calls needs them. The others are handed to those that call them, and

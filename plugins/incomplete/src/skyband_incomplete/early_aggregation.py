@@ -68,7 +68,7 @@ class InstanceRanker(Holding):
         sizes, ids, scores = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         at_once = max(1, _ANSWERS // min(self.k, _ANSWERS))
         while start < len(rows.time) or done < len(firsts):
-            stop = min(len(rows.time), start + max(_PIECE, 2 * self._counted))
+            stop = min(len(rows.time), start + self._piece)
             until = int(np.searchsorted(stops, stop, side="right"))
             if until > done + at_once:
                 until = done + at_once
@@ -84,6 +84,11 @@ class InstanceRanker(Holding):
             start, done = stop, until
         self._at = now
         return np.cumsum(np.concatenate(sizes)), np.concatenate(ids), np.concatenate(scores)
+
+    @property
+    def _piece(self) -> int:
+        """How many rows to make room for at once: few where an answer looks at all that there is room for."""
+        return max(_PIECE, 2 * self._counted if self._live is None else self._counted // 2)
 
     @property
     def _counted(self) -> int:

@@ -118,18 +118,23 @@ class LiveValues:
         return self.live
 
     def make_room(self, rows: int, first: int) -> None:
-        """Room for so many rows, all before `first` being expired; arrays grow to twice what is needed."""
+        """Room for so many rows, all before `first` being expired; arrays grow, or shrink, to twice what is needed.
+
+        Objects that have gone are given up when they are many, as an answer looks at those too.
+        """
         if self._cursor[TAIL] + rows > len(self._entries.time):
             kernels.expire(first, *self._parts)
             kernels.compact(self._cursor, self._entries, self._cells)
             needed = 2 * (int(self._cursor[TAIL]) + rows)
             if needed > len(self._entries.time):
                 self._entries = Entries(*(longer(column, needed) for column in self._entries))
-        if self._cursor[USED] + rows > self.objects:
+            elif 4 * needed < len(self._entries.time):
+                self._entries = Entries(*(column[:needed].copy() for column in self._entries))
+        if self._cursor[USED] + rows > self.objects or self._cursor[USED] > 1.25 * self.live + LEAST:
             kernels.expire(first, *self._parts)
             slots, cells = self._slots, self._cells
             used = int((cells.entries[: self._cursor[USED]] > 0).sum())
-            self._make_slots(max(self.objects, 2 * (used + rows)))
+            self._make_slots(max(LEAST, 2 * (used + rows)))
             kernels.gather_slots(self._cursor, self._entries, slots, cells, self._slots, self._cells)
 
     def replay(self, rows: Rows, stops: Int64, firsts: Int64, offsets: Int64, objects: Int64, scores: Float64) -> None:
