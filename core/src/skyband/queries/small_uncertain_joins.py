@@ -129,9 +129,9 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             order = np.lexsort((samples.probabilities, samples.values, owners))
             samples = Samples(samples.offsets, samples.values[order], samples.probabilities[order])
         sides = rows["side"] if self._sides == 2 else np.zeros(len(rows), np.int8)
-        samples = Samples(*map(read_only, (samples.offsets, samples.values, samples.probabilities)))
+        columns: Any = map(read_only, (samples.offsets, samples.values, samples.probabilities))
         codes, times = read_only(rows["code"]), read_only(rows.times)
-        return Tuples(read_only(sides), codes, read_only(existence), times, samples)
+        return Tuples(read_only(sides), codes, read_only(existence), times, Samples(*columns))
 
     def _held(self) -> tuple[Array, ...]:
         columns = self._entries.columns

@@ -129,7 +129,8 @@ class LiveValues:
             if needed > len(self._entries.time):
                 self._entries = Entries(*(longer(column, needed) for column in self._entries))
             elif 4 * needed < len(self._entries.time):
-                self._entries = Entries(*(column[:needed].copy() for column in self._entries))
+                kept: list[Any] = [column[:needed].copy() for column in self._entries]
+                self._entries = Entries(*kept)
         if self._cursor[USED] + rows > self.objects or self._cursor[USED] > 1.25 * self.live + LEAST:
             kernels.expire(first, *self._parts)
             slots, cells = self._slots, self._cells
