@@ -1,6 +1,7 @@
 """In a worker of Spark: shuffle_mapper, and what is done once for all its tasks."""
 
 import gc
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
@@ -11,6 +12,8 @@ from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 
 Mapped: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+_settled = threading.Event()
 
 
 def shuffle_mapper(plan: ShardedPlan) -> Mapped:
@@ -37,9 +40,10 @@ def settle(plan: ShardedPlan) -> None:
     170,000 objects, .1 s of a core, several times a micro-batch. Done at the start of a worker's first task, when no
     operator is alive yet: an operator refers to itself, and frozen it would never be freed.
     """
-    if not gc.get_freeze_count():
+    if not _settled.is_set():  # asking the collector whether it is frozen would count all that is
         read = pa.schema([plan.schema.field(name) for name in plan.query.columns])
         nothing = pa.RecordBatch.from_pylist([], schema=read)
         for _ in plan.to_shuffle_rows(iter([nothing])):  # loads the kernels, and with the first of them most of numba
             continue
         gc.freeze()
+        _settled.set()
