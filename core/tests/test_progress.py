@@ -1,8 +1,11 @@
 """Progress: one live line on a terminal, plain lines elsewhere, and a summary that leaves nothing out."""
 
 import io
+import time
 
 import pytest
+from numba import njit
+from skyband.job.compilation import announced
 from skyband.job.progress import Progress, Totals, status, summary
 
 
@@ -99,3 +102,29 @@ def test_rates_count_from_when_the_engine_is_ready(clock):
     progress.ready()
     clock[0] += 2
     assert progress.seconds() == 2
+
+
+def test_the_compiling_of_kernels_is_announced_and_counted_apart(monkeypatch):
+    monkeypatch.setattr("skyband.job.progress.EVERY_TERMINAL", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    out, totals = Terminal(), Totals(rows_in=100)
+    inner = njit(lambda number: number + 1)
+    outer = njit(lambda number: inner(number) * 2)
+    started = time.monotonic()
+    with announced(Progress(out), totals):
+        assert outer(1) == 4
+        told = out.getvalue()
+        assert outer(2) == 6
+        assert out.getvalue() == told
+    assert told.endswith("compiling kernels, once on this machine: 0 s")
+    assert 0 < totals.compiling <= time.monotonic() - started
+    njit(lambda number: number - 1)(1)
+    assert out.getvalue() == told
+
+
+def test_the_summary_sets_the_compiling_of_kernels_apart():
+    totals = Totals(rows_in=1000, seconds=12, compiling=10)
+    last = summary(totals, "in pairs/")[-1]
+    assert last == "took     2.0 s, 500 rows/s, apart from 10.0 s to compile kernels, once on this machine"
+    totals.compiling = 0.5
+    assert summary(totals, "in pairs/")[-1] == "took     11.5 s, 87 rows/s"

@@ -43,7 +43,7 @@ class Counter(StatefulProcessor):
     def init(self, handle: Any) -> None:
         self.kept = handle.getValueState("bytes", "bytes long")
 
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803, ARG002
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
         there = self.kept.get()[0] if self.kept.exists() else 0
         there += sum(len(frame) for packed in rows for frame in packed.frame if frame is not None)
         self.kept.update((there,))

@@ -31,6 +31,8 @@ class Totals:
     """Microseconds since the epoch; None before the first row."""
     micro_batches: int | None = None
     seconds: float = 0.0
+    compiling: float = 0.0
+    """Seconds of these that compiled kernels."""
     in_rows: bool = False
     """Windows are counted in rows, so the watermark is a row's number."""
     recent_rate: float | None = None
@@ -45,8 +47,9 @@ class Totals:
 
     @property
     def rate(self) -> float:
-        """Rows a second since the engine was ready."""
-        return self.rows_in / self.seconds if self.seconds else 0.0
+        """Rows a second since the engine was ready, apart from the compiling of kernels."""
+        running = self.seconds - self.compiling
+        return self.rows_in / running if running > 0 else 0.0
 
 
 class Progress:
@@ -130,9 +133,11 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
 
     starting: the seconds until the engine was ready, which come on top of the run's own.
     """
-    seconds = f"{totals.seconds:.1f} s, {text_tables.count(totals.rate)} rows/s"
+    seconds = f"{totals.seconds - totals.compiling:.1f} s, {text_tables.count(totals.rate)} rows/s"
     if totals.micro_batches is not None:
         seconds += f", {_plural(totals.micro_batches, 'micro-batch', 'micro-batches')}"
+    if totals.compiling >= 1:
+        seconds += f", apart from {totals.compiling:.1f} s to compile kernels, once on this machine"
     if starting >= 1:
         seconds += f", after {starting:.1f} s to start"
     lines = [

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from skyband.engines.local import LocalRun, in_order
 from skyband.errors import ConfigError, InputError, Problem
+from skyband.job.compilation import announced
 from skyband.job.engine import Engine
 from skyband.job.local_sink import open_writer
 from skyband.job.model import Job
@@ -33,9 +34,10 @@ def run(job: Job, engine: Engine, progress: Progress) -> Totals:
     if writer is None:
         return totals
     try:
-        for answers in _answers(job, held, files.batches(columns), totals, progress):
-            totals.answers += len(answers)
-            writer.write(answers)
+        with announced(progress, totals):
+            for answers in _answers(job, held, files.batches(columns), totals, progress):
+                totals.answers += len(answers)
+                writer.write(answers)
     except KeyboardInterrupt:
         if not job.source.stream:
             writer.abandon()
