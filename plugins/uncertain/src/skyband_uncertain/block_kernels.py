@@ -12,6 +12,8 @@ LOW, HIGH, PEAK, EXISTENCE = range(4)
 """Rows of the marks."""
 LANES = 64
 """Tuples added up side by side: as many as stay in the first cache with ten samples or so each."""
+WORD = 8
+"""Tuples looked at at once where most are left out."""
 DEEPEST = 256
 """Samples of a tuple beyond which a block would be mostly gaps; its tuples are added up one by one."""
 SLACK = 1e-6
@@ -53,15 +55,16 @@ def match(
 ) -> Found:  # fmt: skip
     """Probe i's matches among the tuples from starts[i] to ends[i]; `marked` are the marks of the probes."""
     found, count = nothing()
-    left, totals = np.empty(len(cuts), np.int64), np.empty(LANES)
-    passed = np.empty(len(cuts), np.uint8)
+    left, totals = np.empty(len(cuts) + WORD, np.int64), np.empty(LANES)
+    passed = np.zeros(len(cuts) + WORD, np.uint8)
+    words = passed[: len(passed) // WORD * WORD].view(np.uint64)
     floor = beta * (1.0 - SLACK) if beta > FAINT else 0.0
     values, weights = np.empty(DEEPEST * LANES), np.empty(DEEPEST * LANES)
     for i in range(len(starts)):
         first = starts[i] - base
         if marked[PEAK, i] < floor:
             continue
-        some = _survivors(marks[:, first : ends[i] - base], marked[:, i], epsilon, floor, passed, left)
+        some = _survivors(marks[:, first : ends[i] - base], marked[:, i], epsilon, floor, passed, words, left)
         found = room(found, count, some)
         for block in range(0, some, LANES):
             chosen = left[block : min(block + LANES, some)]
@@ -122,15 +125,23 @@ def _add_up(
 
 
 @nested_njit(vectorized=True)
-def _survivors(marks: Float64, probe: Float64, epsilon: float, floor: float, passed: Array, left: Int64) -> int:
-    """Write the tuples that may match a probe to `left`; how many. Without branches: they would be mispredicted."""
+def _survivors(
+    marks: Float64, probe: Float64, epsilon: float, floor: float, passed: Array, words: Array, left: Int64
+) -> int:
+    """Write the tuples that may match a probe to `left`; how many. Without branches: they would be mispredicted.
+
+    words: those of `passed`, by which eight tuples at once are left out.
+    """
     low, high, peak, existence = probe
     lows, highs, peaks, existences = marks[LOW], marks[HIGH], marks[PEAK], marks[EXISTENCE]
     for t in range(len(lows)):
         near = (lows[t] - high <= epsilon) & (low - highs[t] <= epsilon)
         passed[t] = near & (peaks[t] * existence >= floor) & (existences[t] * peak >= floor)
+    passed[len(lows) : len(lows) + WORD] = 0
     some = 0
-    for t in range(len(lows)):
-        left[some] = t
-        some += passed[t]
+    for word in range(-(-len(lows) // WORD)):
+        if words[word]:
+            for t in range(word * WORD, word * WORD + WORD):
+                left[some] = t
+                some += passed[t]
     return some
