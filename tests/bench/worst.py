@@ -9,8 +9,6 @@ a window that slides by one row answers with k objects a row, whatever does it. 
 Where `a result` is above 3, and why:
 
 - matcher, 64 samples: a match is a sum over pairs of samples, and there are 164 times as many as with five.
-- object-ranker, a slide of one row: nearly all of a row's time is the answer, which looks at the score of each object;
-  typical is one answer in 100 rows. No proof: a bar as total-ranker has would find the best without.
 - sketch, an estimate every 128 rows: any moment may be asked for, so an estimate reads the stamps of all cells, 0.75 MB
   or 10 to 15 µs, where 128 typical rows take 0.7. A count kept up to date would need the cells in order of time, at
   least as many bytes again. The other half of an estimate's time are calls of Python, which is no proof.

@@ -124,3 +124,51 @@ def test_room_for_objects_follows_those_that_are_there():
     best = last[np.lexsort((last, -(last % 7)))][:2]
     ranker.advance(206_000)
     assert ranker.top()[0].tolist() == (10**6 + best).tolist()
+
+
+def scored_by(name):
+    """The aggregate of that name; what it computes, where a function is asked for."""
+    return (lambda values: (values[0] + values[1]) + values[2]) if name == "function" else name
+
+
+@pytest.mark.parametrize("repeats", REDUCTIONS)
+@pytest.mark.parametrize("aggregate", ["sum", "min", "function"])
+@pytest.mark.parametrize("spare", [1, 3, None])
+def test_each_answer_is_the_best_of_all_objects_wherever_the_bar_is(repeats, aggregate, spare, monkeypatch):
+    """A bar with few objects to spare is lowered and raised again within a few answers; ties are on both sides."""
+    if spare is not None:
+        monkeypatch.setattr("skyband_incomplete.live_values.SPARE", spare)
+    rng = np.random.default_rng(spare)
+    rows, k = 4000, 2
+    streams, objects = rng.integers(0, 3, rows), rng.integers(0, 300, rows)
+    values = rng.integers(0, 4, rows) / 4
+    values[1000:2000] = 1 - np.arange(1000) / 1000  # those before the bar fall behind it
+    values[2000:2500] = 0.5
+    parameters = {"k": k, "window": 350, "streams": 3, "repeats": repeats, "lower": 0.0}
+    ranker = skyband.create("object-ranker", "eaa", **parameters, aggregate=scored_by(aggregate))
+    lazy = skyband.create("object-ranker", "sla", **parameters, aggregate="min" if aggregate == "min" else "sum")
+    steps = np.repeat([1, 7, 1, 40], 1000)
+    for start, stop in ((0, 1500), (1500, 1600), (1600, rows)):
+        moments = np.array([at for at in range(start, stop) if at % steps[at] == 0])
+        given = np.arange(start, stop), streams[start:stop], objects[start:stop], values[start:stop], moments
+        ours, theirs = ranker.answers(*given), lazy.answers(*given)
+        assert [part.tolist() for part in ours] == [part.tolist() for part in theirs]
+        front = ranker._live._front
+        assert sorted(front.slot[: front.size[0]].tolist()) == np.flatnonzero(front.listed).tolist()
+    restored = skyband.restore(ranker.snapshot()) if aggregate != "function" else ranker
+    assert [part.tolist() for part in restored.top()] == [part.tolist() for part in lazy.top()]
+
+
+def test_the_bar_is_there_and_stays_where_answers_come_often():
+    """The best leaves with each answer: the more objects there are, the more are spared, so few answers list all."""
+    rows, window = 20_000, 5000
+    ranker = skyband.create("object-ranker", "eaa", k=1, window=window, streams=1)
+    numbers = np.arange(rows)
+    zeros = np.zeros(rows, np.int64)
+    offsets, found, _ = ranker.answers(numbers, zeros, numbers, np.full(rows, 0.5), numbers[window:])
+    assert found.tolist() == list(range(rows - window)) and len(offsets) == rows - window + 1
+    front = ranker._live._front
+    assert front.bar_score[0] == 0.5
+    assert 0 < front.size[0] <= 129
+    assert front.spare[0] == 128
+    assert front.listed.sum() == front.size[0]

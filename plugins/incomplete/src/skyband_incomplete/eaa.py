@@ -50,8 +50,8 @@ class EarlyAggregation(InstanceRanker):
     ----------
     `update` costs O(1) a row, `top` O(retained · (streams + log k)). Memory is O(retained) reports, and a little more
     than 8 + 4 · streams bytes for each object with a valid report. `len` counts instances. Where `repeats` is "latest",
-    "largest", "smallest" or "mean", `top` costs O(objects + changed objects · streams + k log k), and `len` counts
-    reports.
+    "largest", "smallest" or "mean", `top` costs O(changed objects · streams + k log k) and a look at the objects that
+    rank before a bar, k + 64 or a few times that, at all where too few still do; `len` counts reports.
 
     References
     ----------

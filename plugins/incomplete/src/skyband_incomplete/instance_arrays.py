@@ -24,6 +24,9 @@ OBJECT, LAST, NEWEST, IS_CHANGED = range(4)
 FACTS = 4
 """Columns of `Slots.facts`."""
 
+SPARE = 64
+"""Objects beyond the best k before a new bar."""
+
 LEAST = 64
 """The least room an array is made with: an operator may have one ranker for each of many groups."""
 

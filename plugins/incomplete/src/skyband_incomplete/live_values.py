@@ -11,9 +11,11 @@ from skyband.roles.object_ranker import REDUCTIONS
 
 from skyband_incomplete.instance_arrays import (
     CURSOR,
+    HIGHEST,
     LEAST,
     LIVE,
     OBJECT,
+    SPARE,
     TAIL,
     USED,
     Heap,
@@ -53,6 +55,21 @@ class Cells(NamedTuple):
     score: Float64
 
 
+class Front(NamedTuple):
+    """The objects that rank at or before the bar: `size[0]` of them in `slot`, `listed` by slot.
+
+    `spare[0]`: how many beyond the best k are listed when the bar is set; `answers[0]`: since it was set anew.
+    """
+
+    slot: Int32
+    listed: Array
+    size: Int64
+    bar_score: Float64
+    bar_object: Int64
+    spare: Int64
+    answers: Int64
+
+
 def _new_entries(room: int) -> Entries:
     kinds: tuple[Any, ...] = (np.int64, np.int32, np.int32, np.float64, np.int32, np.int32, np.bool_)
     return Entries(*(np.zeros(room, kind) for kind in kinds))
@@ -61,6 +78,19 @@ def _new_entries(room: int) -> Entries:
 def _new_cells(room: int, streams: int) -> Cells:
     nowhere = np.full((room, streams), -1, np.int32)
     return Cells(nowhere, nowhere.copy(), np.zeros(room, np.int32), np.zeros(room))
+
+
+def _new_front(room: int, spare: Int64) -> Front:
+    """One without a bar."""
+    return Front(
+        slot=np.zeros(room, np.int32),
+        listed=np.zeros(room, np.bool_),
+        size=np.zeros(1, np.int64),
+        bar_score=np.full(1, -np.inf),
+        bar_object=np.full(1, HIGHEST),
+        spare=spare,
+        answers=np.zeros(1, np.int64),
+    )
 
 
 @define(eq=False)
@@ -81,16 +111,18 @@ class LiveValues:
     _slots: Slots = field(init=False)
     _cells: Cells = field(init=False)
     _heap: Heap = field(init=False)
+    _front: Front = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._reduction = REDUCTIONS.index(str(self._ranker.repeats))
         self._cursor = np.zeros(CURSOR, np.int64)
         self._entries = _new_entries(LEAST)
-        self._make_slots(LEAST)
+        self._make_slots(LEAST, np.full(1, SPARE))
 
-    def _make_slots(self, room: int) -> None:
+    def _make_slots(self, room: int, spare: Int64) -> None:
         self._slots, self._cells = new_slots(room, 0), _new_cells(room, self._ranker.streams)
         self._heap = new_heap(self._ranker.k, room)
+        self._front = _new_front(room, spare)
 
     @property
     def _parts(self) -> tuple[Int64, Entries, Slots, Cells]:
@@ -104,7 +136,7 @@ class LiveValues:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays, spare room included."""
-        parts = (self._entries, self._slots, self._cells, self._heap, (self._cursor,))
+        parts = (self._entries, self._slots, self._cells, self._heap, self._front, (self._cursor,))
         return int(sum(array.nbytes for part in parts for array in part))
 
     @property
@@ -135,33 +167,33 @@ class LiveValues:
             kernels.expire(first, *self._parts)
             slots, cells = self._slots, self._cells
             used = int((cells.entries[: self._cursor[USED]] > 0).sum())
-            self._make_slots(max(LEAST, 2 * (used + rows)))
+            self._make_slots(max(LEAST, 2 * (used + rows)), self._front.spare)
             kernels.gather_slots(self._cursor, self._entries, slots, cells, self._slots, self._cells)
 
     def replay(self, rows: Rows, stops: Int64, firsts: Int64, offsets: Int64, objects: Int64, scores: Float64) -> None:
         """Take in rows, with an answer after stops[i] of them over those since firsts[i], at offsets[i:]."""
         rule = self._rule
         if not callable(self._ranker.aggregate):
-            kernels.replay(
-                rows, stops, firsts, self._reduction, rule, *self._parts, self._heap, offsets, objects, scores
-            )
+            heaps = (self._heap, self._front)
+            kernels.replay(rows, stops, firsts, self._reduction, rule, *self._parts, *heaps, offsets, objects, scores)
             return
         start = 0
         for turn, (stop, first) in enumerate(zip(stops.tolist(), firsts.tolist(), strict=True)):
             kernels.add(rows, start, stop, self._reduction, *self._parts)
             kernels.expire(first, *self._parts)
-            self._score_called()
+            changed = self._score_called()
             begin = offsets[turn]
-            part = (self._slots, self._cells, self._heap, objects[begin:], scores[begin:])
-            offsets[turn + 1] = begin + kernels.rank(rule.k, self._cursor, *part)
+            part = (self._slots, self._cells, self._heap, self._front, objects[begin:], scores[begin:])
+            offsets[turn + 1] = begin + kernels.rank_changed(changed, rule.k, self._cursor, *part)
             start = stop
         kernels.add(rows, start, len(rows.time), self._reduction, *self._parts)
 
-    def _score_called(self) -> None:
-        """Score the objects that changed by the user's function."""
+    def _score_called(self) -> Int32:
+        """Score the objects that changed by the user's function; returns their slots."""
         score: Any = self._ranker.aggregate
         slots, values = kernels.changed_values(self._reduction, *self._parts)
         self._cells.score[slots] = [score(row) for row in values]
+        return slots
 
     def state(self, first: int) -> Mapping[str, Array]:
         """The entries since `first`, in order of arrival."""

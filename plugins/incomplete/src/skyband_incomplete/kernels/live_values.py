@@ -22,7 +22,7 @@ from skyband_incomplete.instance_arrays import (
     TAIL,
     USED,
 )
-from skyband_incomplete.kernels.heap import drain, offer
+from skyband_incomplete.kernels.front import enter, rank
 from skyband_incomplete.kernels.insertion import find, touch
 from skyband_incomplete.kernels.intervals import score_of
 
@@ -177,24 +177,16 @@ def changed_values(reduction, cursor, entries, slots, cells):
     return changed, values
 
 
-@shared_njit(nogil=True)
-def rank(k, cursor, slots, cells, heap, objects, scores):
-    """Write the top k into objects and scores, best first; returns how many there are. O(objects + k log k)."""
-    heap.size[0] = 0
-    least = -np.inf
-    for slot in range(cursor[USED]):
-        if cells.entries[slot] and cells.score[slot] >= least:
-            score = cells.score[slot]
-            if heap.size[0] == k and score == least and slots.facts[slot, OBJECT] > slots.facts[heap.slot[0], OBJECT]:
-                continue  # `offer` would find it too, but is a call
-            offer(np.int32(slot), score, k, heap, slots)
-            if heap.size[0] == k:
-                least = heap.score[0]
-    return drain(heap, slots, objects, scores)
+@njit(cache=True, nogil=True)
+def rank_changed(changed, k, cursor, slots, cells, heap, front, objects, scores):
+    """As `rank`, where the scores of the objects `changed` are new."""
+    for slot in changed:
+        enter(slot, slots, cells, front)
+    return rank(k, cursor, slots, cells, heap, front, objects, scores)
 
 
 @njit(cache=True, nogil=True)
-def replay(rows, stops, firsts, reduction, rule, cursor, entries, slots, cells, heap, offsets, objects, scores):
+def replay(rows, stops, firsts, reduction, rule, cursor, entries, slots, cells, heap, front, offsets, objects, scores):
     """Take in rows, answering after stops[i] of them over the entries since firsts[i]; answer i goes to offsets[i:]."""
     start = np.int64(0)  # a literal would have `add` compiled twice
     values = np.empty(cells.oldest.shape[1])
@@ -207,7 +199,8 @@ def replay(rows, stops, firsts, reduction, rule, cursor, entries, slots, cells, 
             slots.facts[slot, IS_CHANGED] = 0
             _values(slot, reduction, entries, cells, values)
             cells.score[slot] = score_of(values, rule.kind, rule.weights, rule.divisor)
+            enter(slot, slots, cells, front)
         cursor[CHANGED] = 0
         begin = offsets[turn]
-        offsets[turn + 1] = begin + rank(rule.k, cursor, slots, cells, heap, objects[begin:], scores[begin:])
+        offsets[turn + 1] = begin + rank(rule.k, cursor, slots, cells, heap, front, objects[begin:], scores[begin:])
     add(rows, start, len(rows.time), reduction, cursor, entries, slots, cells)
