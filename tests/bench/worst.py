@@ -9,6 +9,7 @@ a window that slides by one row answers with k objects a row, whatever does it. 
 Where `a result` is above 3, and why:
 
 - matcher, 64 samples: a match is a sum over pairs of samples, and there are 164 times as many as with five.
+- window, of 10,000: an arrival costs O(sqrt(v)), v being the variance of how many exist, 20 times that of 500 tuples.
 - sketch, an estimate every 128 rows: any moment may be asked for, so an estimate reads the stamps of all cells, 0.75 MB
   or 10 to 15 µs, where 128 typical rows take 0.7. A count kept up to date would need the cells in order of time, at
   least as many bytes again. The other half of an estimate's time are calls of Python, which is no proof.
@@ -22,8 +23,6 @@ Where `a result` is above 3, and why:
   that left. Objects in a dense array, with an index of 4 bytes a slot, would make both shorter.
 - total-ranker, a window of one row: each row begins and ends a pane, which costs what it does with many rows in it. No
   proof.
-- set-matcher, 12 of 24 tokens: no token is rare, so three lists of each set have most of the window, and each set in
-  them is compared by size and signature. No proof; the pair-ranker passes over 64 at once.
 
 Where only `ratio` is, a row has many results: k = 10,000, a slide of one row, a low threshold, identical sets.
 """

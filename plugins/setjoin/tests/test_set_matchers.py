@@ -9,7 +9,7 @@ from skyband import ConfigError, SnapshotError, snapshot
 from skyband_setjoin.conformance import oracle
 from skyband_setjoin.conformance.driver import plain, sets_of
 from skyband_setjoin.conformance.streams import drifting, stream_of, zipf
-from skyband_setjoin.matching.bounds import SIZES, least_of, rule_of, slack_of
+from skyband_setjoin.matching.bounds import SIZES, least_of, rule_of, slack_of, widest_of
 from skyband_setjoin.matching.minhash_lsh import bands_for
 from skyband_setjoin.matching.prefix_kernels import take
 from skyband_specs.oracles.pair_ranker import SIMILARITIES
@@ -192,6 +192,20 @@ def test_bounds_are_the_least_overlap_that_the_similarity_lets_match(similarity)
             for m in sizes:
                 enough = [o for o in range(1, min(n, m) + 1) if function(o, n, m) >= threshold]
                 assert slack_of.py_func(rule, n, m) == (n + m - 2 * enough[0] if enough else -1)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "threshold", "longest"),
+    [("jaccard", 0.97, 530), ("jaccard", 0.8, 900), ("containment", 0.5, 900), ("hamming", -9.0, 530)],
+)
+def test_no_match_has_more_tokens_in_one_set_only_than_the_widest(similarity, threshold, longest):
+    """Sets longer than those that are looked up, too; of sets that none of these matches it is not more than it is."""
+    rule = rule_of(similarity, threshold)
+    for n in [1, 7, 12, 100, 400, 505, SIZES - 1, SIZES, 520]:
+        slacks = [slack_of.py_func(rule, n, m) for m in range(1, longest)]
+        assert widest_of.py_func(rule, n) >= max(slacks)
+        if n < SIZES and slacks[SIZES - 2] < 0:
+            assert widest_of.py_func(rule, n) == max(slacks)
 
 
 @pytest.mark.parametrize("recall", [0.5, 0.95, 0.999])

@@ -19,6 +19,7 @@ SIZES = 512
 """Up to this size what is allowed is looked up."""
 
 NEVER = -1
+ANY = np.iinfo(np.int32).max
 
 
 class Rule(NamedTuple):
@@ -27,6 +28,7 @@ class Rule(NamedTuple):
     kind, own: the similarity, as for `similarity`
     least: int32[SIZES], by the size of a set: the least overlap with which any set matches it
     slack: int16[SIZES, SIZES], by both sizes: the most tokens that are in one of two matching sets only, or NEVER
+    widest: int32[SIZES], by the size of a set: the most of that with any match
     """
 
     kind: int
@@ -34,21 +36,22 @@ class Rule(NamedTuple):
     threshold: float
     least: Any
     slack: Any
+    widest: Any
 
     def __deepcopy__(self, memo: Any) -> "Rule":
         return self
 
     @property
-    def for_kernels(self) -> tuple[Any, tuple[int, float, Any, Any]]:
+    def for_kernels(self) -> tuple[Any, tuple[int, float, Any, Any, Any]]:
         """Its function by itself, and the rest: of a tuple with a function in it numba finds the type in Python."""
-        return self.own, (self.kind, self.threshold, self.least, self.slack)
+        return self.own, (self.kind, self.threshold, self.least, self.slack, self.widest)
 
 
 @njit(cache=True, inline="always")
 def rule_from(own: Any, rest: Any) -> Any:
     """The rule again, in kernels."""
-    kind, threshold, least, slack = rest
-    return Rule(kind, own, threshold, least, slack)
+    kind, threshold, least, slack, widest = rest
+    return Rule(kind, own, threshold, least, slack, widest)
 
 
 @lru_cache(maxsize=64)
@@ -60,7 +63,7 @@ def rule_of(name: Any, threshold: float) -> Rule:
 
 @njit(cache=True)
 def _tables(kind, own, threshold):
-    least = np.empty(SIZES, np.int32)
+    least, widest = np.empty(SIZES, np.int32), np.empty(SIZES, np.int32)
     slack = np.full((SIZES, SIZES), NEVER, np.int16)
     least[0] = 1
     for n in range(1, SIZES):
@@ -68,7 +71,10 @@ def _tables(kind, own, threshold):
         for m in range(least[n], n + 1):
             slack[n, m] = _slack(kind, own, threshold, n, m)
             slack[m, n] = slack[n, m]
-    return least, slack
+    for n in range(SIZES):
+        # Where sets of the largest size here match, so may larger ones.
+        widest[n] = ANY if slack[n, SIZES - 1] != NEVER else slack[n].max()
+    return least, slack, widest
 
 
 @shared_njit
@@ -99,6 +105,12 @@ def _slack(kind, own, threshold, n, m):
 def least_of(rule, n):
     """The least overlap with which any set matches one of n tokens; n + 1 where none does."""
     return np.int64(rule.least[n]) if n < SIZES else _least(rule.kind, rule.own, rule.threshold, n)
+
+
+@njit(cache=True, inline="always")
+def widest_of(rule, n):
+    """No match of a set of n tokens has more tokens that are in one of both only."""
+    return np.int64(rule.widest[n]) if n < SIZES else np.int64(ANY)
 
 
 @njit(cache=True, inline="always")

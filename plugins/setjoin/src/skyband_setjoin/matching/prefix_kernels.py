@@ -32,13 +32,17 @@ from skyband_setjoin.index import ENTRIES, LISTS
 from skyband_setjoin.indexed import find_all, horizon_of, ones
 from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
 from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
-from skyband_setjoin.matching.bounds import least_of, rule_from, slack_of
+from skyband_setjoin.matching.bounds import least_of, rule_from, slack_of, widest_of
 from skyband_setjoin.matching.rarity import learnt, rarest_first
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
 from skyband_setjoin.sets import FIRST, NEXT
 
 CLIPPED = 0xFFFF
 """An entry has 16 bits for a size, which then is looked up, and as many for a place, where it only weakens a bound."""
+
+TOGETHER = 32
+"""Entries of a list that are passed over at once where the signatures of all are too far apart. With fewer the loop
+over them is not done in vectors, and takes twice the time."""
 
 SHORTEST_ROUND = 256
 KEPT_SINCE, LIVE_THEN = range(2)
@@ -158,8 +162,19 @@ def _cut(counts, table, pool, place, first):
         counts[ENTRIES] -= old
 
 
+@nested_njit(vectorized=True)
+def _fewest_apart(pool, begin, signature):
+    """The fewest bits in which a signature and those of some entries differ. LLVM takes several at once."""
+    fewest = np.int64(64)
+    for j in range(begin, begin + TOGETHER):
+        fewest = min(fewest, ones(signature ^ pool[j].signature))
+    return fewest
+
+
 @nested_njit
-def _probe(sets, index, rule, bag, mask, signature, size, places, prefix, number, wanted, matches):
+def _probe(  # noqa: C901 - a numeric kernel is one loop
+    sets, index, rule, bag, mask, signature, size, places, prefix, number, wanted, matches
+):
     """Put what matches a set into `matches`; returns it and how many."""
     records, ring, first = sets.records, sets.tokens, sets.marks[FIRST]
     counts, table, pool = index.marks, index.table, index.pool
@@ -167,36 +182,46 @@ def _probe(sets, index, rule, bag, mask, signature, size, places, prefix, number
     kind, own, threshold = rule.kind, rule.own, rule.threshold
     ends_early = wanted > 0 and 0 <= kind <= HAMMING and kind != OVERLAP
     count = equal = 0
+    widest = widest_of(rule, size)
     for i in range(prefix):
         if places[i] == lists.NONE:
             continue
         _cut(counts, table, pool, places[i], first)
         row = table[places[i]]
         offset, head, ring_mask = np.int64(row.offset), np.int64(row.head), (1 << row.bits) - 1
-        for j in range(head, head + np.int64(row.count)):
-            entry = pool[offset + (j & ring_mask)]
-            theirs = np.int64(entry.size) & CLIPPED
-            place = np.int64(entry.size) >> 16
-            record = records[(first + ((np.int64(entry.number) - first) & 0xFFFFFFFF)) & (len(records) - 1)]
-            if theirs == CLIPPED:
-                theirs = np.int64(record.size)
-            slack = slack_of(rule, size, theirs)
-            if ones(signature ^ entry.signature) > slack:
+        end = head + np.int64(row.count)
+        for begin in range(head, end, TOGETHER):
+            at = begin & ring_mask
+            if at + TOGETHER <= ring_mask + 1 and _fewest_apart(pool, offset + at, signature) > widest:
                 continue
-            need = (size + theirs - slack) >> 1
-            if min(size - i, theirs - place) < need or record.stamp == number:
-                continue
-            record.stamp = number
-            common = in_common(slots, stamps, mask, number, ring, record.start, theirs, theirs - need)
-            if common <= 0:
-                continue
-            score = similarity(kind, own, common, size, theirs)
-            if score >= threshold:
-                matches = with_room(matches, count)
-                matches[count].earlier, matches[count].similarity = record.number, score
-                count += 1
-                # Nothing is as similar as an equal set, and of these the earlier come first in every list.
-                equal += common == size and common == theirs
-                if ends_early and equal == wanted:
-                    return matches, count
+            until = min(np.int64(begin + TOGETHER), end)
+            for j in range(begin, until):
+                entry = pool[offset + (j & ring_mask)]
+                apart = ones(signature ^ entry.signature)
+                if apart > widest:
+                    continue
+                theirs = np.int64(entry.size) & CLIPPED
+                place = np.int64(entry.size) >> 16
+                record = records[(first + ((np.int64(entry.number) - first) & 0xFFFFFFFF)) & (len(records) - 1)]
+                if theirs == CLIPPED:
+                    theirs = np.int64(record.size)
+                slack = slack_of(rule, size, theirs)
+                if apart > slack:
+                    continue
+                need = (size + theirs - slack) >> 1
+                if min(size - i, theirs - place) < need or record.stamp == number:
+                    continue
+                record.stamp = number
+                common = in_common(slots, stamps, mask, number, ring, record.start, theirs, theirs - need)
+                if common <= 0:
+                    continue
+                score = similarity(kind, own, common, size, theirs)
+                if score >= threshold:
+                    matches = with_room(matches, count)
+                    matches[count].earlier, matches[count].similarity = record.number, score
+                    count += 1
+                    # Nothing is as similar as an equal set, and of these the earlier come first in every list.
+                    equal += common == size and common == theirs
+                    if ends_early and equal == wanted:
+                        return matches, count
     return matches, count
