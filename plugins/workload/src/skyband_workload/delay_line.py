@@ -14,9 +14,10 @@ import numpy as np
 from skyband.arrays import Int64
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.nested import nested_njit, shared_njit
+from skyband.kernels.selection import select
 
 from skyband_workload import radix
-from skyband_workload.thinning import select, thin
+from skyband_workload.thinning import thin
 
 PANE, PANE_AT, RAISE_AT, HOT, MOST_HOT, RANKED, GATE, BEGAN, DEADLINE, MOST, LONGEST, SHORTEST, TIE = range(13)
 """Where a state keeps, in turn: the pane of the last row, the place in the line of its first row, and how many rows in
