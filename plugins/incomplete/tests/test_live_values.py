@@ -172,3 +172,32 @@ def test_the_bar_is_there_and_stays_where_answers_come_often():
     assert 0 < front.size[0] <= 129
     assert front.spare[0] == 128
     assert front.listed.sum() == front.size[0]
+
+
+def test_the_bar_is_at_the_last_object_to_spare(monkeypatch):
+    monkeypatch.setattr("skyband_incomplete.live_values.SPARE", 3)
+    ranker = skyband.create("object-ranker", "eaa", k=2, window=100, streams=1)
+    scores, zeros = np.random.default_rng(2).random(500), np.zeros(500, np.int64)
+    ranker.update(zeros, zeros, np.arange(500), scores)
+    best = np.argsort(-scores)
+    assert ranker.top()[0].tolist() == best[:2].tolist()
+    front = ranker._live._front
+    assert (front.bar_score[0], front.bar_object[0]) == (scores[best[4]], best[4])
+
+
+def test_the_bar_never_falls_to_an_object_that_has_fallen_behind_it(monkeypatch):
+    """Those that were never listed rank before such a one; only where all objects are listed again may the bar fall."""
+    monkeypatch.setattr("skyband_incomplete.live_values.SPARE", 3)
+    ranker = skyband.create("object-ranker", "eaa", k=2, window=100, streams=1)
+    turns = [
+        {1: 0.9, 2: 0.8, 3: 0.7, 4: 0.69, 5: 0.68, 6: 0.65, 7: 0.64} | dict.fromkeys(range(11, 21), 0.5),
+        dict.fromkeys(range(21, 26), 0.75),
+        dict.fromkeys([2, 3, 4, 5, *range(21, 26)], 0.1) | {26: 0.95},
+        {1: 0.05, 26: 0.05},
+    ]
+    answers = []
+    for now, reports in enumerate(turns):
+        zeros = np.zeros(len(reports), np.int64)
+        ranker.update(zeros + now, zeros, list(reports), list(reports.values()))
+        answers.append(ranker.top()[0].tolist())
+    assert answers == [[1, 2], [1, 2], [26, 1], [6, 7]]

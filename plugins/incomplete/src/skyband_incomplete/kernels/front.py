@@ -8,16 +8,17 @@ without a bar lists all objects.
 
 import numpy as np
 from skyband.kernels.nested import nested_njit, shared_njit
+from skyband.kernels.selection import select
 
 from skyband_incomplete.instance_arrays import HIGHEST, OBJECT, SPARE, USED
 from skyband_incomplete.kernels.heap import drain, offer
 
 
 @nested_njit(nogil=True)
-def _is_behind(slot, score, object_, slots, cells):
-    """Whether an object ranks behind another's score and id."""
-    own = cells.score[slot]
-    return own < score or (own == score and slots.facts[slot, OBJECT] > object_)
+def _is_behind(slot, bar_score, bar_object, slots, cells):
+    """Whether an object ranks behind the bar: score, then object."""
+    score = cells.score[slot]
+    return score < bar_score or (score == bar_score and slots.facts[slot, OBJECT] > bar_object)
 
 
 @shared_njit(nogil=True)
@@ -67,35 +68,19 @@ def _list_all(cursor, cells, front):
 
 @nested_njit(nogil=True)
 def _raise_bar(k, slots, cells, front):
-    """List the best k and the spare ones only, with the bar at the last of them. O(listed), by quickselect."""
-    listed, wanted = front.slot, k + front.spare[0]
-    low, high = np.int64(0), front.size[0] - 1
-    if wanted > high:
+    """Have the bar at the last of the best k and the spare ones; those behind it stay listed for now. O(listed).
+
+    All that are listed rank at or before the bar as it is: it must not fall to one that has fallen behind it.
+    """
+    listed, wanted = front.size[0], k + front.spare[0]
+    if wanted >= listed:
         return
-    while low < high:
-        middle = listed[(low + high) // 2]
-        score, object_ = cells.score[middle], slots.facts[middle, OBJECT]
-        left, right = low, high
-        while left <= right:
-            while _is_behind(middle, cells.score[listed[left]], slots.facts[listed[left], OBJECT], slots, cells):
-                left += 1
-            while _is_behind(listed[right], score, object_, slots, cells):
-                right -= 1
-            if left <= right:
-                listed[left], listed[right] = listed[right], listed[left]
-                left += 1
-                right -= 1
-        if wanted - 1 <= right:
-            high = right
-        elif wanted - 1 >= left:
-            low = left
-        else:
-            break
-    last = listed[wanted - 1]
-    front.bar_score[0], front.bar_object[0] = cells.score[last], slots.facts[last, OBJECT]
-    for place in range(wanted, front.size[0]):
-        front.listed[listed[place]] = False
-    front.size[0] = wanted
+    scores, objects = np.empty(listed, np.float64), np.empty(listed, np.int64)
+    for place in range(listed):
+        slot = front.slot[place]
+        scores[place], objects[place] = cells.score[slot], slots.facts[slot, OBJECT]
+    select(scores, objects, wanted)
+    front.bar_score[0], front.bar_object[0] = scores[wanted - 1], objects[wanted - 1]
 
 
 @nested_njit(nogil=True)
@@ -113,16 +98,16 @@ def _balance(k, front):
 def rank(k, cursor, slots, cells, heap, front, objects, scores):
     """Write the top k into objects and scores, best first; returns how many there are.
 
-    O(listed + k log k). O(objects) where fewer than k are still listed: then there are fewer, or as many have gone or
-    fallen behind the bar as were listed to spare. Twice as many are spared where that comes too soon again.
+    O(listed + k log k). O(objects) where there is a bar and fewer than k are still listed: as many have gone or fallen
+    behind it as were listed to spare. Twice as many are spared where that comes too soon again.
     """
     front.answers[0] += 1
-    if front.size[0] > 2 * (k + front.spare[0]):
-        _raise_bar(k, slots, cells, front)
     _offer_listed(k, slots, cells, heap, front)
-    if heap.size[0] < k:
+    if heap.size[0] < k and front.bar_score[0] > -np.inf:
         _list_all(cursor, cells, front)
         _balance(k, front)
         _raise_bar(k, slots, cells, front)
         _offer_listed(k, slots, cells, heap, front)
+    elif front.size[0] > 2 * (k + front.spare[0]):
+        _raise_bar(k, slots, cells, front)
     return drain(heap, slots, objects, scores)
