@@ -1,29 +1,32 @@
 """numba keeps compiled kernels on disk and renews one when its own file changes, not when a kernel that it calls does.
 
 A plugin whose kernels call those of another distribution would go on with the old ones after an upgrade of that, and
-fail where what was kept names a module that has moved since.
+fail where what was kept names a module that has moved since. Both are mended when this module is imported, which
+core's kernels do.
 """
 
 import inspect
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import Cache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
 _UNREADABLE = (ImportError, AttributeError, EOFError, ValueError, TypeError, IndexError, KeyError, pickle.PickleError)
 """What reading a pickle raises that is cut short, damaged, or of code that is not there any more."""
 
+_CORE = "skyband.kernels."
+
 
 def compile_what_cannot_be_read() -> None:
     """Have numba compile a kernel anew where what it kept on disk cannot be read, as where there is none.
 
-    It renews what it keeps then. Without this each call of the kernel raises, such as ModuleNotFoundError. Done when
-    this module is imported, which core's kernels do.
+    It renews what it keeps then. Without this each call of the kernel raises, such as ModuleNotFoundError.
     """
     if not hasattr(IndexDataCacheFile._load_index, "__wrapped__"):
         IndexDataCacheFile._load_index = _or(IndexDataCacheFile._load_index, dict)
@@ -45,28 +48,38 @@ def _none_there() -> Any:
     raise FileNotFoundError("what was kept cannot be read")  # which numba takes for a kernel not compiled yet
 
 
-def drop_stale(*modules: ModuleType) -> list[Path]:
-    """Delete what is cached of the kernels of `modules` if a module they call into is newer; returns what went.
+def compile_where_a_callee_changed() -> None:
+    """Have numba compile a kernel anew where a module has another time or size of which it calls a kernel.
 
-    Call it where the modules have been imported and none of their kernels has run: the first call compiles again.
-    Costs a look into one folder for each kernel.
+    For kernels that reach a module which imports from `skyband.kernels`, such as `nested_njit`: this one is imported
+    before these, whatever else a process imports. All others are kept as numba keeps them.
     """
-    dropped = []
-    for module in modules:
-        newest = max((_changed(callee) for callee in _callees(module)), default=0.0)
-        for kernel in _kernels(module):
-            if kernel.py_func.__module__ != module.__name__ or not kernel.stats.cache_path:
-                continue
-            name = f"{Path(str(module.__file__)).stem}.{kernel.py_func.__qualname__}-"
-            for index in Path(kernel.stats.cache_path).glob(f"{name}*.nbi"):
-                if index.stat().st_mtime < newest:
-                    index.unlink(missing_ok=True)
-                    dropped.append(index)
-    return dropped
+    if not hasattr(Cache.__init__, "__wrapped__"):
+        Cache.__init__ = _with_callees(Cache.__init__)
 
 
-def _kernels(module: ModuleType) -> Iterator[CPUDispatcher]:
-    return (value for value in vars(module).values() if isinstance(value, CPUDispatcher))
+def _with_callees(begin: Callable[..., None]) -> Callable[..., None]:
+    @wraps(begin)
+    def begun(cache: Any, function: Callable[..., Any]) -> None:
+        begin(cache, function)
+        module = sys.modules.get(function.__module__)
+        if module is None:
+            return
+        callees = _callees(module)
+        if any(map(_uses_core, (module, *callees))):
+            file = cache._cache_file
+            file._source_stamp = file._source_stamp, sorted(map(_stamp, callees))
+
+    return begun
+
+
+def _uses_core(module: ModuleType) -> bool:
+    names = (value.__name__ if inspect.ismodule(value) else _home(value) for value in vars(module).values())
+    return any(name.startswith(_CORE) for name in names)
+
+
+def _home(value: Any) -> str:
+    return str(getattr(value, "__module__", None))
 
 
 def _callees(module: ModuleType) -> set[ModuleType]:
@@ -76,15 +89,23 @@ def _callees(module: ModuleType) -> set[ModuleType]:
     while waiting:
         looked = waiting.pop()
         seen = {value for value in vars(looked).values() if inspect.ismodule(value) and any(_kernels(value))}
-        homes = {inspect.getmodule(kernel.py_func) for kernel in _kernels(looked)}
+        homes = {sys.modules.get(kernel.py_func.__module__) for kernel in _kernels(looked)}
         fresh = (seen | {home for home in homes if home is not None}) - found - {module}
         found |= fresh
         waiting.extend(fresh)
     return found
 
 
-def _changed(module: ModuleType) -> float:
-    return Path(str(module.__file__)).stat().st_mtime
+def _kernels(module: ModuleType) -> Iterator[CPUDispatcher]:
+    return (value for value in vars(module).values() if isinstance(value, CPUDispatcher))
+
+
+def _stamp(module: ModuleType) -> tuple[str, float, int]:
+    """Name, time and size of a module's file, or of the archive that it is in."""
+    file = Path(str(module.__file__))
+    found = next(path for path in (file, *file.parents) if path.exists()).stat()
+    return module.__name__, found.st_mtime, found.st_size
 
 
 compile_what_cannot_be_read()
+compile_where_a_callee_changed()

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba compile what it cannot read of its cache
 from skyband.kernels.nested import nested_njit
 
 NOTHING = -1

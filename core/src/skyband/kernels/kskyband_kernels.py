@@ -37,7 +37,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba compile what it cannot read of its cache
 from skyband.arrays import TIME_MIN
 from skyband.kernels.nested import nested_njit, shared_njit
 

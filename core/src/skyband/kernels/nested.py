@@ -8,7 +8,9 @@ numba also counts, atomically, who refers to an array each time one is handed on
 does little a row. What is nested holds no array longer than its caller does, unless it makes one or gives one back.
 """
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Never
 
@@ -19,6 +21,8 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
+
+import skyband.kernels.cache_invalidation  # noqa: F401 - has numba renew what it keeps on disk
 
 types: Any = numba_types
 """What mypy knows of it lacks half of its classes."""
@@ -61,8 +65,24 @@ class _Nested(CPUDispatcher):
     def __call__(self, *_: Any, **__: Any) -> Never:
         raise TypeError(f"{self.py_func.__qualname__} is called by compiled functions only: see nested_njit")
 
+    def compile(self, signature: Any) -> Any:
+        with _uncollected():
+            return super().compile(signature)
+
     def add_overload(self, compiled: Any) -> None:
         self.overloads[tuple(compiled.signature.args)] = compiled
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Python's collector pauses: a tenth of the time of compiling goes to its looks at what numba keeps for good."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 class _Shared(CPUDispatcher):

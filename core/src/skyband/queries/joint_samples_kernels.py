@@ -6,7 +6,6 @@ import math
 import numpy as np
 from numba import njit
 
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba compile what it cannot read of its cache
 from skyband.arrays import Float64, Int64
 from skyband.kernels.nested import shared_njit
 

@@ -1,7 +1,6 @@
 # mypy: disable-error-code="untyped-decorator,no-untyped-def"
 """The loop of the two rankers without an index, in compiled code: each set meets the whole window."""
 
-import sys
 from abc import abstractmethod
 from typing import Any
 
@@ -10,7 +9,6 @@ from attrs import define
 from numba import njit
 from skyband.arrays import TIME_MIN, Int8, Int64
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.cache_invalidation import drop_stale
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, Band
 from skyband.kernels.nested import nested_njit
 from skyband.kernels.similarity import similarity
@@ -110,6 +108,3 @@ class Exhaustive(StockRanker):
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
         self._sets = load(window.new(first), *alike(times, offsets, tokens, sides))
-
-
-drop_stale(sys.modules[__name__])

@@ -7,20 +7,17 @@ from attrs import define, field
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.config.parameters import choice
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.cache_invalidation import drop_stale
 from skyband.roles.pair_ranker import KEPT
 
 from skyband_setjoin import blocks as stretches
 from skyband_setjoin import index as lists
-from skyband_setjoin import indexed, stairs, stock_answers
+from skyband_setjoin import indexed, stairs
 from skyband_setjoin import sets as window
 from skyband_setjoin import swoop_kernels as kernels
 from skyband_setjoin.index import Index
 from skyband_setjoin.indexed import FIRST_SEEN, SHORTEST
 from skyband_setjoin.ranker import StockRanker, alike
 from skyband_setjoin.stairs import Stairs
-
-drop_stale(indexed, stairs, stretches, stock_answers, kernels)
 
 _NONE = np.empty(0, np.int64)
 _NO_BYTES = np.empty(0, np.int8)

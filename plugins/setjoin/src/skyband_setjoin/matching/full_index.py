@@ -5,18 +5,14 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 from skyband.arrays import Array, Int8, Int64
-from skyband.kernels.cache_invalidation import drop_stale
 
 from skyband_setjoin import index as lists
 from skyband_setjoin import indexed
 from skyband_setjoin import sets as window
 from skyband_setjoin.index import Index
-from skyband_setjoin.matching import bounds
 from skyband_setjoin.matching import full_index_kernels as kernels
 from skyband_setjoin.matching.window_matcher import WindowMatcher
 from skyband_setjoin.ranker import alike
-
-drop_stale(bounds, indexed, kernels)
 
 
 @define(eq=False)

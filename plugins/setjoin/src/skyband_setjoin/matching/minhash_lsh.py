@@ -8,17 +8,13 @@ from attrs import define, field
 from skyband.arrays import Array, Int8, Int64
 from skyband.config.parameters import integer, number
 from skyband.errors import ConfigError, Problem
-from skyband.kernels.cache_invalidation import drop_stale
 
 from skyband_setjoin import sets as window
-from skyband_setjoin.matching import bags, bounds
 from skyband_setjoin.matching import minhash_kernels as kernels
 from skyband_setjoin.matching.bounds import NEVER
 from skyband_setjoin.matching.minhash_kernels import Bands, Hashes
 from skyband_setjoin.matching.window_matcher import WindowMatcher
 from skyband_setjoin.ranker import alike
-
-drop_stale(bags, bounds, kernels)
 
 MOST_HASHES = 64
 

@@ -5,17 +5,14 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Int8, Int64
-from skyband.kernels.cache_invalidation import drop_stale
 
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
 from skyband_setjoin.index import Index
-from skyband_setjoin.matching import bags, bounds, rarity
 from skyband_setjoin.matching import prefix_kernels as kernels
+from skyband_setjoin.matching import rarity
 from skyband_setjoin.matching.window_matcher import WindowMatcher
 from skyband_setjoin.ranker import alike
-
-drop_stale(bags, bounds, rarity, kernels)
 
 
 @define(eq=False)
