@@ -9,12 +9,11 @@ does little a row. What is nested holds no array longer than its caller does, un
 """
 
 import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Never
 
-from numba.core import config, ir
+from numba.core import config, event, ir
 from numba.core import types as numba_types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
@@ -65,24 +64,13 @@ class _Nested(CPUDispatcher):
     def __call__(self, *_: Any, **__: Any) -> Never:
         raise TypeError(f"{self.py_func.__qualname__} is called by compiled functions only: see nested_njit")
 
-    def compile(self, signature: Any) -> Any:
-        with _uncollected():
-            return super().compile(signature)
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Of a constant its type counts: numba would compile a function once more for each that it is called with."""
+        plain = tuple(map(types.unliteral, args))
+        return super().get_call_template(plain, {name: types.unliteral(kind) for name, kind in kws.items()})
 
     def add_overload(self, compiled: Any) -> None:
         self.overloads[tuple(compiled.signature.args)] = compiled
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Python's collector pauses: a tenth of the time of compiling goes to its looks at what numba keeps for good."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 class _Shared(CPUDispatcher):
@@ -190,3 +178,24 @@ class _Compiler(CompilerBase):
 
 class _VectorizingCompiler(_Compiler):
     vectorized = True
+
+
+class _Uncollected(event.Listener):  # type: ignore[misc]
+    """Python's collector rests while numba compiles: a tenth of the time went to its looks at what numba keeps."""
+
+    depth, collects = 0, True
+
+    def on_start(self, event: Any) -> None:  # noqa: ARG002
+        """Of a function, or of one within it; numba compiles one at a time in a process."""
+        if self.depth == 0:
+            self.collects = gc.isenabled()
+            gc.disable()
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:  # noqa: ARG002
+        self.depth -= 1
+        if self.depth == 0 and self.collects:
+            gc.enable()
+
+
+event.register("numba:compile", _Uncollected())
