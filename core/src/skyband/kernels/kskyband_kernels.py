@@ -228,7 +228,10 @@ def ranks_before(a, b):  # type: ignore[no-untyped-def]
 @shared_njit
 def ranking(buffer, b):  # type: ignore[no-untyped-def]
     """Indices that put the first `b` items in order B; stable."""
-    return ranked(buffer, np.arange(b))
+    order = np.empty(b, np.int64)
+    for i in range(b):
+        order[i] = i
+    return ranked(buffer, order)
 
 
 @nested_njit

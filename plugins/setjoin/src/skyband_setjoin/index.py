@@ -240,7 +240,7 @@ def _compacted(marks, table, pool, spare, cut):
         if table[place].side != NONE:
             room += 1 << _bits(table[place], cut)
     target = np.empty(max(2 * (room + spare), _LEAST_POOL), pool.dtype)
-    top = np.int64(0)  # a literal 0 would have `_unroll` compiled twice
+    top = 0
     for place in range(len(table)):
         row = table[place]
         if row.side != NONE:

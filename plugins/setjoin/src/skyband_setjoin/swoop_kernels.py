@@ -82,7 +82,7 @@ def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, toke
                 sets, index, band, stairs, kind, own, 1 - side if two else side, scratch, signature, size, places,
                 order, walk, weights, met, blocks, new_left,
             )  # fmt: skip
-        done, fresh = np.int64(0), True  # a literal 0 would have `_verify` compiled twice
+        done, fresh = 0, True
         while done < found:
             if kskyband_kernels.is_full(band):
                 band, stairs = settle(band, stairs, sets)

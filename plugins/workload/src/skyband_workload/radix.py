@@ -27,10 +27,10 @@ def ranking(items: Any, n: int) -> Int64:
     scores = np.empty(n, np.float64)
     for i in range(n):
         scores[i] = -items[i].score + 0.0  # best first, and one zero
-    keys = scores.view(np.int64)
+    keys, order = scores.view(np.int64), np.empty(n, np.int64)
     for i in range(n):
         keys[i] = (keys[i] ^ ((keys[i] >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))) >> 31
-    order = np.arange(n)
+        order[i] = i
     for shift in (0, DIGIT, 2 * DIGIT):
         keys, order = _pass(keys, order, shift)
     start = 0

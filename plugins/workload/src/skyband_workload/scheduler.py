@@ -125,10 +125,11 @@ def _begins(at: Int64, window: Int64) -> Int64:
 @shared_njit
 def _first_after(window: Int64, slide: Int64, phase: Int64, since: Int64, after: int) -> Int64:
     """Each query's first moment after `after`, NEVER where 64 bits do not reach it."""
-    first = np.full(len(slide), NEVER, np.int64)
-    if after == NEVER:
-        return first
+    first = np.empty(len(slide), np.int64)
     for q in range(len(slide)):
+        first[q] = NEVER
+        if after == NEVER:
+            continue
         least = after + 1
         if since[q] != FROM_THE_START:
             if since[q] > NEVER - window[q]:
@@ -156,15 +157,15 @@ def _listed(
 ) -> tuple[Int64, Int64]:
     """Each query's moments after `after` that are, or whose windows begin, at `until` or before."""
     first = _first_after(window, slide, phase, since, after)
-    counts = np.zeros(len(slide), np.int64)
+    counts, total = np.zeros(len(slide), np.int64), 0
     for q in range(len(slide)):
         last = until
         if by_start:
             last = until + window[q] if until <= NEVER - window[q] else NEVER
         if first[q] != NEVER and first[q] <= last:
             counts[q] = 1 + np.int64((np.uint64(last) - np.uint64(first[q])) // np.uint64(slide[q]))
-    at = np.empty(counts.sum(), np.int64)
-    query = np.empty(len(at), np.int64)
+        total += counts[q]
+    at, query = np.empty(total, np.int64), np.empty(total, np.int64)
     p = 0
     for q in range(len(slide)):
         for j in range(counts[q]):
