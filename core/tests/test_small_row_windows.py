@@ -34,6 +34,10 @@ STATIC = [
     ("object-ranker", TOP_K | {"repeats": "largest"}),
     ("object-ranker", TOP_K | {"repeats": "smallest", "aggregate": "min"}),
     ("object-ranker", TOP_K | {"repeats": "mean"}),
+    *(
+        ("object-ranker", TOP_K | {"repeats": repeats, "upper": 9.0, "window": window})
+        for repeats, window in [("never", "12 rows"), ("never", "5 rows"), ("per-window", "20 rows"), (2, "12 rows")]
+    ),
 ]
 
 
@@ -128,11 +132,18 @@ def test_queries_that_join_answer_over_rows_from_then_on(most, unit, monkeypatch
     assert {row["query"] for row in given} == {"long", "short", "deep", "sparse"}
 
 
-def test_promises_in_rows_keep_their_processors():
-    table = stream(1)
-    for repeats in ("never", "per-window", 2):
+@pytest.mark.parametrize("most", [3, 512])
+@pytest.mark.parametrize("repeats", ["never", "per-window", 2])
+def test_rows_that_break_a_promise_are_counted(repeats, most, monkeypatch):
+    table, counted = stream(4), []
+    for entries in (most, 0):
+        monkeypatch.setattr(small_groups, "MOST_ENTRIES", entries)
         host = local.LocalRun.start(query(TOP_K | {"repeats": repeats, "upper": 9.0}), table.schema)
-        assert host.operator._groups._small_groups is None
+        for batch in table.to_batches(max_chunksize=70):
+            host.push(batch)
+        host.finish()
+        counted.append(host.operator.take_metrics().dropped["repeated report"])
+    assert counted[0] == counted[1] > 20
 
 
 @pytest.mark.parametrize(

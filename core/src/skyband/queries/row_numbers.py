@@ -1,5 +1,7 @@
 """Rows that are known by their numbers, of which some are gone."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from skyband.arrays import Array
@@ -13,3 +15,10 @@ def without_gaps(rows: Rows) -> tuple[Rows, Array]:
     filled = rows.take(places)
     filled.times = numbers
     return filled, rows.times[places] != numbers
+
+
+def stretches(rows: Rows) -> Iterator[Rows]:
+    """The rows in parts without a number missing."""
+    cuts = np.flatnonzero(np.diff(rows.times) != 1) + 1
+    for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):
+        yield rows.slice(start, stop)

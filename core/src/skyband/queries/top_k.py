@@ -303,9 +303,8 @@ class TopK(Query):
         parameters = self.backend_parameters("object-ranker")
         most = most_entries(bindings["object-ranker"], parameters)
         carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
-        # In rows, which rows broke a promise is not kept, nor what those carry that have gone.
-        apart = callable(self.aggregate) or (self.rows and (self.repeats not in REDUCTIONS or carry))
-        if apart or not most:
+        # In rows, what those carry that have gone is not kept.
+        if callable(self.aggregate) or (self.rows and carry) or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

@@ -15,9 +15,10 @@ from skyband.queries.answer_columns import AnswerColumns
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.rank_order import SMALLEST
-from skyband.queries.row_numbers import without_gaps
+from skyband.queries.row_numbers import stretches, without_gaps
 from skyband.registry import Binding
 from skyband.roles import ObjectRanker
+from skyband.roles.object_ranker import REDUCTIONS
 
 if TYPE_CHECKING:
     from skyband.queries.top_k import TopK
@@ -40,6 +41,7 @@ class RankingProcessor(BatchedProcessor):
         self._several = len(several(query.object))
         self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         self._which = query.row_of_object
+        self._promised = query.repeats not in REDUCTIONS
         super().__init__(query.every.length, query.window.length, query.rows, query.schedule)
 
     def begin(self) -> None:
@@ -50,10 +52,18 @@ class RankingProcessor(BatchedProcessor):
 
     def begin_with(self, last: int, rows: Rows) -> "RankingProcessor":
         """Go on from the reports of a small group, the moments up to the last row's time being answered."""
-        if self._rows:  # a report that has gone is one that the next one of its cell made count no longer
+        none = np.empty(0, np.int64)
+        if self._rows and self._promised:
+            for part in stretches(rows):  # what is missing has expired, or broke the promise
+                self._ranker.advance(int(part.times[0]))
+                self.feed(part.times, part, none)
+            self._ranker.advance(last + 1)
+        elif self._rows:  # a report that has gone is one that the next one of its cell made count no longer
             rows, _ = without_gaps(rows)
             self._ranker.advance(int(rows.times[0]))
-        self.feed(rows.times, rows, np.empty(0, np.int64))
+            self.feed(rows.times, rows, none)
+        else:
+            self.feed(rows.times, rows, none)
         self.go_on_from(last)
         return self
 
