@@ -11,11 +11,12 @@ from skyband.arrays import Array, Float64, Int64, read_only
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import Which
+from skyband.queries.called_scores import CalledScores
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_group_table import SmallGroupTable, Step, Walked
-from skyband.queries.small_top_k_kernels import BY_MAX, BY_MIN, BY_SUM, NEVER, SUM, rank_objects
+from skyband.queries.small_top_k_kernels import BY_CALL, BY_MAX, BY_MIN, BY_SUM, NEVER, SUM, rank_objects
 from skyband.roles.object_ranker import REDUCTIONS
 from skyband.state_validation import StateReader
 
@@ -57,6 +58,9 @@ class SmallTopK(SmallGroupTable):
         self._promise = self._repeats in (SUM, NEVER)
         self._occurrences = repeats if isinstance(repeats, int) else 1
         self._by = {"min": BY_MIN, "max": BY_MAX}.get(aggregate, BY_SUM) if isinstance(aggregate, str) else BY_SUM
+        self._called: CalledScores | None = None
+        if callable(aggregate):
+            self._by, self._called = BY_CALL, CalledScores(aggregate)
         weighted = isinstance(aggregate, Sequence) and not isinstance(aggregate, str)
         self._weights = np.array(aggregate if weighted else np.ones(streams), np.float64)
         self._divisor = float(streams) if aggregate == "mean" else 1.0
@@ -87,7 +91,10 @@ class SmallTopK(SmallGroupTable):
             min(self._k, self.most), self._window, step.oldest, self.most,
         )  # fmt: skip
         self._repeated += repeated
-        stretch, number, ranks, objects, scores = answers
+        stretch, number, ranks, objects, scores, vectors = answers
+        if self._called is not None:
+            best, ranks, scores = self._called.best(stretch, number, objects, vectors, self._k)
+            stretch, number, objects = stretch[best], number[best], objects[best]
         behind = self.columns_behind(step, stretch, number, objects, scores, self.schedule.starts_at(asked.at)[:, 0])
         named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [

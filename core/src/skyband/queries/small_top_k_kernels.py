@@ -14,8 +14,8 @@ from skyband.queries.small_groups_kernels import longer, oldest_needed
 
 LATEST, LARGEST, SMALLEST, MEAN, SUM, NEVER = range(6)
 """What counts where an object reports again; SUM and NEVER are promises: so many reports at most, which are summed."""
-BY_SUM, BY_MIN, BY_MAX = range(3)
-"""How the values of an object's streams come to its score."""
+BY_SUM, BY_MIN, BY_MAX, BY_CALL = range(4)
+"""How the values of an object's streams come to its score; BY_CALL: they are given back, and all objects."""
 
 
 @nested_njit
@@ -111,8 +111,12 @@ def _value(time: Any, value: Any, first: int, stop: int, since: Any, repeats: in
 def _rank(
     object_: Any, stream: Any, time: Any, value: Any, size: int, since: Any,
     repeats: int, kind: int, weights: Any, divisor: float, k: int, values: Any, best_object: Any, best_score: Any,
+    vectors: Any,
 ) -> int:  # fmt: skip
-    """Write the best k objects and their scores, the best first; returns how many. O(size · k)."""
+    """Write the best k objects and their scores, the best first; returns how many. O(size · k).
+
+    With BY_CALL all objects, and their values to `vectors`, float64[as many as there are, streams].
+    """
     found, entry = 0, 0
     while entry < size:
         owner, valid = object_[entry], 0
@@ -126,6 +130,12 @@ def _rank(
             valid += number
             entry = stop
         if not valid:
+            continue
+        if kind == BY_CALL:
+            for place in range(len(values)):
+                vectors[found, place] = values[place]
+            best_object[found], best_score[found] = owner, 0.0
+            found += 1
             continue
         score = 0.0
         if kind == BY_SUM:
@@ -157,8 +167,8 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
 
     held: the columns of the reports held. Returns of each stretch the number of reports and the first row not taken in,
     as it had more than `most` (-1: never); the columns of all reports; of each row of the answers the stretch, the
-    moment's number, the rank from 1, object and score; and how many rows broke the promise. O(rows · reports of a
-    group) and, for each answer, O(reports of the group · k).
+    moment's number, the rank from 1, object and score, and with BY_CALL, where neither is known yet, its values; and
+    how many rows broke the promise. O(rows · reports of a group) and, for each answer, O(reports of the group · k).
     """
     held_object, held_stream, held_time, held_value = held
     promise = repeats in (SUM, NEVER)
@@ -172,6 +182,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
         room += ends[number] - begins[number]
     owner, moments, ranks = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     found_object, found_score = np.empty(room, np.int64), np.empty(room, np.float64)
+    vectors = np.empty((room if kind == BY_CALL else 0, len(weights)), np.float64)
     object_, stream = np.empty(most + 1, np.int64), np.empty(most + 1, np.int32)
     time, value = np.empty(most + 1, np.int64), np.empty(most + 1, np.float64)
     best_object, best_score = np.empty(most + 1, np.int64), np.empty(most + 1, np.float64)
@@ -221,9 +232,15 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
                         break
             if not more or grown[number] >= 0:
                 break
+            if kind == BY_CALL and given + size > len(vectors):
+                larger = np.empty((2 * len(vectors) + size, len(weights)), np.float64)
+                for entry in range(given):
+                    for place in range(len(weights)):
+                        larger[entry, place] = vectors[entry, place]
+                vectors = larger
             found = _rank(
                 object_, stream, time, value, size, at[moment] - window,
-                repeats, kind, weights, divisor, min(k, most), values, best_object, best_score,
+                repeats, kind, weights, divisor, min(k, most), values, best_object, best_score, vectors[given:],
             )  # fmt: skip
             if given + found > room:
                 room = 2 * room + found
@@ -242,5 +259,5 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
             new_time[written], new_value[written] = time[entry], value[entry]
             written += 1
     entries = new_object[:written].copy(), new_stream[:written].copy(), new_time[:written].copy()
-    answers = (owner[:given], moments[:given], ranks[:given], found_object[:given], found_score[:given])
+    answers = (owner[:given], moments[:given], ranks[:given], found_object[:given], found_score[:given], vectors[:given])
     return new_size, grown, entries, new_value[:written].copy(), answers, repeated

@@ -304,7 +304,7 @@ class TopK(Query):
         most = most_entries(bindings["object-ranker"], parameters)
         carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
         # In rows, what those carry that have gone is not kept.
-        if callable(self.aggregate) or (self.rows and carry) or not most:
+        if (self.rows and carry) or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
