@@ -92,6 +92,10 @@ BY_ROWS = [
     ),
     *(top_k(repeats, "max", "15 rows") | {"every": "2 rows", "offset": "1 row"} for repeats in ("largest", "smallest")),
     top_k("latest", "sum", "3 rows") | {"every": "10 rows"},
+    top_k("never", "sum", "12 rows") | {"every": "1 row"},
+    top_k(2, "mean", "20 rows") | {"every": "3 rows"},
+    workload([("10 rows", "5 rows", 2, "0 rows"), ("24 rows", "11 rows", 1, "4 rows")]) | {"repeats": "best"},
+    workload([("20 rows", "1 row", 4, "0 rows"), ("3 rows", "7 rows", 3, "2 rows")]) | {"repeats": "best"},
     pairs("jaccard", 3, "8 rows", every="1 row"),
     pairs("overlap", 2, "7 rows", every="3 rows", side="side", offset="1 row"),
 ]
@@ -323,7 +327,6 @@ def test_approximate_backends_own_similarities_and_what_rows_carry_in_rows_keep_
         (never, {"object-ranker": "approx"}),
         *((spec | apart, None) for spec in (PAIRS[0], NEAR[0])),
         *((spec | {"carry": ["stream"]}, None) for spec in (BY_ROWS[0], BY_ROWS[3])),
-        (BY_ROWS[0] | {"repeats": "best"}, None),
         (NEAR[0], {"set-matcher": "minhash-lsh"}),
     ]
     for given, backends in kept:

@@ -30,6 +30,10 @@ def workload(*queries):
 LONG, SHORT = ("long", "20 rows", "7 rows", 2, "3 rows"), ("short", "5 rows", "1 row", 1, "0 rows")
 DEEP, SPARSE = ("deep", "30 rows", "5 rows", 6, "0 rows"), ("sparse", "2 rows", "9 rows", 1, "0 rows")
 QUERIES = {"object-ranker": TOP_K, "workload-ranker": workload(LONG, SHORT), "pair-ranker": PAIRS}
+BEST = [
+    workload(*queries) | {"repeats": "best", "order": order}
+    for queries, order in [((LONG, SHORT), "largest"), ((DEEP, SPARSE), "largest"), ((LONG, DEEP), "smallest")]
+]
 STATIC = [
     ("object-ranker", TOP_K | {"repeats": "largest"}),
     ("object-ranker", TOP_K | {"repeats": "smallest", "aggregate": "min"}),
@@ -80,7 +84,8 @@ def run(asked, table, cuts, backends=None):
 @pytest.mark.parametrize(
     ("role", "spec", "backend"),
     [(role, QUERIES[role], backend) for role, backends in BACKENDS.items() for backend in backends]
-    + [(role, spec, backend) for role, spec in STATIC for backend in BACKENDS[role]],
+    + [(role, spec, backend) for role, spec in STATIC for backend in BACKENDS[role]]
+    + [("workload-ranker", spec, "paneband") for spec in BEST],
 )
 def test_a_group_that_has_grown_goes_on_in_any_exact_backend(role, spec, backend, most, monkeypatch):
     table, cuts = stream(most), [90, 91, 200, 330]

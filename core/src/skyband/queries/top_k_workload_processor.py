@@ -78,10 +78,15 @@ class WorkloadProcessor(ScheduledProcessor):
         return self
 
     def _begin_in_rows(self, rows: Rows) -> None:
-        """Rows that have gone were beaten by enough later ones: any that these beat as well stand for them."""
+        """Rows that have gone were beaten by enough later ones: any that these beat as well stand for them.
+
+        Where an object is in an answer once, one that its next row beats.
+        """
         all_rows, gone = without_gaps(rows)
         scores = np.where(gone, -np.inf, self._signed(all_rows["score"]))
-        objects = np.where(gone, np.iinfo(np.int64).max, all_rows["object"])
+        objects = all_rows["object"]
+        if self._query.repeats == EACH:
+            objects = np.where(gone, np.iinfo(np.int64).max, objects)
         self._ranker.advance(int(all_rows.times[0]))
         self._ranker.update(all_rows.times[:-1], objects[:-1], scores[:-1])
         self._unwritten = self._ranker.update(all_rows.times[-1:], objects[-1:], scores[-1:])
