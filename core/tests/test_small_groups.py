@@ -96,6 +96,10 @@ BY_ROWS = [
     top_k(2, "mean", "20 rows") | {"every": "3 rows"},
     workload([("10 rows", "5 rows", 2, "0 rows"), ("24 rows", "11 rows", 1, "4 rows")]) | {"repeats": "best"},
     workload([("20 rows", "1 row", 4, "0 rows"), ("3 rows", "7 rows", 3, "2 rows")]) | {"repeats": "best"},
+    heavy("rows", ["12 rows", "5 rows"], k=2) | {"every": "1 row"},
+    heavy("rows", ["20 rows"], k=3, share=0.1) | {"every": "4 rows", "offset": "1 row"},
+    heavy("distinct", ["9 rows", "30 rows"], k=3) | {"every": "3 rows"},
+    heavy("rows", ["6 rows"], share=0.3) | {"every": "10 rows"},
     pairs("jaccard", 3, "8 rows", every="1 row"),
     pairs("overlap", 2, "7 rows", every="3 rows", side="side", offset="1 row"),
 ]
@@ -327,6 +331,8 @@ def test_approximate_backends_own_similarities_and_what_rows_carry_in_rows_keep_
         (never, {"object-ranker": "approx"}),
         *((spec | apart, None) for spec in (PAIRS[0], NEAR[0])),
         *((spec | {"carry": ["stream"]}, None) for spec in (BY_ROWS[0], BY_ROWS[3])),
+        (heavy("sum", ["20 rows"], k=2) | {"every": "4 rows"}, None),
+        (heavy("rows", ["20 rows"], k=2, carry=["side"]) | {"every": "4 rows"}, None),
         (NEAR[0], {"set-matcher": "minhash-lsh"}),
     ]
     for given, backends in kept:

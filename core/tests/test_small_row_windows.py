@@ -13,6 +13,7 @@ BACKENDS = {
     "object-ranker": ["eaa", "sla"],
     "workload-ranker": ["paneband", "mintopk", "mtopband", "mtoplist"],
     "pair-ranker": ["swoop", "scase", "base"],
+    "total-ranker": ["exact"],
 }
 TOP_K = {
     "kind": "top-k", "object": "object", "stream": "stream", "value": "score", "streams": ["a", "b"], "k": 2,
@@ -29,7 +30,10 @@ def workload(*queries):
 
 LONG, SHORT = ("long", "20 rows", "7 rows", 2, "3 rows"), ("short", "5 rows", "1 row", 1, "0 rows")
 DEEP, SPARSE = ("deep", "30 rows", "5 rows", 6, "0 rows"), ("sparse", "2 rows", "9 rows", 1, "0 rows")
-QUERIES = {"object-ranker": TOP_K, "workload-ranker": workload(LONG, SHORT), "pair-ranker": PAIRS}
+HEAVY = {"kind": "heavy-hitters", "object": "object", "windows": ["12 rows", "30 rows"], "every": "3 rows", "k": 2}
+QUERIES = {
+    "object-ranker": TOP_K, "workload-ranker": workload(LONG, SHORT), "pair-ranker": PAIRS, "total-ranker": HEAVY
+}  # fmt: skip
 BEST = [
     workload(*queries) | {"repeats": "best", "order": order}
     for queries, order in [((LONG, SHORT), "largest"), ((DEEP, SPARSE), "largest"), ((LONG, DEEP), "smallest")]
@@ -38,6 +42,8 @@ STATIC = [
     ("object-ranker", TOP_K | {"repeats": "largest"}),
     ("object-ranker", TOP_K | {"repeats": "smallest", "aggregate": "min"}),
     ("object-ranker", TOP_K | {"repeats": "mean"}),
+    ("total-ranker", HEAVY | {"total": "distinct", "value": "stream", "offset": "1 row"}),
+    ("total-ranker", HEAVY | {"windows": ["8 rows", "20 rows"], "every": "4 rows", "offset": "3 rows", "share": 0.2}),
     *(
         ("object-ranker", TOP_K | {"repeats": repeats, "upper": 9.0, "window": window})
         for repeats, window in [("never", "12 rows"), ("never", "5 rows"), ("per-window", "20 rows"), (2, "12 rows")]

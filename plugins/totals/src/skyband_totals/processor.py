@@ -14,6 +14,7 @@ from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
+from skyband.queries.row_numbers import without_gaps
 from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
 from skyband.states.ranker_state import RankerState
@@ -59,6 +60,9 @@ class TotalsProcessor(BatchedProcessor):
 
     def begin_with(self, last: int, rows: Rows) -> "TotalsProcessor":
         """Go on from the entries of a small group, the moments up to the last row's time being answered."""
+        if self._rows:  # a pair that has gone is one that the next row stands for as well
+            rows, _ = without_gaps(rows)
+            self._ranker.advance(int(rows.times[0]))
         self.feed(rows.times, rows, np.empty(0, np.int64))
         self.go_on_from(last)
         return self

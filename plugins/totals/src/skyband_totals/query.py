@@ -246,16 +246,21 @@ class HeavyHitters(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         most = most_entries(bindings["total-ranker"], self.backend_parameters("total-ranker"))
-        apart = self.rows or self.gives_states
+        # In rows, neither how many rows a weight is of is kept, nor what those carry that have gone.
+        in_rows_apart = self.total == "sum" or self.carry or several(self.object)
+        apart = self.gives_states or (self.rows and in_rows_apart)
         if apart or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
             return TotalsProcessor(self, bindings["total-ranker"], answers).begin_with(last, rows)
 
-        from skyband_totals.small_totals import SmallTotals  # on use, because it loads numba
+        from skyband.queries.small_row_windows import SmallRowWindows  # on use, because it loads numba
 
-        return SmallTotals(most, self, answers, processor)
+        from skyband_totals.small_totals import SmallTotals
+
+        table = SmallTotals(most, self, answers, processor)
+        return SmallRowWindows(table) if self.rows else table
 
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
         if self.rows:

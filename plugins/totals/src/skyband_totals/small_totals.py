@@ -64,6 +64,7 @@ class SmallTotals(SmallGroupTable):
         if self._share:
             self._k = min(self._k, int(1 / self._share))
         self._processor = processor
+        self._numbered = query.rows
         self._several = len(several(query.object))
         self._kind = pa.int64() if self._several else answers.field("object").type
         named = None if is_integer_id(self._kind) else self._kind
@@ -116,6 +117,8 @@ class SmallTotals(SmallGroupTable):
             units = np.full(int(rows.sum()), largest)
             units[first] = amounts - (rows - 1) * largest
             times, objects = np.repeat(times, rows), np.repeat(objects, rows)
+            if self._numbered:  # a pane's rows are all there, so that these are its numbers in some order
+                times = np.arange(last + 1 - len(times), last + 1)
             places = pa.array(np.repeat(np.arange(len(rows)), rows))
             behind = {name: column.take(places) for name, column in behind.items()}
             if self._total == "sum":
