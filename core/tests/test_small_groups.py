@@ -128,6 +128,15 @@ CARRYING = [
     top_k(*TOPS[0]) | {"object": ["object", "side"], "carry": ["words"]},
     top_k("smallest", "max", "15 seconds") | {"object": ["side", "object"], "carry": ["words"], "order": "smallest"},
 ]
+CARRYING_ROWS = [
+    top_k("latest", "sum", "12 rows") | {"every": "3 rows", "carry": ["side", "words"]},
+    top_k("never", "sum", "12 rows") | {"every": "1 row", "carry": ["side", "words"]},
+    top_k("largest", "max", "20 rows") | {"every": "5 rows", "object": ["object", "side"], "carry": ["words"]},
+    BY_ROWS[0] | {"object": ["object", "side"], "carry": ["words"], "order": "smallest"},
+    BY_ROWS[2] | {"repeats": "best", "carry": ["side", "words"]},
+    heavy("rows", ["12 rows", "5 rows"], k=2, carry=["side", "words"]) | {"every": "2 rows"},
+    heavy("distinct", ["20 rows"], k=3, object=["object", "side"]) | {"every": "3 rows", "offset": "1 row"},
+]
 
 
 def distinct(windows, every, **more):
@@ -172,6 +181,7 @@ SPECS = [
     *BY_ROWS,
     *SMALLEST,
     *CARRYING,
+    *CARRYING_ROWS,
     *CALENDAR,
     *CALLED,
 ]
@@ -324,15 +334,13 @@ def test_a_function_is_called_once_for_values_that_are_alike():
     assert len(called) == len(set(called)) > 30
 
 
-def test_approximate_backends_own_similarities_and_what_rows_carry_in_rows_keep_their_processors():
+def test_approximate_backends_own_similarities_and_weights_in_rows_keep_their_processors():
     table = stream(1)
     never, apart = top_k("never", "sum", "20 seconds"), {"similarity": lambda shared, n, m: shared / max(n, m)}
     kept = [
         (never, {"object-ranker": "approx"}),
         *((spec | apart, None) for spec in (PAIRS[0], NEAR[0])),
-        *((spec | {"carry": ["stream"]}, None) for spec in (BY_ROWS[0], BY_ROWS[3])),
         (heavy("sum", ["20 rows"], k=2) | {"every": "4 rows"}, None),
-        (heavy("rows", ["20 rows"], k=2, carry=["side"]) | {"every": "4 rows"}, None),
         (NEAR[0], {"set-matcher": "minhash-lsh"}),
     ]
     for given, backends in kept:
@@ -387,7 +395,11 @@ def test_a_state_of_sets_that_cannot_be_is_refused(name, change):
 
 @pytest.mark.parametrize(
     "spec",
-    [SPECS[3], PAIRS[1], NEAR[4], BY_ROWS[0], BY_ROWS[-1], *(CARRYING[number] for number in (0, 3, 4, 8, 12))],
+    [
+        *(SPECS[3], PAIRS[1], NEAR[4], BY_ROWS[0], BY_ROWS[-1]),
+        *(CARRYING[number] for number in (0, 3, 4, 8, 12)),
+        *(CARRYING_ROWS[number] for number in (0, 3, 5)),
+    ],
     ids=lambda spec: spec["kind"],
 )
 def test_groups_and_their_names_move_to_another_shard(spec):

@@ -181,3 +181,37 @@ def test_a_state_that_cannot_be_is_refused(name, change, said):
         fresh.load_state(state | {name: change(state[name])})
     fresh.load_state(state)
     np.testing.assert_equal(fresh.dump_state(), state)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("group", lambda values: values + np.uint64(1), "group: must be of groups that are there"),
+        ("entries.time", lambda values: values[::-1], "time: must be in order within a group"),
+        ("entries.time", lambda values: values + 400, "time: must be below the group's number of rows"),
+        ("entries.time", lambda values: values[1:], "columns of one length"),
+        ("count", lambda values: values - 1, "count: must"),
+    ],
+)
+def test_rows_to_carry_that_cannot_be_are_refused(name, change, said):
+    table = stream(7)
+    host = local.LocalRun.start(query(TOP_K | {"carry": ["words"]}), table.schema)
+    host.push(table.to_batches()[0])
+    state = state_arrays.without_prefix("small_groups", host.operator.groups.dump_state())
+    fresh = Operator(host.operator.query, host.operator.bindings, table.schema)._groups._small_groups
+    with pytest.raises(SnapshotError, match=said):
+        fresh.load_state(state | {f"carried.{name}": change(state[f"carried.{name}"])})
+    fresh.load_state(state)
+    np.testing.assert_equal(fresh.dump_state(), state)
+
+
+def test_rows_that_wait_for_a_turn_of_their_group_are_not_looked_at(monkeypatch):
+    table, looked = stream(3), []
+    host = local.LocalRun.start(query(TOP_K | {"carry": ["words"]}), table.schema)
+    host.push(table.to_batches()[0])
+    rows = host.operator._groups._small_groups._table.rows_behind
+    monkeypatch.setattr(rows, "hold", lambda held: (looked.append(len(held)), type(rows).hold(rows, held)))
+    one = table.filter(pa.compute.equal(table["group"], 5)).slice(0, 1).combine_chunks()
+    host.push(one.set_column(0, "ts", pa.array([100 * SECOND], table["ts"].type)).to_batches()[0])
+    host.finish()
+    assert 0 < max(looked) < 30

@@ -115,12 +115,17 @@ class RankedRows:
             return
         table = self._together()
         self._new, self._rows = [], 0
-        times, _, values = (table.column(name).to_numpy() for name in _OWN)
+        times = table.column("time").to_numpy()
         kept = np.ones(len(table), bool) if self._before is None else times >= self._before
+        self._settled = self._without_reached(table, kept)
+
+    def _without_reached(self, table: pa.RecordBatch, kept: Array) -> pa.RecordBatch:
+        """The rows that are `kept` (bool[n]) and stand for their object in some answer to come."""
         if self._which != "each":
+            values = table.column("value").to_numpy()
             ranked = np.zeros(len(table)) if self._which == "latest" else self._signed(values)
-            kept &= _unreached(self._who(table), ranked)
-        self._settled = table.filter(pa.array(kept))
+            kept = kept & _unreached(self._who(table), ranked)
+        return table.filter(pa.array(kept))
 
     def _who(self, table: pa.RecordBatch) -> list[Array]:
         """What tells an object."""
@@ -139,11 +144,11 @@ class RankedRows:
             columns.append(np.concatenate([ranked, values]))
         codes = _codes(columns)
         mine, asked = codes[: len(table)], codes[len(table) :]
-        order = np.argsort(mine, kind="stable")
-        width = len(table) + 1
-        keys = mine[order] * width + order
-        starts = np.searchsorted(keys, asked * width + np.searchsorted(times, since))
-        stops = np.searchsorted(keys, asked * width + np.searchsorted(times, until))
+        order = np.lexsort((times, mine))
+        known, width = np.unique(times), len(times) + 1
+        keys = mine[order] * width + np.searchsorted(known, times[order])
+        starts = np.searchsorted(keys, asked * width + np.searchsorted(known, since))
+        stops = np.searchsorted(keys, asked * width + np.searchsorted(known, until))
         last = stops - 1
         if self._which == "each":
             last = last - _nth(answers, asked)
@@ -191,6 +196,18 @@ class RankedRowsOfGroups(RankedRows):
         asked = [np.full(len(times), group, np.uint64), ids[back]]
         places = self._places(rows, times[back], asked, values[back] + 0.0, times[back], ends[back] + 1)
         return {carried(number): column for number, column in enumerate(self._carried(rows, places[back]))}
+
+    def hold(self, rows: pa.RecordBatch) -> None:
+        """Have these rows and no others, in order of arrival within each group. Their times may be numbers."""
+        self._settled, self._new, self._rows = rows, [], 0
+
+    def held(self, groups: UInt64, before: Int64) -> pa.RecordBatch:
+        """By group, the rows that answers to come may be of: of each of these groups (ascending) from `before` on."""
+        table = self._together()
+        times, group = (table.column(name).to_numpy() for name in ("time", "group"))
+        left = self._without_reached(table, times >= before[np.searchsorted(groups, group)])
+        order = np.argsort(left.column("group").to_numpy(), kind="stable")
+        return left.take(pa.array(order))
 
     def absorb(self, other: "RankedRowsOfGroups", keys: UInt64) -> None:
         """Take over another's rows of these groups, none of which is here."""

@@ -180,7 +180,7 @@ class _VectorizingCompiler(_Compiler):
     vectorized = True
 
 
-class _Uncollected(event.Listener):  # type: ignore[misc]
+class _Uncollected(event.Listener):
     """Python's collector rests while numba compiles: a tenth of the time went to its looks at what numba keeps."""
 
     depth, collects = 0, True

@@ -138,13 +138,7 @@ class SmallGroupTable(SmallGroups):
             return
         if self.names is not None:
             self.names.learn(rows[self.identity], rows["name"])
-        behind = [carried_values(rows, number, kind) for number, kind in enumerate(self._carry)]
-        if self.rows_behind is not None:
-            values = np.zeros(len(rows)) if self.ranked_by is None else rows[self.ranked_by]
-            self.rows_behind.add(keys, rows.times, rows[self.identity], values, behind)
-        columns = self.taken_of(rows)
-        columns |= {carried(number): column for number, column in enumerate(behind)}
-        self._buffer.append((keys, rows.times, columns))
+        self._buffer.append((keys, rows.times, self.taken_of(rows) | self.carry_of(keys, rows.times, rows)))
         self._buffered += len(rows)
         first = TIME_MIN if self._at_once else int(self.schedule.after(int(rows.times.min())))
         self._due = min(self._due, first)
@@ -152,6 +146,14 @@ class SmallGroupTable(SmallGroups):
     def taken_of(self, rows: Rows) -> dict[str, Column]:
         """The columns of rows that a pass reads."""
         return {name: numbers_or_lists.of_kind(rows[name], kind) for name, kind in self.taken.items()}
+
+    def carry_of(self, keys: UInt64, times: Int64, rows: Rows) -> dict[str, Column]:
+        """The columns to carry of rows of these groups (uint64[n]) at these times, which answers may be of from now."""
+        behind = [carried_values(rows, number, kind) for number, kind in enumerate(self._carry)]
+        if self.rows_behind is not None:
+            values = np.zeros(len(rows)) if self.ranked_by is None else rows[self.ranked_by]
+            self.rows_behind.add(keys, times, rows[self.identity], values, behind)
+        return {carried(number): column for number, column in enumerate(behind)}
 
     def advance(self, until: int) -> SmallGroupAnswers:
         self._until = max(until, self._until)

@@ -11,6 +11,7 @@ from skyband.columns.hashing import hash_column
 from skyband.columns.rows import Rows
 from skyband.kernels.sorted_arrays import distinct
 from skyband.queries import state_arrays
+from skyband.queries.carried_rows_of_groups import CarriedRowsOfGroups
 from skyband.queries.schedule import Moments
 from skyband.queries.small_group_entries import SmallGroupEntries
 from skyband.queries.small_group_table import SmallGroupTable
@@ -36,6 +37,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         self._table = table
         self._parts = parts
         self._queries = hash_column(pa.array(parts, pa.string()))
+        self._carried = None if table.rows_behind is None else CarriedRowsOfGroups(table.rows_behind)
         super().__init__(SmallGroupEntries(table.kept, [_SEEN]))
 
     def take_dropped(self) -> Mapping[str, int]:
@@ -53,9 +55,11 @@ class SmallRowWindows(SmallGroupsPerRow):
         stretches = Stretches(
             keys, ~going_on, np.cumsum(size) - size, size, starts, stops, until - 1, seen, until, going_on
         )
-        step = step_of(
-            stretches, held, numbers, table.taken_of(rows), *self._moments(keys, seen, until), table.oldest(until)
-        )
+        taken = table.taken_of(rows)
+        if self._carried is not None:
+            self._carried.fetch(keys)
+            taken |= table.carry_of(np.repeat(keys, stops - starts), numbers, rows)
+        step = step_of(stretches, held, numbers, taken, *self._moments(keys, seen, until), table.oldest(until))
         done = table.walk(step)
         stays = done.grown < 0
         promoted = () if stays.all() else table.promoted(step, done)
@@ -66,6 +70,8 @@ class SmallRowWindows(SmallGroupsPerRow):
             group.processor.start_from(self._begun(np.array([group.key], np.uint64)))
         if len(promoted):
             entries.let_go(keys[~stays])
+        if self._carried is not None:
+            self._carried.lay_by(keys, table.oldest(until))
         answers = pa.RecordBatch.from_arrays(list(done.answers), schema=table.schema) if len(done.stretch) else None
         if table.names is not None:
             table.names.keep(entries.column(table.identity), lazily=True)
@@ -109,6 +115,8 @@ class SmallRowWindows(SmallGroupsPerRow):
             if (names := self._table.names) is not None:
                 ids = distinct(there.parts(keys)[1][self._table.identity])
                 names.learn(ids, other._table.values(ids))
+            if self._carried is not None and other._carried is not None:
+                self._carried.absorb(other._carried, keys)
         super().absorb(other, keys)
 
     def dump_state(self) -> dict[str, Array]:
@@ -119,6 +127,8 @@ class SmallRowWindows(SmallGroupsPerRow):
         order = self._table.entry_order(columns, np.repeat(np.arange(len(size)), size))
         if order is not None:
             entries.put(entries.key, size, {name: numbers_or_lists.pick(columns[name], order) for name in columns})
+        if self._carried is not None:
+            named |= state_arrays.with_prefix("carried", self._carried.dump_state())
         return {**super().dump_state(), "queries": self._queries, **named}
 
     def load_entries(self, arrays: Mapping[str, Array]) -> None:
@@ -132,6 +142,8 @@ class SmallRowWindows(SmallGroupsPerRow):
         seen = self._entries.numbers[_SEEN]
         state.require(not (times >= seen[owners]).any(), "entries.time", "must be below the group's number of rows")
         table.check_entries(entries, owners)
+        if self._carried is not None:
+            self._carried.load_state(state_arrays.without_prefix("carried", arrays), self._entries.key, seen)
         if table.names is not None:
             table.names.load_state(state_arrays.frame_from_array("names", arrays, table.names.frame()))
 

@@ -108,6 +108,20 @@ def _value(time: Any, value: Any, first: int, stop: int, since: Any, repeats: in
 
 
 @nested_njit
+def _score(values: Any, kind: int, weights: Any, divisor: float) -> Any:
+    """What the values of an object's streams come to."""
+    if kind == BY_SUM:
+        score = 0.0
+        for place in range(len(values)):
+            score += weights[place] * values[place]
+        return score / divisor
+    score = values[0]
+    for place in range(1, len(values)):
+        score = min(score, values[place]) if kind == BY_MIN else max(score, values[place])
+    return score
+
+
+@nested_njit
 def _rank(
     object_: Any, stream: Any, time: Any, value: Any, size: int, since: Any,
     repeats: int, kind: int, weights: Any, divisor: float, k: int, values: Any, best_object: Any, best_score: Any,
@@ -137,15 +151,7 @@ def _rank(
             best_object[found], best_score[found] = owner, 0.0
             found += 1
             continue
-        score = 0.0
-        if kind == BY_SUM:
-            for place in range(len(values)):
-                score += weights[place] * values[place]
-            score /= divisor
-        else:
-            score = values[0]
-            for place in range(1, len(values)):
-                score = min(score, values[place]) if kind == BY_MIN else max(score, values[place])
+        score = _score(values, kind, weights, divisor)
         rank = found
         while rank > 0 and best_score[rank - 1] < score:
             if rank < k:
@@ -259,5 +265,6 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
             new_time[written], new_value[written] = time[entry], value[entry]
             written += 1
     entries = new_object[:written].copy(), new_stream[:written].copy(), new_time[:written].copy()
-    answers = (owner[:given], moments[:given], ranks[:given], found_object[:given], found_score[:given], vectors[:given])
+    which = (owner[:given], moments[:given], ranks[:given])
+    answers = (*which, found_object[:given], found_score[:given], vectors[:given])
     return new_size, grown, entries, new_value[:written].copy(), answers, repeated

@@ -303,8 +303,7 @@ class TopK(Query):
         parameters = self.backend_parameters("object-ranker")
         most = most_entries(bindings["object-ranker"], parameters)
         carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
-        # In rows, what those carry that have gone is not kept.
-        if (self.rows and carry) or not most:
+        if not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

@@ -157,7 +157,7 @@ class TopKWorkload(Query):
         most = most_entries(bindings["workload-ranker"], self.backend_parameters("workload-ranker"))
         carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
         once = self.repeats == BEST
-        if not most or (self.rows and carry):
+        if not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

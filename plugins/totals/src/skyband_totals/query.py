@@ -246,9 +246,8 @@ class HeavyHitters(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         most = most_entries(bindings["total-ranker"], self.backend_parameters("total-ranker"))
-        # In rows, neither how many rows a weight is of is kept, nor what those carry that have gone.
-        in_rows_apart = self.total == "sum" or self.carry or several(self.object)
-        apart = self.gives_states or (self.rows and in_rows_apart)
+        # In rows, how many of them a weight is of is not kept.
+        apart = self.gives_states or (self.rows and self.total == "sum")
         if apart or not most:
             return None
 
