@@ -43,6 +43,7 @@ WORKLOAD = [
     for minutes in (10, 5, 2)
 ]
 IN_ROWS = [{"name": "10 rows", "window": "10 rows", "slide": "1 rows", "k": 3}]
+WORDS_IN_ROWS = {"repeats": "latest", "window": "10 rows", "every": "1 rows", "carry": ["words"]}
 BY_ROW = {"time": "ts", "by": ["group"]}
 SETS = {"id": "item", "tokens": "words"}
 UNCERTAIN = BY_ROW | {"values": "value", "probabilities": "chance"}
@@ -66,7 +67,10 @@ STEADY: dict[str, dict[str, Any]] = {
     "top-k by a function": COMMON | QUERIES["top-k"] | {"repeats": "latest", "aggregate": np.max},
     "top-k approximately": COMMON | QUERIES["top-k"] | {"repeats": "never", "upper": 1.0},
     "top-k in rows": COMMON | QUERIES["top-k"] | {"repeats": "latest", "window": "10 rows", "every": "1 rows"},
+    "top-k in rows promised": COMMON | QUERIES["top-k"] | {"window": "10 rows", "every": "1 rows"},
+    "top-k in rows with words": COMMON | QUERIES["top-k"] | WORDS_IN_ROWS,
     "top-k-workload in rows": {"time": "ts", "by": ["group"], "object": "item", "score": "value", "queries": IN_ROWS},
+    "heavy-hitters in rows": COMMON | {"object": "item", "windows": ["10 rows"], "every": "1 rows", "k": 3},
 }
 FEW = {name: COMMON | spec for name, spec in QUERIES.items()}
 """What `spark` and `local` run where nothing is asked for."""

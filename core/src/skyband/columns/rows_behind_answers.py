@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Float64, Int64, UInt64
 from skyband.columns import keyed_frames
+from skyband.columns.row_codes import place_among_equal, row_codes
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.kernels.sorted_arrays import among
@@ -142,7 +143,7 @@ class RankedRows:
         columns = [np.concatenate(both) for both in zip(self._who(table), who, strict=True)]
         if self._which == "each":
             columns.append(np.concatenate([ranked, values]))
-        codes = _codes(columns)
+        codes = row_codes(columns)
         mine, asked = codes[: len(table)], codes[len(table) :]
         order = np.lexsort((times, mine))
         known, width = np.unique(times), len(times) + 1
@@ -151,7 +152,7 @@ class RankedRows:
         stops = np.searchsorted(keys, asked * width + np.searchsorted(known, until))
         last = stops - 1
         if self._which == "each":
-            last = last - _nth(answers, asked)
+            last = last - place_among_equal(row_codes([answers, asked]))
         if (last < starts).any():
             raise SnapshotError("contradicts itself: the state has no row for an object in its answers")
         if self._which in ("largest", "smallest"):
@@ -221,35 +222,10 @@ class RankedRowsOfGroups(RankedRows):
         return [table.column(name).to_numpy() for name in ("group", "id")]
 
 
-def _codes(columns: list[Array]) -> Int64:
-    """int64[n]: a number for each row, the same where all columns are the same."""
-    order = np.lexsort(columns[::-1])
-    new = np.zeros(len(order), bool)
-    for column in columns:
-        new[1:] |= column[order][1:] != column[order][:-1]
-    codes = np.empty(len(order), np.int64)
-    codes[order] = np.cumsum(new)
-    return codes
-
-
-def _nth(answers: Int64, codes: Int64) -> Int64:
-    """int64[m]: how many entries of the same answer and code are before each."""
-    return _place_in_run(_codes([answers, codes]))
-
-
-def _place_in_run(codes: Int64) -> Int64:
-    order = np.argsort(codes, kind="stable")
-    place = np.arange(len(codes))
-    new = np.append(True, codes[order][1:] != codes[order][:-1])[: len(codes)]
-    found = np.empty(len(codes), np.int64)
-    found[order] = place - np.maximum.accumulate(np.where(new, place, 0))
-    return found
-
-
 def _unreached(who: list[Array], values: Float64) -> Array:
     """bool[n]: rows in order of arrival that no later one of the same object reaches."""
-    codes = _codes(who)
-    ranks = _codes([values])
+    codes = row_codes(who)
+    ranks = row_codes([values])
     order = np.lexsort([-np.arange(len(codes)), codes])  # an object after the other, each from its latest row on
     keys = codes[order] * (len(codes) + 1) + ranks[order]
     highest = np.maximum.accumulate(keys) if len(keys) else keys

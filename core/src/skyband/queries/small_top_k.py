@@ -60,7 +60,7 @@ class SmallTopK(SmallGroupTable):
         self._by = {"min": BY_MIN, "max": BY_MAX}.get(aggregate, BY_SUM) if isinstance(aggregate, str) else BY_SUM
         self._called: CalledScores | None = None
         if callable(aggregate):
-            self._by, self._called = BY_CALL, CalledScores(aggregate)
+            self._by, self._called = BY_CALL, CalledScores(aggregate, streams)
         weighted = isinstance(aggregate, Sequence) and not isinstance(aggregate, str)
         self._weights = np.array(aggregate if weighted else np.ones(streams), np.float64)
         self._divisor = float(streams) if aggregate == "mean" else 1.0
