@@ -1,0 +1,36 @@
+"""Scores by a function: as if it were called for each row, and called for values that are not remembered only."""
+
+import numpy as np
+import pytest
+from skyband.queries import called_scores
+from skyband.queries.called_scores import CalledScores
+
+
+@pytest.mark.parametrize("most", [0, 1 << 16])
+def test_values_that_are_remembered_are_not_called_for(most, monkeypatch):
+    monkeypatch.setattr(called_scores, "_MOST_KNOWN", most)
+    called = []
+
+    def score(row):
+        called.append(tuple(row))
+        row *= 2  # what it does to its argument is its own affair
+        return float(row.sum())
+
+    scores, rng, remembered = CalledScores(score, 2), np.random.default_rng(1), set()
+    for rows in (5, 0, 40, 40, 0, 40):
+        vectors = rng.integers(0, 5, (rows, 2)) / 2
+        wanted = set(map(tuple, vectors))
+        np.testing.assert_array_equal(scores.of(vectors), 2 * vectors.sum(axis=1))
+        assert sorted(called) == sorted(wanted - remembered)
+        remembered = wanted | (remembered if most else set())
+        called.clear()
+
+
+def test_the_best_of_each_answer_come_by_score_then_object():
+    scores = CalledScores(lambda row: float(row[0]), 1)
+    stretch, moment = np.array([0, 0, 0, 0, 1, 1]), np.array([3, 3, 3, 4, 4, 4])
+    objects = np.array([7, 5, 6, 7, 9, 8])
+    places, ranks, best = scores.best(stretch, moment, objects, np.array([[1.0], [1.0], [2.0], [0.0], [3.0], [4.0]]), 2)
+    assert objects[places].tolist() == [6, 5, 7, 8, 9]
+    assert ranks.tolist() == [1, 2, 1, 1, 2]
+    assert best.tolist() == [2.0, 1.0, 0.0, 4.0, 3.0]
