@@ -98,6 +98,8 @@ BY_ROWS = [
     workload([("20 rows", "1 row", 4, "0 rows"), ("3 rows", "7 rows", 3, "2 rows")]) | {"repeats": "best"},
     heavy("rows", ["12 rows", "5 rows"], k=2) | {"every": "1 row"},
     heavy("rows", ["20 rows"], k=3, share=0.1) | {"every": "4 rows", "offset": "1 row"},
+    heavy("sum", ["20 rows", "4 rows"], k=3, share=0.1) | {"every": "4 rows", "offset": "1 row"},
+    heavy("sum", ["7 rows"], k=2) | {"every": "1 row"},
     heavy("distinct", ["9 rows", "30 rows"], k=3) | {"every": "3 rows"},
     heavy("rows", ["6 rows"], share=0.3) | {"every": "10 rows"},
     pairs("jaccard", 3, "8 rows", every="1 row"),
@@ -334,13 +336,12 @@ def test_a_function_is_called_once_for_values_that_are_alike():
     assert len(called) == len(set(called)) > 30
 
 
-def test_approximate_backends_own_similarities_and_weights_in_rows_keep_their_processors():
+def test_approximate_backends_and_own_similarities_keep_their_processors():
     table = stream(1)
     never, apart = top_k("never", "sum", "20 seconds"), {"similarity": lambda shared, n, m: shared / max(n, m)}
     kept = [
         (never, {"object-ranker": "approx"}),
         *((spec | apart, None) for spec in (PAIRS[0], NEAR[0])),
-        (heavy("sum", ["20 rows"], k=2) | {"every": "4 rows"}, None),
         (NEAR[0], {"set-matcher": "minhash-lsh"}),
     ]
     for given, backends in kept:

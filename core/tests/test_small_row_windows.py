@@ -43,6 +43,7 @@ STATIC = [
     ("object-ranker", TOP_K | {"repeats": "smallest", "aggregate": "min"}),
     ("object-ranker", TOP_K | {"repeats": "mean"}),
     ("total-ranker", HEAVY | {"total": "distinct", "value": "stream", "offset": "1 row"}),
+    ("total-ranker", HEAVY | {"total": "sum", "weight": "score", "unit": 0.5, "share": 0.1}),
     ("total-ranker", HEAVY | {"windows": ["8 rows", "20 rows"], "every": "4 rows", "offset": "3 rows", "share": 0.2}),
     *(
         ("object-ranker", TOP_K | {"repeats": repeats, "upper": 9.0, "window": window})

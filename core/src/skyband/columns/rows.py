@@ -51,6 +51,10 @@ class Rows:
         columns = {name: numbers_or_lists.pick(self[name], places) for name in self._columns}
         return Rows(self.times[places], columns)
 
+    def with_column(self, name: str, column: Any) -> "Rows":
+        """The rows with another column of this name."""
+        return Rows(self.times, {**{other: self[other] for other in self._columns}, name: column})
+
     def slice(self, start: int, stop: int) -> "Rows":
         """Rows start..stop."""
         if start == 0 and stop == len(self.times):

@@ -60,10 +60,16 @@ class TotalsProcessor(BatchedProcessor):
 
     def begin_with(self, last: int, rows: Rows) -> "TotalsProcessor":
         """Go on from the entries of a small group, the moments up to the last row's time being answered."""
-        if self._rows:  # a pair that has gone is one that the next row stands for as well
-            rows, _ = without_gaps(rows)
+        none = np.empty(0, np.int64)
+        if self._rows:  # what has gone is a pair that the next row stands for as well, or its weight is in another
+            rows, gone = without_gaps(rows)
+            if "weight" in rows:
+                rows = rows.with_column("weight", np.where(gone, 0.0, rows["weight"]))
             self._ranker.advance(int(rows.times[0]))
-        self.feed(rows.times, rows, np.empty(0, np.int64))
+            self.feed(rows.times, rows, none)
+            self._ranker.advance(last + 1)
+        else:
+            self.feed(rows.times, rows, none)
         self.go_on_from(last)
         return self
 

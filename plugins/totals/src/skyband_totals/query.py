@@ -246,9 +246,7 @@ class HeavyHitters(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         most = most_entries(bindings["total-ranker"], self.backend_parameters("total-ranker"))
-        # In rows, how many of them a weight is of is not kept.
-        apart = self.gives_states or (self.rows and self.total == "sum")
-        if apart or not most:
+        if self.gives_states or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

@@ -21,7 +21,7 @@ from skyband.state_validation import StateReader
 
 from skyband_totals.small_totals_kernels import rank_totals
 from skyband_totals.unit_worth import MOST, worth
-from skyband_totals.units import to_units
+from skyband_totals.units import to_units, weights_of
 
 if TYPE_CHECKING:
     from skyband_totals.query import HeavyHitters
@@ -110,6 +110,8 @@ class SmallTotals(SmallGroupTable):
         columns: dict[str, Any] = {}
         if self._total == "distinct":
             columns["value"] = amounts.view(np.uint64)
+        elif self._numbered and self._total == "sum":  # a row each, as other numbers may all be taken
+            columns["weight"] = weights_of(amounts, self._unit)
         else:
             largest = 1 if self._total == "rows" else _WHOLE
             rows = -(-amounts // largest)

@@ -12,7 +12,7 @@ from skyband.kernels.nested import nested_njit
 from skyband.queries.small_groups_kernels import longer, oldest_needed
 
 from skyband_totals.selection import count_of_share, in_order, offer
-from skyband_totals.unit_worth import MOST
+from skyband_totals.unit_worth import MOST_TOGETHER
 
 
 @nested_njit
@@ -33,7 +33,7 @@ def _end_of(object_: Any, amount: Any, size: int, new_object: Any, value: Any, d
 def _add(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: Any, phase: Any, distinct: bool) -> int:
     """Take in a row (object, time, amount); returns how many entries there are. O(entries).
 
-    A row adds to the entry of its object and pane, up to 2^53 units; of an object and value the latest time is kept.
+    A row adds to the entry of its object and pane, up to 2^51 units; of an object and value the latest time is kept.
     """
     new_object, new_time, new = row
     if not distinct and new == 0:
@@ -45,7 +45,7 @@ def _add(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: Any, p
             if amount[before] == new:
                 time[before] = new_time
                 return size
-        elif (time[before] - phase) // pane == (new_time - phase) // pane and amount[before] <= MOST - new:
+        elif (time[before] - phase) // pane == (new_time - phase) // pane and amount[before] <= MOST_TOGETHER - new:
             time[before] = new_time
             amount[before] += new
             return size

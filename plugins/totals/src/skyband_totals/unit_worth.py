@@ -9,6 +9,9 @@ import numpy as np
 MOST = 2**53
 """Units a row may weigh: float64 holds every whole number up to here."""
 
+MOST_TOGETHER = 2**51
+"""Units that may be put down as one weight: float64 has two weights for each number of units up to here."""
+
 
 @cache
 def fraction(unit: float) -> tuple[float, float]:

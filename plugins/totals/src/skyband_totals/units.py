@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from skyband.arrays import Array, Float64, Int64, read_only
 
-from skyband_totals.unit_worth import MOST
+from skyband_totals.unit_worth import MOST, worth
 
 FINE, NEGATIVE, NO_NUMBER, TOO_LARGE, NO_MULTIPLE = range(5)
 REASONS = {
@@ -21,6 +21,8 @@ REASONS = {
     NO_MULTIPLE: "must be a multiple of `unit`: take a smaller unit, or round the weights",
 }
 """What is wrong with a weight, by code."""
+_STEPS = 4
+"""To the next float64, after which a weight counts as it should: three roundings lie between."""
 
 
 def to_units(weights: Float64, unit: float) -> tuple[Int64, Array]:
@@ -28,6 +30,18 @@ def to_units(weights: Float64, unit: float) -> tuple[Int64, Array]:
     units, codes = np.empty(len(weights), np.int64), np.empty(len(weights), np.int8)
     _convert(read_only(weights), unit, units, codes)
     return units, codes
+
+
+def weights_of(units: Int64, unit: float) -> Float64:
+    """Weights, float64[n], that count as so many units, int64[n]: the nearest ones, but for rounding above 2^50 units.
+
+    Up to MOST_TOGETHER units there always is one.
+    """
+    weights: Float64 = worth(units, unit)
+    for _ in range(_STEPS):
+        counted, _codes = to_units(weights, unit)
+        weights = np.where(counted == units, weights, np.nextafter(weights, np.where(counted < units, np.inf, 0.0)))
+    return weights
 
 
 @njit(cache=True)
