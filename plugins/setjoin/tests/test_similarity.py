@@ -6,7 +6,7 @@ import pytest
 import skyband
 from skyband import ConfigError
 from skyband.kernels.similarity import similarity
-from skyband_setjoin.similarity import KINDS, misbehaviour
+from skyband.roles.compiled_similarity import KINDS, misbehaviour
 from skyband_specs.oracles.pair_ranker import SIMILARITIES
 
 SIZES = [(o, n, m) for n in (1, 2, 3, 7, 40, 1001) for m in (1, 2, 5, 7, 39, 999) for o in {1, min(n, m)}]

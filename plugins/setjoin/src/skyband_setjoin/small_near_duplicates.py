@@ -15,10 +15,10 @@ from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import EachRow
 from skyband.queries.small_group_table import Step
 from skyband.queries.small_sets import SetsInOrder, SmallSets
+from skyband.roles.compiled_similarity import KINDS
 
 from skyband_setjoin.near_duplicates_processor import KEPT, ROWS
 from skyband_setjoin.set_matcher import ALL, FIRST
-from skyband_setjoin.similarity import KINDS
 from skyband_setjoin.small_near_duplicates_kernels import match_rows
 
 if TYPE_CHECKING:

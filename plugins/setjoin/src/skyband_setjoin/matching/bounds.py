@@ -12,8 +12,7 @@ import numpy as np
 from numba import njit
 from skyband.kernels.nested import shared_njit
 from skyband.kernels.similarity import similarity
-
-from skyband_setjoin.similarity import resolve
+from skyband.roles.compiled_similarity import resolve
 
 SIZES = 512
 """Up to this size what is allowed is looked up."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from numba import cfunc
 from numba.core.errors import NumbaError
+
 from skyband.errors import ConfigError, Problem
 from skyband.kernels.similarity import OWN
 from skyband.roles.pair_ranker import SIMILARITIES
