@@ -48,6 +48,7 @@ def pairs(similarity, k, window, **more):
     return {"kind": "top-k-pairs", **spec, "every": "4 seconds", **more}
 
 
+BY_2_ROWS = {"every": "2 rows"}
 PAIRS = [
     pairs("jaccard", 3, "20 seconds"),
     pairs("overlap", 2, "7 seconds", side="side", offset="1 second"),
@@ -166,7 +167,16 @@ def spread(values):
     return float(np.floor(values.sum() + 2 * np.sqrt(values.max())))
 
 
+def half_shared(shared, n, m):
+    """Falls slower as sets grow than any that has a name."""
+    return shared / (n + m + 1.0)
+
+
 CALLED = [
+    *(pairs(half_shared, k, window, **more) for k, window, more in [(3, "20 seconds", {}), (2, "7 rows", BY_2_ROWS)]),
+    pairs(half_shared, 4, "9 seconds", side="side", every="13 seconds") | {"carry": ["stream"]},
+    near(half_shared, 0.3, "20 seconds"),
+    near(half_shared, 0.2, "9 seconds", keep="first", matches=1),
     *(top_k(repeats, spread, window) for repeats, _, window in TOPS),
     top_k("mean", np.max, "9 rows") | {"every": "2 rows"},
     top_k("never", spread, "12 rows") | {"every": "1 row"},
@@ -265,7 +275,7 @@ def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, 
     asked = query(SPECS[number], by=["group"], delay="3 hours" if calendar else "2 seconds")
     rng = np.random.default_rng(number)
     few, many = (np.sort(rng.integers(0, len(table), pieces)).tolist() for pieces in (3, 15))
-    data = not callable(SPECS[number].get("aggregate"))  # a snapshot holds no code
+    data = not any(callable(SPECS[number].get(name)) for name in ("aggregate", "similarity"))  # snapshots hold no code
     whole, some, stopped = run(asked, table, []), run(asked, table, few), run(asked, table, many, snapshots=data)
     at_most(0, monkeypatch)
     rows, processors, dropped = run(asked, table, few)
@@ -336,12 +346,10 @@ def test_a_function_is_called_once_for_values_that_are_alike():
     assert len(called) == len(set(called)) > 30
 
 
-def test_approximate_backends_and_own_similarities_keep_their_processors():
+def test_approximate_backends_keep_their_processors():
     table = stream(1)
-    never, apart = top_k("never", "sum", "20 seconds"), {"similarity": lambda shared, n, m: shared / max(n, m)}
     kept = [
-        (never, {"object-ranker": "approx"}),
-        *((spec | apart, None) for spec in (PAIRS[0], NEAR[0])),
+        (top_k("never", "sum", "20 seconds"), {"object-ranker": "approx"}),
         (NEAR[0], {"set-matcher": "minhash-lsh"}),
     ]
     for given, backends in kept:

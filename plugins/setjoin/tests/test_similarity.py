@@ -1,12 +1,13 @@
 """A function of the user's is taken iff the bounds hold for it."""
 
 import math
+from fractions import Fraction
 
 import pytest
 import skyband
 from skyband import ConfigError
 from skyband.kernels.similarity import similarity
-from skyband.roles.compiled_similarity import KINDS, misbehaviour
+from skyband.roles.compiled_similarity import KINDS, is_compilable, misbehaviour, resolve
 from skyband_specs.oracles.pair_ranker import SIMILARITIES
 
 SIZES = [(o, n, m) for n in (1, 2, 3, 7, 40, 1001) for m in (1, 2, 5, 7, 39, 999) for o in {1, min(n, m)}]
@@ -56,3 +57,20 @@ def test_an_own_function_ranks():
     ranker = skyband.create("pair-ranker", k=5, window=10, similarity=lambda o, n, m: o / min(n, m))
     ranker.update([0, 1, 2], [0, 3, 4, 6], [1, 2, 3, 3, 3, 4])
     assert [column.tolist() for column in ranker.top()] == [[0, 1, 0], [1, 2, 2], [1.0, 1.0, 0.5]]
+
+
+def test_a_function_is_compiled_once():
+    def shared(overlap, n, m):
+        return overlap / (n + m)
+
+    assert resolve(shared)[1] is resolve(shared)[1]
+
+
+def test_what_numba_cannot_compile_is_left_to_backends_that_call_python():
+    def exactly(overlap, n, m):
+        return float(Fraction(overlap, n + m))
+
+    assert misbehaviour(exactly) is None
+    assert not is_compilable(exactly)
+    assert is_compilable("jaccard")
+    assert is_compilable(lambda overlap, n, m: overlap / (n + m))

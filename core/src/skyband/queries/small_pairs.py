@@ -16,7 +16,7 @@ from skyband.queries.schedule import Schedule
 from skyband.queries.small_group_table import Step
 from skyband.queries.small_pairs_kernels import rank_pairs
 from skyband.queries.small_sets import SetsInOrder, SmallSets
-from skyband.roles.pair_ranker import SIMILARITIES
+from skyband.roles.compiled_similarity import resolve
 
 
 class SmallPairs(SmallSets):
@@ -39,7 +39,7 @@ class SmallPairs(SmallSets):
         columns = {carried(number): kind for number, kind in enumerate(carry)}
         self._ids, self._columns = ids, list(columns)
         super().__init__(schedule, most, answers, kind, two=parameters["sides"] == 2, carry=columns)
-        self._similarity = SIMILARITIES.index(parameters["similarity"])
+        self._similarity = resolve(parameters["similarity"])
         most, side = self.most, 1 << (self.most - 1).bit_length()
         k = min(parameters["k"], max(1, most * (most - 1) // 2))
         self._room = np.empty((side, side)), np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k)
@@ -53,7 +53,7 @@ class SmallPairs(SmallSets):
         *pairs, number = rank_pairs(
             sets.heads, sets.rows, sets.stops, step.stretches.ended, begins, ends,
             sets.order, sets.times, sets.sides, sets.offsets, sets.tokens, asked.at, self.schedule.beats,
-            self._window, self._similarity, self.two, step.oldest, self.most, self.most_tokens,
+            self._window, *self._similarity, self.two, step.oldest, self.most, self.most_tokens,
             size, grown, kept, found, *self._room,
         )  # fmt: skip
         left, right, scores = (values[:number] for values in pairs)

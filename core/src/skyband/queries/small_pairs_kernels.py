@@ -14,7 +14,7 @@ from skyband.queries.small_sets_kernels import shared_tokens
 
 @nested_njit
 def _rank(
-    order: Any, sides: Any, offsets: Any, tokens: Any, head: int, stop: int, kind: int, two: bool,
+    order: Any, sides: Any, offsets: Any, tokens: Any, head: int, stop: int, kind: int, own: Any, two: bool,
     known: Any, best_left: Any, best_right: Any, best: Any,
 ) -> int:  # fmt: skip
     """Write the best pairs of the sets head..stop, as there is room for, the best first; returns how many.
@@ -35,10 +35,10 @@ def _rank(
             score = known[left & mask, right & mask]
             if np.isnan(score):
                 theirs = offsets[other + 1] - offsets[other]
-                if found == k and similarity(kind, None, min(size, theirs), size, theirs) <= best[k - 1]:
+                if found == k and similarity(kind, own, min(size, theirs), size, theirs) <= best[k - 1]:
                     continue
                 common = shared_tokens(offsets, tokens, one, other)
-                score = similarity(kind, None, common, size, theirs) if common else -np.inf
+                score = similarity(kind, own, common, size, theirs) if common else -np.inf
                 known[left & mask, right & mask] = score
             if score == -np.inf or (found == k and score <= best[k - 1]):
                 continue
@@ -56,7 +56,7 @@ def _rank(
 def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
     heads: Any, rows: Any, stops: Any, ended: Any, begins: Any, ends: Any,
     order: Any, times: Any, sides: Any, offsets: Any, tokens: Any, at: Any, beats: Any,
-    window: int, kind: int, two: bool, oldest: Any, most: int, most_tokens: int,
+    window: int, kind: int, own: Any, two: bool, oldest: Any, most: int, most_tokens: int,
     size: Any, grown: Any, kept: Any, found: Any, known: Any, best_left: Any, best_right: Any, best: Any,
 ) -> Any:  # fmt: skip
     """Take sets in and answer moments, stretch by stretch.
@@ -99,7 +99,7 @@ def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
                     known[place & mask, other & mask] = np.nan
                     known[other & mask, place & mask] = np.nan
             compared = row
-            pairs = _rank(order, sides, offsets, tokens, head, row, kind, two, known, best_left, best_right, best)
+            pairs = _rank(order, sides, offsets, tokens, head, row, kind, own, two, known, best_left, best_right, best)
             if given + pairs > room:
                 room = 2 * room + pairs
                 lefts, rights, scores = longer(lefts, room), longer(rights, room), longer(scores, room)

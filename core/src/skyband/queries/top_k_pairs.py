@@ -170,17 +170,17 @@ class TopKPairs(Query):
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
-        if callable(self.similarity):
-            return None
         parameters = self.backend_parameters("pair-ranker")
         most = most_entries(bindings["pair-ranker"], parameters)
-        if not most:
+        from skyband.roles.compiled_similarity import is_compilable  # on use, because it loads numba
+
+        if not most or not is_compilable(self.similarity):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
             return _PairProcessor(self, bindings["pair-ranker"], answers).begin_with(last, rows)
 
-        from skyband.queries.small_pairs import SmallPairs  # on use, because it loads numba
+        from skyband.queries.small_pairs import SmallPairs
         from skyband.queries.small_row_windows import SmallRowWindows
 
         carry = [answers.field(f"left_{name}").type for name in (*several(self.id), *self.carry)]

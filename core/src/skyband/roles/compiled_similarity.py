@@ -1,6 +1,6 @@
 """The similarity that is asked for: a named one, or a function of the user's own."""
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from numba import cfunc
@@ -17,7 +17,27 @@ _SIGNATURE = "float64(int64, int64, int64)"
 
 
 def resolve(given: str | Function) -> tuple[int, Any]:
-    """(kind, own) for `similarity`. Raises ConfigError where a function is not well-behaved or not compilable."""
+    """(kind, own) for `similarity`. Raises ConfigError where a function is not well-behaved or not compilable.
+
+    A function is compiled once, some 25 ms, however many groups have a backend with it.
+    """
+    try:
+        return _resolved(given)
+    except TypeError:  # a callable that has no hash
+        return _resolved.__wrapped__(given)
+
+
+def is_compilable(given: str | Function) -> bool:
+    """Whether `resolve` takes it. A backend that calls functions in Python may take others."""
+    try:
+        resolve(given)
+    except ConfigError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _resolved(given: str | Function) -> tuple[int, Any]:
     if isinstance(given, str):
         return KINDS[given], _no_function()
     plain = getattr(given, "py_func", given)

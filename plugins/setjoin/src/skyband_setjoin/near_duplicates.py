@@ -206,16 +206,18 @@ class NearDuplicates(Query):
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the matcher, small groups are answered together."""
-        if self.rows or callable(self.similarity):
+        if self.rows:
             return None
         most = most_entries(bindings["set-matcher"], self.backend_parameters("set-matcher"))
-        if not most:
+        from skyband.roles.compiled_similarity import is_compilable  # on use, because it loads numba
+
+        if not most or not is_compilable(self.similarity):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
             return NearDuplicatesProcessor(self, bindings["set-matcher"], answers).begin_with(last, rows)
 
-        from skyband_setjoin.small_near_duplicates import SmallNearDuplicates  # on use, because it loads numba
+        from skyband_setjoin.small_near_duplicates import SmallNearDuplicates
 
         return SmallNearDuplicates(most, self, answers, processor)
 

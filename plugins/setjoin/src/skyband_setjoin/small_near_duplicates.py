@@ -15,7 +15,7 @@ from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import EachRow
 from skyband.queries.small_group_table import Step
 from skyband.queries.small_sets import SetsInOrder, SmallSets
-from skyband.roles.compiled_similarity import KINDS
+from skyband.roles.compiled_similarity import resolve
 
 from skyband_setjoin.near_duplicates_processor import KEPT, ROWS
 from skyband_setjoin.set_matcher import ALL, FIRST
@@ -50,7 +50,7 @@ class SmallNearDuplicates(SmallSets):
             carry=kept, carry_now=own,
         )  # fmt: skip
         parameters = query.backend_parameters("set-matcher")
-        self._similarity, self._threshold = KINDS[parameters["similarity"]], float(parameters["threshold"])
+        self._similarity, self._threshold = resolve(parameters["similarity"]), float(parameters["threshold"])
         matches = parameters["matches"]
         self._ranked, self._first = matches != ALL, parameters["keep"] == FIRST
         room = min(int(matches), self.most) if self._ranked else self.most
@@ -65,7 +65,7 @@ class SmallNearDuplicates(SmallSets):
         *matches, number = match_rows(
             sets.heads, sets.rows, sets.stops, step.stretches.ended,
             sets.order, sets.times, sets.sides, sets.offsets, sets.tokens,
-            self.schedule.horizon, self._similarity, self._threshold, self.two, self._ranked, self._first,
+            self.schedule.horizon, *self._similarity, self._threshold, self.two, self._ranked, self._first,
             step.oldest, self.most, self.most_tokens, size, grown, kept, count, *self._room,
         )  # fmt: skip
         earlier, similarity = (values[:number] for values in matches)

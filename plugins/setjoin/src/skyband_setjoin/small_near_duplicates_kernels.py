@@ -14,7 +14,7 @@ from skyband.queries.small_sets_kernels import shared_tokens
 @nested_njit
 def _match(
     order: Any, sides: Any, offsets: Any, tokens: Any, kept: Any, head: int, row: int,
-    kind: int, threshold: float, two: bool, ranked: bool, best: Any, scores: Any,
+    kind: int, own: Any, threshold: float, two: bool, ranked: bool, best: Any, scores: Any,
 ) -> int:  # fmt: skip
     """Write the matches of the set at place `row` among those kept before it; returns how many.
 
@@ -29,10 +29,10 @@ def _match(
         if not kept[place] or (two and sides[other] == sides[one]):
             continue
         theirs = offsets[other + 1] - offsets[other]
-        if similarity(kind, None, min(size, theirs), size, theirs) < threshold:
+        if similarity(kind, own, min(size, theirs), size, theirs) < threshold:
             continue
         common = shared_tokens(offsets, tokens, one, other)
-        score = similarity(kind, None, common, size, theirs) if common else -np.inf
+        score = similarity(kind, own, common, size, theirs) if common else -np.inf
         if common == 0 or score < threshold or (found == len(best) and score <= scores[found - 1]):
             continue
         rank = min(found, len(best) - 1)
@@ -47,7 +47,7 @@ def _match(
 @njit(cache=True)
 def match_rows(  # noqa: C901 - a numeric kernel is one loop
     heads: Any, rows: Any, stops: Any, ended: Any, order: Any, times: Any, sides: Any, offsets: Any, tokens: Any,
-    window: int, kind: int, threshold: float, two: bool, ranked: bool, first: bool,
+    window: int, kind: int, own: Any, threshold: float, two: bool, ranked: bool, first: bool,
     oldest: Any, most: int, most_tokens: int, size: Any, grown: Any, kept: Any, count: Any, best: Any, scores: Any,
 ) -> Any:  # fmt: skip
     """Take rows in and find what each matches, stretch by stretch.
@@ -75,7 +75,9 @@ def match_rows(  # noqa: C901 - a numeric kernel is one loop
                     held -= 1
                     words -= offsets[order[head] + 1] - offsets[order[head]]
                 head += 1
-            found = _match(order, sides, offsets, tokens, kept, head, row, kind, threshold, two, ranked, best, scores)
+            found = _match(
+                order, sides, offsets, tokens, kept, head, row, kind, own, threshold, two, ranked, best, scores
+            )
             if given + found > room:
                 room = 2 * room + found
                 earlier, alike = longer(earlier, room), longer(alike, room)
