@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from numba.core.caching import Cache, IndexDataCacheFile
@@ -21,6 +21,8 @@ _UNREADABLE = (ImportError, AttributeError, EOFError, ValueError, TypeError, Ind
 """What reading a pickle raises that is cut short, damaged, or of code that is not there any more."""
 
 _CORE = "skyband.kernels."
+_NAMED = (FunctionType, type, CPUDispatcher, ModuleType)
+"""What tells where it is from. Of other globals nothing is asked: looking at one may run code."""
 
 
 def compile_what_cannot_be_read() -> None:
@@ -74,12 +76,9 @@ def _with_callees(begin: Callable[..., None]) -> Callable[..., None]:
 
 
 def _uses_core(module: ModuleType) -> bool:
-    names = (value.__name__ if inspect.ismodule(value) else _home(value) for value in vars(module).values())
+    seen = [value for value in list(vars(module).values()) if isinstance(value, _NAMED)]
+    names = (value.__name__ if inspect.ismodule(value) else str(value.__module__) for value in seen)
     return any(name.startswith(_CORE) for name in names)
-
-
-def _home(value: Any) -> str:
-    return str(getattr(value, "__module__", None))
 
 
 def _callees(module: ModuleType) -> set[ModuleType]:
@@ -88,7 +87,7 @@ def _callees(module: ModuleType) -> set[ModuleType]:
     waiting = [module]
     while waiting:
         looked = waiting.pop()
-        seen = {value for value in vars(looked).values() if inspect.ismodule(value) and any(_kernels(value))}
+        seen = {value for value in list(vars(looked).values()) if inspect.ismodule(value) and any(_kernels(value))}
         homes = {sys.modules.get(kernel.py_func.__module__) for kernel in _kernels(looked)}
         fresh = (seen | {home for home in homes if home is not None}) - found - {module}
         found |= fresh
@@ -97,12 +96,12 @@ def _callees(module: ModuleType) -> set[ModuleType]:
 
 
 def _kernels(module: ModuleType) -> Iterator[CPUDispatcher]:
-    return (value for value in vars(module).values() if isinstance(value, CPUDispatcher))
+    return (value for value in list(vars(module).values()) if isinstance(value, CPUDispatcher))
 
 
 def _stamp(module: ModuleType) -> tuple[str, float, int]:
     """Name, time and size of a module's file, or of the archive that it is in."""
-    file = Path(str(module.__file__))
+    file = Path(str(getattr(module, "__file__", None)))
     found = next(path for path in (file, *file.parents) if path.exists()).stat()
     return module.__name__, found.st_mtime, found.st_size
 

@@ -31,7 +31,8 @@ def nested_njit(function: Callable[..., Any] | None = None, *, vectorized: bool 
     """`numba.njit` for a function that is called by compiled functions only; called by Python it raises TypeError.
 
     Takes numba's options (`error_model`, `nogil` and so on). `cache` has no use: the kernel that Python calls is cached
-    with all that it calls. Use `njit(cache=True)` for that one.
+    with all that it calls. Use `njit(cache=True)` for that one. Of a constant that it is called with it sees the type
+    only, so `numba.literally` has none either.
 
     With `vectorized` it is optimized by itself as well, which takes longer: a loop over arrays that a processor does
     four or eight at a time is not always seen as one any more within the function that calls it.
