@@ -1,5 +1,6 @@
 """What only compiled functions call is compiled into them, and is nothing that Python could call."""
 
+import gc
 import subprocess
 import sys
 from typing import NamedTuple
@@ -7,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numba import njit
+from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 from skyband.kernels.nested import nested_njit, shared_njit
 
@@ -145,6 +147,41 @@ def test_a_vectorized_function_is_optimized_before_a_kernel_takes_it_in():
     assert values.tolist() == (4 * np.arange(9.0)).tolist()
     codes = [compiled.library.get_llvm_str() for each in (alone, within) for compiled in each.overloads.values()]
     assert [" x double>" in code for code in codes] == [True, False]
+
+
+@nested_njit
+def shifted(values, by):
+    return values[0] + by
+
+
+@njit
+def shifted_twice(values):
+    return shifted(values, 1), shifted(values, 2), shifted(values, True)
+
+
+def test_it_is_compiled_once_for_each_type_and_not_for_each_constant():
+    assert shifted_twice(np.arange(3)) == (1, 2, 1)
+    assert len(shifted.overloads) == 2, "of int64 and of bool"
+
+
+@njit
+def fails(values):
+    return values.nothing
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_pythons_collector_is_as_before_when_numba_has_compiled(collects):
+    before = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert njit(lambda values: values[0])(np.arange(3)) == 0
+        after = gc.isenabled()
+        with pytest.raises(TypingError, match="nothing"):
+            fails(np.arange(3))
+        failed = gc.isenabled()
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert after == failed == collects
 
 
 CODE = """

@@ -357,6 +357,15 @@ def test_approximate_backends_keep_their_processors():
         assert host.operator._groups._small_groups is None
 
 
+def test_a_function_of_many_streams_keeps_its_processors():
+    table = stream(1)
+    for streams in (16, 17):
+        given = top_k("latest", np.max, "20 seconds")
+        given["streams"] = [f"s{number}" for number in range(streams)]
+        host = local.LocalRun.start(query(given, by=["group"]), table.schema)
+        assert (host.operator._groups._small_groups is None) == (streams == 17)
+
+
 def sets(sizes):
     """A group with a set a second, of so many tokens each, every two of which share some."""
     times = pa.array(np.arange(len(sizes)) * SECOND, pa.timestamp("us", "UTC"))

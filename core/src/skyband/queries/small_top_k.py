@@ -11,12 +11,13 @@ from skyband.arrays import Array, Float64, Int64, read_only
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import Which
+from skyband.kernels.aggregates import BY_MAX, BY_MIN, BY_SUM
 from skyband.queries.called_scores import CalledScores
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_group_table import SmallGroupTable, Step, Walked
-from skyband.queries.small_top_k_kernels import BY_CALL, BY_MAX, BY_MIN, BY_SUM, NEVER, SUM, rank_objects
+from skyband.queries.small_top_k_kernels import BY_CALL, NEVER, SUM, rank_objects
 from skyband.roles.object_ranker import REDUCTIONS
 from skyband.state_validation import StateReader
 

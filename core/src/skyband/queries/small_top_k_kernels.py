@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from skyband.kernels.aggregates import score_of
 from skyband.kernels.nested import nested_njit
 from skyband.queries.small_groups_kernels import longer, oldest_needed
 
 LATEST, LARGEST, SMALLEST, MEAN, SUM, NEVER = range(6)
 """What counts where an object reports again; SUM and NEVER are promises: so many reports at most, which are summed."""
-BY_SUM, BY_MIN, BY_MAX, BY_CALL = range(4)
-"""How the values of an object's streams come to its score; BY_CALL: they are given back, and all objects."""
+BY_CALL = -1
+"""Beside the kinds of score: the values of an object's streams are given back, and all objects."""
 
 
 @nested_njit
@@ -108,20 +109,6 @@ def _value(time: Any, value: Any, first: int, stop: int, since: Any, repeats: in
 
 
 @nested_njit
-def _score(values: Any, kind: int, weights: Any, divisor: float) -> Any:
-    """What the values of an object's streams come to."""
-    if kind == BY_SUM:
-        score = 0.0
-        for place in range(len(values)):
-            score += weights[place] * values[place]
-        return score / divisor
-    score = values[0]
-    for place in range(1, len(values)):
-        score = min(score, values[place]) if kind == BY_MIN else max(score, values[place])
-    return score
-
-
-@nested_njit
 def _rank(
     object_: Any, stream: Any, time: Any, value: Any, size: int, since: Any,
     repeats: int, kind: int, weights: Any, divisor: float, k: int, values: Any, best_object: Any, best_score: Any,
@@ -151,7 +138,7 @@ def _rank(
             best_object[found], best_score[found] = owner, 0.0
             found += 1
             continue
-        score = _score(values, kind, weights, divisor)
+        score = score_of(values, kind, weights, divisor)
         rank = found
         while rank > 0 and best_score[rank - 1] < score:
             if rank < k:

@@ -58,6 +58,7 @@ from skyband.registry import Binding
 from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
 
 _MOST = float(np.finfo(np.float64).max)
+_MOST_STREAMS_OF_A_FUNCTION = 16
 _MIRRORED: Mapping[Any, str] = {"min": "max", "max": "min", "largest": "smallest", "smallest": "largest"}
 """What is to the negatives what the key is to the values."""
 
@@ -299,11 +300,14 @@ class TopK(Query):
         return RankingProcessor(self, bindings["object-ranker"], answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
-        """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
+        """Where the answer is that of the definition, whatever the ranker, small groups are answered together.
+
+        A function of many streams keeps its processors: it is given the values of all groups' objects at once.
+        """
         parameters = self.backend_parameters("object-ranker")
         most = most_entries(bindings["object-ranker"], parameters)
         carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
-        if not most:
+        if not most or (callable(self.aggregate) and len(self.streams) > _MOST_STREAMS_OF_A_FUNCTION):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

@@ -172,9 +172,11 @@ class TopKPairs(Query):
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         parameters = self.backend_parameters("pair-ranker")
         most = most_entries(bindings["pair-ranker"], parameters)
+        if not most:
+            return None
         from skyband.roles.compiled_similarity import is_compilable  # on use, because it loads numba
 
-        if not most or not is_compilable(self.similarity):
+        if not is_compilable(self.similarity):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

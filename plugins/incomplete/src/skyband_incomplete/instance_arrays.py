@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from skyband.arrays import Array, Float64, Int32, Int64
+from skyband.kernels.aggregates import BY_MAX, BY_MIN, BY_SUM
 from skyband.roles import ObjectRanker
-
-SUM, MIN, MAX = range(3)
-"""Kinds of score: a weighted sum, divided; the least; the greatest."""
 
 LATEST, LARGEST, SMALLEST, MEAN = range(4)
 """What stands for an object's reports in a stream, in the order of `REDUCTIONS`."""
@@ -125,11 +123,11 @@ class Heap(NamedTuple):
 def rule_of(ranker: ObjectRanker) -> Rule:
     """What a ranker's parameters come to."""
     aggregate, most = ranker.aggregate, ranker.occurrences
-    kind, divisor, weights = SUM, 1.0, np.ones(ranker.streams)
+    kind, divisor, weights = BY_SUM, 1.0, np.ones(ranker.streams)
     if aggregate == "mean":
         divisor = float(ranker.streams)
     elif aggregate in ("min", "max"):
-        kind = MIN if aggregate == "min" else MAX
+        kind = BY_MIN if aggregate == "min" else BY_MAX
     elif isinstance(aggregate, Sequence) and not isinstance(aggregate, str):
         weights = np.array(aggregate, np.float64)
     return Rule(

@@ -209,9 +209,11 @@ class NearDuplicates(Query):
         if self.rows:
             return None
         most = most_entries(bindings["set-matcher"], self.backend_parameters("set-matcher"))
+        if not most:
+            return None
         from skyband.roles.compiled_similarity import is_compilable  # on use, because it loads numba
 
-        if not most or not is_compilable(self.similarity):
+        if not is_compilable(self.similarity):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

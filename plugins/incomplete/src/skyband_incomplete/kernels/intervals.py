@@ -9,9 +9,10 @@ so that a score does not depend on the path that led to it.
 
 import numpy as np
 from numba import njit
+from skyband.kernels.aggregates import score_of
 from skyband.kernels.nested import nested_njit
 
-from skyband_incomplete.instance_arrays import CHANGED, HEAD, IS_CHANGED, MIN, NEWEST, SUM
+from skyband_incomplete.instance_arrays import CHANGED, HEAD, IS_CHANGED, NEWEST
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -51,20 +52,6 @@ def _gather(last, first, reports, known, fresh):
         fresh[reports.stream[at]] += 1
         at = reports.previous[at]
     return at
-
-
-@njit(cache=True, nogil=True, inline="always")
-def score_of(values, kind, weights, divisor):
-    """The score of a vector of values, one a stream."""
-    if kind == SUM:
-        score = 0.0
-        for stream in range(len(weights)):
-            score += weights[stream] * values[stream]
-        return score / divisor
-    score = values[0]
-    for stream in range(1, len(weights)):
-        score = min(score, values[stream]) if kind == MIN else max(score, values[stream])
-    return score
 
 
 @nested_njit(nogil=True)
