@@ -95,6 +95,7 @@ def evaluate(stream: ObjectStream, make: Callable[[], Any], k: int) -> Kept:
 def over_window(**parameters: Any) -> Any:
     """approx, with the chances of OverWindow."""
     ranker: Any = skyband.create("object-ranker", "approx", **parameters)
+    ranker._count_on_chances()
     ranker._appearance = OverWindow(ranker.streams, ranker.sketch)
     return ranker
 
@@ -109,7 +110,7 @@ def tables(seeds: int, sketch: str) -> bool:
     for (letter, number), (items, fewer, precision) in PAPER.items():
         streams, k = (number, 10) if letter == "d" else (3, number)
         given = {"k": k, "window": WINDOW, "streams": streams, "repeats": "never", "by": "rows"}
-        approx = {**given, "sketch": sketch, "refresh": 1}
+        approx = {**given, "sketch": sketch, "refresh": 1, "exact_reports": 0}
         rows = [paper(seed, 3 * WINDOW, streams) for seed in range(seeds)]
         ours = average(evaluate(row, partial(skyband.create, "object-ranker", "eaa", **given), k) for row in rows)
         defined = average(

@@ -6,18 +6,21 @@ import skyband
 from skyband_incomplete.correlation import Appearance, join_sizes
 from skyband_specs.oracles.object_ranker import ObjectOracle
 from skyband_specs.streams.object_ranker import paper
+from skyband_specs.trials.object_ranker import reports
 
 GIVEN = {"repeats": "never", "k": 5, "window": 200, "streams": 3, "by": "rows"}
+AT_ONCE = GIVEN | {"exact_reports": 0}
 
 
 def feed(ranker, stream, start, stop):
     rows = slice(start, stop)
-    ranker.update(stream.times[rows], stream.streams[rows], stream.objects[rows], stream.values[rows])
+    times = stream.times if ranker.by == "time" else np.arange(len(stream))
+    ranker.update(times[rows], stream.streams[rows], stream.objects[rows], stream.values[rows])
 
 
 def test_with_every_value_certain_to_come_it_is_eaa():
     stream = paper(1, 1500, 3)
-    approx = skyband.create("object-ranker", "approx", **GIVEN, chance=1)
+    approx = skyband.create("object-ranker", "approx", **AT_ONCE, chance=1)
     eaa = skyband.create("object-ranker", "eaa", **GIVEN)
     for start in range(0, 1500, 30):
         feed(approx, stream, start, start + 30)
@@ -28,7 +31,8 @@ def test_with_every_value_certain_to_come_it_is_eaa():
 
 def test_with_no_value_ever_to_come_it_keeps_the_plain_skyband():
     stream, given = paper(2, 300, 3), {**GIVEN, "window": 80}
-    approx, oracle = skyband.create("object-ranker", "approx", **given, chance=0, refresh=1), ObjectOracle(given)
+    approx = skyband.create("object-ranker", "approx", **given, chance=0, refresh=1, exact_reports=0)
+    oracle = ObjectOracle(given)
     for row in range(300):
         feed(approx, stream, row, row + 1)
         oracle.feed(stream, row, row + 1)
@@ -48,7 +52,7 @@ def test_with_no_value_ever_to_come_it_keeps_the_plain_skyband():
 @pytest.mark.parametrize("sketch", ["exact", {"name": "pcsa-ml", "epsilon": 0.05}])
 def test_the_sketch_comes_from_the_registry_and_travels_in_the_snapshot(sketch):
     stream = paper(3, 1200, 3)
-    approx = skyband.create("object-ranker", "approx", **GIVEN, sketch=sketch)
+    approx = skyband.create("object-ranker", "approx", **AT_ONCE, sketch=sketch)
     feed(approx, stream, 0, 650)
     twin = skyband.restore(approx.snapshot())
     for each in (approx, twin):
@@ -58,6 +62,60 @@ def test_the_sketch_comes_from_the_registry_and_travels_in_the_snapshot(sketch):
     feed(eaa, stream, 0, 1200)
     assert len(approx) < 0.8 * len(eaa)
     assert len(set(approx.top()[0].tolist()) & set(eaa.top()[0].tolist())) >= 3
+
+
+@pytest.mark.parametrize("by", ["rows", "time"])
+@pytest.mark.parametrize("chance", [None, 0.25])
+def test_it_is_exact_until_the_window_holds_too_many_reports(by, chance):
+    """By whichever rows it is fed, and without sketches until then; a report that breaks the promise is none."""
+    stream = reports(1, 600, 2, 40, 1.0)
+    given = {"repeats": "per-window", "k": 2, "window": 60, "streams": 2, "by": by}
+    chances = {"chance": chance, "refresh": 20, "exact_reports": 22, "sketch": "exact"}
+    eaa = skyband.create("object-ranker", "eaa", **given)
+    one_by_one, in_parts = (skyband.create("object-ranker", "approx", **given, **chances) for _ in range(2))
+    oracle, most, fed, wrong = ObjectOracle(given), 0, 0, 0
+    stops = {*np.random.default_rng(1).integers(0, 600, 40).tolist(), 600}
+    for row in range(600):
+        for ranker in (eaa, one_by_one):
+            feed(ranker, stream, row, row + 1)
+        oracle.feed(stream, row, row + 1)
+        valid = sum(report.time >= oracle.now - 60 for report in oracle.reports)
+        most = max(most, valid)
+        state = one_by_one.dump_state()
+        assert ("sketches" in state) == (most > 22 and chance is None)
+        assert (len(state["since_refresh"]) == 1) == (most > 22)
+        same = [part.tolist() for part in one_by_one.top()] == [part.tolist() for part in eaa.top()]
+        assert same or most > 22
+        wrong += not same
+        if row + 1 in stops:
+            feed(in_parts, stream, fed, row + 1)
+            fed = row + 1
+            assert in_parts.snapshot() == one_by_one.snapshot()
+    assert wrong and oracle.repeated
+    assert skyband.restore(one_by_one.snapshot()).snapshot() == one_by_one.snapshot()
+
+
+def test_what_has_expired_is_not_counted_on_once_time_has_gone_on():
+    """Whether a stream has reported an object is as of now, and a snapshot changes nothing of what is retained."""
+    stream = reports(3, 200, 3, 12, 1.0)
+    given = {"repeats": 3, "k": 1, "window": 40, "streams": 3, "chance": 0.25, "refresh": 5, "exact_reports": 0}
+    fewer = 0
+    for stop in range(10, 200):
+        ranker = skyband.create("object-ranker", "approx", **given)
+        feed(ranker, stream, 0, stop)
+        before = len(ranker)
+        ranker.advance(ranker.now + 15)
+        fewer += len(ranker) < before
+        assert len(ranker) == len(skyband.restore(ranker.snapshot()))
+    assert fewer > 100
+
+
+def test_a_state_in_which_chances_count_in_part_is_refused():
+    ranker = skyband.create("object-ranker", "approx", **GIVEN)
+    state = ranker.dump_state()
+    for name, values in [("chances", [1.0, 1.0, 1.0]), ("since_refresh", [0, 0])]:
+        with pytest.raises(skyband.SnapshotError, match=name):
+            ranker.load_state({**state, name: np.array(values)})
 
 
 def test_join_sizes_are_those_of_sets():

@@ -32,6 +32,11 @@ class Rows:
     def __contains__(self, name: str) -> bool:
         return name in self._columns
 
+    @property
+    def names(self) -> Sequence[str]:
+        """Of the columns."""
+        return list(self._columns)
+
     @classmethod
     def joined(cls, pieces: Sequence["Rows"]) -> "Rows":
         """Pieces, at least one, as one; their columns are the same."""

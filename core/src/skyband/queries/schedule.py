@@ -161,8 +161,8 @@ class EachRow(Schedule):
     def next_due(self, lasts: Int64, reached: int) -> int:  # noqa: ARG002 - no moment is waited for
         return int(lasts.min()) + self.horizon
 
-    def within(self, begins: Int64, ends: Int64) -> Moments:  # noqa: ARG002 - there are none
-        return Moments(np.empty(0, np.int64), np.empty(0, np.int64))
+    def of_each(self, begins: Int64, ends: Int64) -> tuple[Moments, Int64]:  # noqa: ARG002 - there are none
+        return Moments(np.empty(0, np.int64), np.empty(0, np.int64)), np.empty(0, np.int64)
 
 
 def united(begins: Int64, ends: Int64) -> tuple[Int64, Int64]:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from skyband.arrays import Array, UInt64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError
 from skyband.queries.processor import GroupProcessor
-from skyband.registry import Binding
+from skyband.registry import Binding, interface_of
 
 MOST_ENTRIES = 512
 """Entries of a small group: more would make a walk through them slow, and a processor of its own pays then."""
@@ -19,11 +20,13 @@ MOST_ENTRIES = 512
 def most_entries(binding: Binding, parameters: Mapping[str, Any]) -> int:
     """How large groups may be for which the query gives the answers of a role's definition in the backend's stead.
 
-    0 where the backend's may be others, or its class says so: `exact_up_to`.
+    What the backend says, `exact_up_to`; where it is not exact and says nothing, 0.
     """
-    if binding.info.guarantee != "exact":
+    backend = cast(Any, binding.create(**parameters))
+    own = takewhile(lambda each: each is not interface_of(backend.role), type(backend).__mro__)
+    if binding.info.guarantee != "exact" and not any("exact_up_to" in vars(each) for each in own):
         return 0
-    return min(cast(Any, binding.create(**parameters)).exact_up_to, MOST_ENTRIES)
+    return int(min(backend.exact_up_to, MOST_ENTRIES))
 
 
 class Promoted(NamedTuple):

@@ -127,9 +127,6 @@ class ObjectRanker(Clocked):
     """
 
     role: ClassVar[str] = "object-ranker"
-    exact_up_to: ClassVar[int] = 512
-    """Groups of at most so many rows are ranked many at once, without a backend, if it is exact. 0: none are."""
-
     k: int = integer(at_least=1, help="objects in an answer")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
     streams: int = integer(
@@ -143,6 +140,15 @@ class ObjectRanker(Clocked):
     repeats: str | int = repeats_parameter()
 
     _repeated: int = field(default=0, init=False)
+
+    @property
+    def exact_up_to(self) -> int:
+        """Groups of at most so many rows are ranked many at once, without a backend. 0: none are.
+
+        A backend that is not exact has to say it: it answers exactly until a window holds more valid reports than this,
+        and does not depend on what came before that window.
+        """
+        return 512
 
     @property
     def repeated(self) -> int:

@@ -10,9 +10,12 @@ from skyband.config.parameters import checked, integer, number
 from skyband.state_validation import StateReader
 
 from skyband_incomplete import kernels
-from skyband_incomplete.correlation import Appearance
+from skyband_incomplete.correlation import Appearance, check_unions
 from skyband_incomplete.early_aggregation import ALWAYS, NEVER, InstanceRanker
-from skyband_incomplete.instance_arrays import INSTANCES, Rows
+from skyband_incomplete.instance_arrays import HEAD, INSTANCES, OBJECT, TAIL, Rows
+
+_AT_ONCE = 4096
+"""Rows taken in before it is seen whether the window holds too many reports."""
 
 
 def _check_sketch(value: Any) -> str | None:
@@ -32,7 +35,10 @@ class AppearanceCorrelation(InstanceRanker):
     better than expected may be missing from an answer, or be in it with only part of its score. With `chance=1` the
     answers are those of `eaa`.
 
-    Where `repeats` is "latest", "largest", "smallest" or "mean", nothing is dropped and the answers are those of `eaa`.
+    That begins when the window holds more than `exact_reports` reports for the first time; the paper's begins at once,
+    which is `exact_reports=0`. Until then answers are exact, and there are no sketches, which would take more than such
+    a window does. Where `repeats` is "latest", "largest", "smallest" or "mean", nothing is ever dropped and the answers
+    are those of `eaa`.
 
     Parameters
     ----------
@@ -62,12 +68,14 @@ class AppearanceCorrelation(InstanceRanker):
         rows between two measurements of the chances (at least 1)
     chance : float, default None
         chance that a value not seen yet comes at all; none: measured (at least 0 and at most 1)
+    exact_reports : int, default 512
+        reports in the window up to which every value is expected and answers are exact (at least 0)
 
     Complexity
     ----------
-    A row goes into half of the 2^streams − 1 sketches. Every `refresh` rows cost an estimate of each sketch,
-    O(3^streams) for the probabilities, and a sweep over all that is retained. Memory is that of `eaa` and of the
-    sketches. `len` counts the instances that the last measurement keeps; up to `refresh` more reports are held.
+    Once chances count, a row goes into half of the 2^streams − 1 sketches, and every `refresh` rows cost an estimate of
+    each sketch, O(3^streams) for the probabilities, and a sweep over all that is retained. Memory is that of `eaa` and
+    of the sketches. `len` counts the instances that the last measurement keeps; up to `refresh` more reports are held.
 
     References
     ----------
@@ -98,17 +106,23 @@ class AppearanceCorrelation(InstanceRanker):
     chance: float | None = number(
         None, at_least=0, at_most=1, help="chance that a value not seen yet comes at all; none: measured"
     )
+    exact_reports: int = integer(
+        512, at_least=0, help="reports in the window up to which every value is expected and answers are exact"
+    )
 
     _appearance: Appearance | None = field(default=None, init=False, repr=False)
-    _since_refresh: int = field(default=0, init=False, repr=False)
+    _since_refresh: int | None = field(default=None, init=False, repr=False)
+    """None until chances count."""
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.chance is None and self._live is None:
-            self._appearance = Appearance(self.streams, self.sketch)
-        self._rule = self._rule._replace(chances=np.full((1, self.streams), self.chance or 0.0))
-        if self._appearance is not None:
-            self._rule.chances[:] = 1.0
+            check_unions(self.streams, self.sketch)
+
+    @property
+    def exact_up_to(self) -> int:
+        """A group that begins here goes on as one that was fed all its rows: chances count from the same row on."""
+        return super().exact_up_to if self._live is not None else self.exact_reports
 
     def __len__(self) -> int:
         if self._live is not None:
@@ -139,19 +153,56 @@ class AppearanceCorrelation(InstanceRanker):
         start, done = 0, 0
         answers = []
         while start < len(rows.time):
-            stop = min(len(rows.time), start + self.refresh - self._since_refresh)
+            stop = start + self._undecided(rows.time[start:])
             until = int(np.searchsorted(stops, stop, side="left"))
             piece = rows.part(start, stop)
             answers.append(super()._replay(piece, stops[done:until] - start, firsts[done:until]))
-            self._measure(piece)
+            if self._since_refresh is None:
+                self._begin_to_measure(self._first(self._reached(piece.time)))
+            else:
+                self._measure(piece)
             start, done = stop, until
         answers.append(super()._replay(rows.part(0, 0), np.zeros(len(stops) - done, np.int64), firsts[done:]))
         sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(offsets) for offsets, _, _ in answers)])
         ids, scores = (np.concatenate([answer[part] for answer in answers]) for part in (1, 2))
         return np.cumsum(sizes), ids, scores
 
+    def _undecided(self, times: Int64) -> int:
+        """How many rows to take in before it is seen what they change: up to the next refresh, or to the first row with
+        which the window may hold too many reports, if none breaks the promise.
+        """
+        if self._since_refresh is not None:
+            return min(len(times), self.refresh - self._since_refresh)
+        times, most = times[:_AT_ONCE], self.exact_reports
+        held = self._reports.time[self._cursor[HEAD] : self._cursor[TAIL]]
+        few = max(0, most - len(held))  # rows that find no report so many before them
+        if few >= len(times):
+            return len(times)
+        so_many_before = np.concatenate([held[max(0, len(held) - most) :], times])[: len(times) - few]
+        full = so_many_before >= self._firsts(times[few:] + (self.by == "rows"))
+        return few + int(full.argmax()) + 1 if full.any() else len(times)
+
+    def _begin_to_measure(self, first: int) -> None:
+        """Let chances count if the window, which begins at `first`, holds too many reports."""
+        head, tail = int(self._cursor[HEAD]), int(self._cursor[TAIL])
+        head += int(np.searchsorted(self._reports.time[head:tail], first))
+        if tail - head <= self.exact_reports:
+            return
+        self._count_on_chances()
+        reports, valid = self._reports, slice(head, tail)
+        objects = self._slots.facts[reports.slot[valid], OBJECT]
+        self._measure(Rows(reports.time[valid], reports.stream[valid], objects, reports.value[valid]))
+
+    def _count_on_chances(self) -> None:
+        if self.chance is None:
+            self._appearance = Appearance(self.streams, self.sketch)
+        at_first = 1.0 if self.chance is None else self.chance
+        self._rule = self._rule._replace(chances=np.full((1, self.streams), at_first))
+        self._since_refresh = 0
+
     def _measure(self, rows: Rows) -> None:
         """Count the rows; where a refresh is due, take up the chances and let go of what they doom."""
+        assert self._since_refresh is not None
         self._since_refresh += len(rows.time)
         if self._appearance is not None:
             self._appearance.update(rows.time, rows.stream, rows.object)
@@ -165,6 +216,8 @@ class AppearanceCorrelation(InstanceRanker):
 
     def _sweep_all(self, first: int, thrift: float) -> None:
         """A sweep that scores every object by the chances of today."""
+        if not self._rule.once:
+            kernels.forget(first, self._cursor, self._slots, self._log)
         kernels.touch_all(self._cursor, self._reports, self._slots)
         self._sweep(first, thrift)
 
@@ -173,15 +226,21 @@ class AppearanceCorrelation(InstanceRanker):
         return {
             **super()._state(),
             **sketches,
-            "since_refresh": np.array([self._since_refresh], np.int64),
+            "since_refresh": np.array([] if self._since_refresh is None else [self._since_refresh], np.int64),
             "chances": self._rule.chances.reshape(-1),
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
         super()._load(state)
         read = StateReader(state)
-        self._since_refresh = read.number("since_refresh", at_least=0, at_most=self.refresh - 1)
+        since = read.column("since_refresh", np.int64, at_least=0, at_most=self.refresh - 1)
         chances = read.column("chances", np.float64, at_least=0, at_most=1)
+        if not len(since):
+            read.require(not len(chances), "chances", "must be none where they do not count yet")
+            return
+        read.require(len(since) == 1 and self._live is None, "since_refresh", f"must be one count (got {len(since)})")
+        self._count_on_chances()
+        self._since_refresh = int(since[0])
         sizes = {self.streams} if self._appearance is None else {self.streams, self.streams << self.streams}
         read.require(len(chances) in sizes, "chances", f"must be {sizes} (got {len(chances)})")
         self._rule = self._rule._replace(chances=chances.reshape(-1, self.streams).copy())

@@ -16,6 +16,14 @@ from skyband.state_validation import StateReader
 MOST_STREAMS = 10
 
 
+def check_unions(streams: int, sketch: str | Mapping[str, Any] | None) -> None:
+    """Raises ConfigError where `Appearance` cannot be made of these."""
+    if streams > MOST_STREAMS:
+        message = f"must be at most {MOST_STREAMS} to measure every set of them (got {streams}); give a `chance`"
+        raise ConfigError(Problem("streams", message))
+    _create(sketch)
+
+
 class Appearance:
     """One sketch for the union of each set of streams, numbered by its bits; any sketch backend will do.
 
@@ -24,9 +32,6 @@ class Appearance:
     """
 
     def __init__(self, streams: int, sketch: str | Mapping[str, Any] | None) -> None:
-        if streams > MOST_STREAMS:
-            message = f"must be at most {MOST_STREAMS} to measure every set of them (got {streams}); give a `chance`"
-            raise ConfigError(Problem("streams", message))
         self.streams = streams
         self.unions = [_create(sketch) for _ in range(1, 1 << streams)]
 

@@ -206,8 +206,6 @@ class NearDuplicates(Query):
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the matcher, small groups are answered together."""
-        if self.rows:
-            return None
         most = most_entries(bindings["set-matcher"], self.backend_parameters("set-matcher"))
         if not most:
             return None
@@ -216,12 +214,15 @@ class NearDuplicates(Query):
         if not is_compilable(self.similarity):
             return None
 
-        def processor(last: int, rows: Rows) -> GroupProcessor:
-            return NearDuplicatesProcessor(self, bindings["set-matcher"], answers).begin_with(last, rows)
+        def processor(rows: Rows) -> GroupProcessor:
+            return NearDuplicatesProcessor(self, bindings["set-matcher"], answers).begin_with(rows)
+
+        from skyband.queries.small_row_windows import SmallRowWindows
 
         from skyband_setjoin.small_near_duplicates import SmallNearDuplicates
 
-        return SmallNearDuplicates(most, self, answers, processor)
+        table = SmallNearDuplicates(most, self, answers, processor)
+        return SmallRowWindows(table) if self.rows else table
 
     @property
     def one_shard(self) -> str | None:

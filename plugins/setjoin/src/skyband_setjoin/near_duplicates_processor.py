@@ -17,6 +17,7 @@ from skyband.queries.composite_ids import Columns, identity_names, several
 from skyband.queries.partitioning import PLACES, places_of
 from skyband.queries.per_row_processor import PerRowProcessor
 from skyband.queries.row_encoding import moments
+from skyband.queries.row_numbers import without_gaps
 from skyband.registry import Binding
 from skyband.roles.pair_ranker import MEETS
 
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
 PAIRS, ROWS, KEPT = "pairs", "rows", "kept"
 PLACE, MATCH_PLACE = "row place", "match place"
 """Columns of a shard's answers: where a row, and what it matches, stand in the order of all rows, as bytes."""
+
+
+WHEN = "when"
+"""A column of rows whose times are their numbers: their times."""
+
+
+def at_their_times(rows: Rows) -> Rows:
+    """Rows whose times were their numbers."""
+    return Rows(rows[WHEN], {name: rows[name] for name in rows.names if name != WHEN})
 
 
 def match_names(named: Columns) -> tuple[str, ...]:
@@ -87,11 +97,17 @@ class NearDuplicatesProcessor(PerRowProcessor):
         apart = np.flatnonzero(times - before >= self._query.window.length)
         return int(apart[0]) if len(apart) else len(times)
 
-    def begin_with(self, last: int, rows: Rows) -> "NearDuplicatesProcessor":
-        """Go on from the sets of a small group, which are all kept, the last row having come at `last`."""
-        if len(rows):
-            self._take(rows)
-        self._last = last
+    def begin_with(self, rows: Rows) -> "NearDuplicatesProcessor":
+        """Go on from the sets of a small group, which are all kept, the last of its rows among them.
+
+        In rows, those before the first set are as if they had never been, and the others that are gone match nothing.
+        """
+        if self._query.rows:
+            rows, gone = without_gaps(rows)
+            places = pa.array(np.arange(len(rows)), mask=gone)
+            rows = at_their_times(rows.with_column("tokens", rows["tokens"].take(places)))
+        self._take(rows)
+        self._last = int(rows.times[-1])
         return self
 
     def arrive(self, rows: Rows) -> pa.RecordBatch | None:

@@ -13,11 +13,13 @@ from skyband.queries.composite_ids import several
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import EachRow
-from skyband.queries.small_group_table import Step
+from skyband.queries.small_group_table import Step, Walked
+from skyband.queries.small_groups import Promoted
 from skyband.queries.small_sets import SetsInOrder, SmallSets
 from skyband.roles.compiled_similarity import resolve
+from skyband.state_validation import StateReader
 
-from skyband_setjoin.near_duplicates_processor import KEPT, ROWS
+from skyband_setjoin.near_duplicates_processor import KEPT, ROWS, WHEN, at_their_times
 from skyband_setjoin.set_matcher import ALL, FIRST
 from skyband_setjoin.small_near_duplicates_kernels import match_rows
 
@@ -26,14 +28,17 @@ if TYPE_CHECKING:
 
 
 class SmallNearDuplicates(SmallSets):
-    """Groups of at most `most` sets that later rows are compared with; rows are answered when they come."""
+    """Groups of at most `most` sets that later rows are compared with; rows are answered when they come.
+
+    Over windows in rows a set also has its time beside its number.
+    """
 
     def __init__(
         self,
         most: int,
         query: "NearDuplicates",
         answers: pa.Schema,
-        processor: Callable[[int, Rows], GroupProcessor],
+        processor: Callable[[Rows], GroupProcessor],
     ) -> None:
         ids, names = several(query.id), (*several(query.id), *query.carried_names)
         of_match = {name: carried(names.index(name)) for name in (*ids, *query.carry_match)}
@@ -45,9 +50,10 @@ class SmallNearDuplicates(SmallSets):
         }
         own = {column: answers.field(name).type for name, column in self._columns_of_row.items() if column not in kept}
         kind = pa.int64() if ids else answers.field("id").type
+        self._rows = query.rows
         super().__init__(
             EachRow(query.window.length), most, answers, kind, two=query.side is not None, at_once=True,
-            carry=kept, carry_now=own,
+            carry={**kept, **({WHEN: np.int64} if query.rows else {})}, carry_now=own,
         )  # fmt: skip
         parameters = query.backend_parameters("set-matcher")
         self._similarity, self._threshold = resolve(parameters["similarity"]), float(parameters["threshold"])
@@ -57,6 +63,9 @@ class SmallNearDuplicates(SmallSets):
         self._room = np.empty(room, np.int64), np.empty(room)
         self._output = query.output
         self._processor = processor
+
+    def taken_of(self, rows: Rows) -> dict[str, Column]:
+        return super().taken_of(rows.with_column(WHEN, rows.times) if self._rows else rows)
 
     def compare(self, step: Step, sets: SetsInOrder) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
         stretches = len(sets.heads)
@@ -82,7 +91,7 @@ class SmallNearDuplicates(SmallSets):
         of_match = {
             **({} if self._several else {"match": self.id_column(sets.ids[earlier]).take(places)}),
             **{name: sets.carried(column, earlier).take(places) for name, column in self._columns_of_match.items()},
-            "match_time": self._moments(sets.times[earlier]).take(places),
+            "match_time": self._times(sets, earlier).take(places),
             "similarity": pa.array(similarity).take(places),
         }
         return size, grown, kept, np.repeat(stretch, times), self._columns(step, sets, np.repeat(own, times), of_match)
@@ -93,15 +102,25 @@ class SmallNearDuplicates(SmallSets):
         """The columns of the answers: of sets `own`, all rows of the step, and of what each matches."""
         rows = pa.array(own - (len(sets.order) - len(step.times)))
         columns = {
-            "time": self._moments(sets.times[own]),
+            "time": self._times(sets, own),
             **({} if self._several else {"id": self.id_column(sets.ids[own])}),
             **{name: step.rows[column].take(rows) for name, column in self._columns_of_row.items()},
             **of_match,
         }
         return [columns[name] for name in self.schema.names]
 
-    def _moments(self, times: Int64) -> pa.Array:
-        return moments(times, self.schema.field("time").type)
+    def _times(self, sets: SetsInOrder, some: Int64) -> pa.Array:
+        times = sets.columns[WHEN] if self._rows else sets.times
+        return moments(times[some], self.schema.field("time").type)
 
-    def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:
-        return self._processor(last, self.rows_of(entries))
+    def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:  # noqa: ARG002 - among them
+        return self._processor(self.rows_of(entries))
+
+    def promoted(self, step: Step, done: Walked) -> list[Promoted]:
+        grown = super().promoted(step, done)
+        return [each._replace(rows=at_their_times(each.rows)) for each in grown] if self._rows else grown
+
+    def check_entries(self, state: StateReader, owners: Int64) -> None:
+        super().check_entries(state, owners)
+        if self._rows:
+            state.column(WHEN, np.int64, len(owners))
