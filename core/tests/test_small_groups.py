@@ -366,6 +366,35 @@ def test_approximate_backends_keep_their_processors():
         assert host.operator._groups._small_groups is None
 
 
+BOUNDED = [
+    *((HEAVY[number], "misra-gries") for number in (1, 2)),
+    *((HEAVY[number], "frequent-items-panes") for number in (0, 3)),
+    *((HEAVY[number], "k-skb") for number in (0, 2, 4, 5)),
+    *((BY_ROWS[number], "misra-gries") for number in (12, 14)),
+    *((BY_ROWS[number], "k-skb") for number in (13, 16)),
+    (BY_ROWS[14], "frequent-items-panes"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BOUNDED)))
+def test_a_group_is_small_where_a_bounded_ranker_has_all_that_there_is(number, monkeypatch):
+    spec, name = BOUNDED[number]
+    table, backends = stream(number + 40), {"total-ranker": {"name": name, "epsilon": 0.1}}
+    asked = query(spec, by=["group"], delay="2 seconds")
+    cuts = np.sort(np.random.default_rng(number).integers(0, len(table), 9)).tolist()
+    found, grown = [], []
+    for most in (0, 4, 512):
+        monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+        whole = run(asked, table, [], backends=backends)
+        in_parts = run(asked, table, cuts, snapshots=True, backends=backends)
+        assert (whole[0], whole[2]) == (in_parts[0], in_parts[2])
+        np.testing.assert_equal(whole[1], in_parts[1])
+        found.append((whole[0], whole[2]))
+        grown.append(len(whole[1]["processors.key"]))
+    assert found[0] == found[1] == found[2] == run(asked, table, [])[::2]
+    assert grown[0] > 0 == grown[2]
+
+
 PROMISED = [
     *(top_k(repeats, "sum", "20 seconds") for repeats in ("never", "per-window", 2)),
     top_k("never", "sum", "30 rows") | {"every": "3 rows"},

@@ -93,6 +93,11 @@ class FrequentItemsPanes(TotalRanker):
         self._sketch = PaneSketch.empty(self._size)
 
     @property
+    def exact_up_to(self) -> int:
+        """So many objects of a pane each have a counter."""
+        return most_items(self._size)
+
+    @property
     def limit(self) -> int:
         """Objects in an answer, at most: `k`, or any number by `share` alone, so that none is missed."""
         return _ANY if self.k is None else self.k

@@ -103,6 +103,11 @@ class KSkb(TotalRanker):
         self._salt = _salt(self.seed)
 
     @property
+    def exact_up_to(self) -> int:
+        """Fewer than the sample's size are all in it."""
+        return self._size - 1
+
+    @property
     def limit(self) -> int:
         """Objects in an answer, at most: `k`, or any number by `share` alone, so that none is missed."""
         return _ANY if self.k is None else self.k

@@ -89,6 +89,11 @@ class MisraGries(TotalRanker):
         self._history = kernel.new(self._m, self._raw, self.longest)
 
     @property
+    def exact_up_to(self) -> int:
+        """So many of the youngest rows are kept as they are."""
+        return self._raw
+
+    @property
     def limit(self) -> int:
         """Objects in an answer, at most: `k`, or any number by `share` alone, so that none is missed."""
         return _ANY if self.k is None else self.k

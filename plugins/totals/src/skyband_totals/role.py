@@ -36,8 +36,6 @@ class TotalRanker(Clocked):
     role: ClassVar[str] = "total-ranker"
     totals: ClassVar[tuple[str, ...]] = TOTALS
     """The kinds of total that the backend can rank by."""
-    exact_up_to: ClassVar[int] = 512
-    """Groups of at most so many entries are ranked many at once, without a backend, if it is exact. 0: none are."""
     order_matters: ClassVar[bool] = False
     """Whether rows of one time, in another order, may give another answer that is as right."""
     gives_states: ClassVar[bool] = False
@@ -58,6 +56,15 @@ class TotalRanker(Clocked):
         if self.total not in self.totals:
             said = f"must be {' or '.join(self.totals)} with {self.name}: take another backend (got {self.total!r})"
             raise ConfigError(Problem("total", said))
+
+    @property
+    def exact_up_to(self) -> int:
+        """Groups of at most so many entries are ranked many at once, exactly and without a backend. 0: none are.
+
+        An entry is what a pane's rows of an object come to, or a value of an object. A backend that is not exact has to
+        say it, where so many rows or values are all that it keeps anyway.
+        """
+        return 512
 
     @property
     def longest(self) -> int:
