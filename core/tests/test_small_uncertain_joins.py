@@ -20,6 +20,9 @@ SPECS = {
     "wide": {"size": 40, "alpha": 0.95, "beta": 0.3, "id": "number"},
     "a length of time": {"window": "13 seconds", "beta": 0.1, "id": "name"},
     "a length of time, two sides": {"window": "9 seconds", "beta": 0.0, "side": "side", "id": "number"},
+    "carrying": {"size": 3, "alpha": 0.9, "beta": 0.1, "side": "side", "id": "name", "carry": ["values", "big"]},
+    "carrying with ties": {"size": 2, "alpha": 0.75, "beta": 0.0, "id": "number", "carry": ["name"]},
+    "of several columns": {"window": "13 seconds", "beta": 0.1, "id": ["name", "big"], "carry": ["fraction"]},
 }
 
 
@@ -104,15 +107,13 @@ def test_others_have_their_processors():
     for spec, backends in (
         ({"delta": 3.0, "id": "number"}, None),
         (size, {"window": "normal"}),
-        (size | {"carry": ["name"]}, None),
-        (size | {"id": ["number", "name"]}, None),
         (size | {"values": ["values", "others"]}, None),
     ):
         host = local.LocalRun.start(query(spec), table.schema, backends)
         assert host.operator.groups._small_groups is None
 
 
-@pytest.mark.parametrize("name", ["two sides", "a length of time"])
+@pytest.mark.parametrize("name", ["two sides", "a length of time", "carrying"])
 def test_groups_move_to_another_shard(name):
     table, asked = stream(4), query(SPECS[name])
     host = local.LocalRun.start(asked, table.schema)

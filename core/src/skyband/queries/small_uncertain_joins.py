@@ -9,12 +9,15 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Float64, Int64, UInt64, read_only
 from skyband.columns.ids import ValuesInUse, integers_of, is_integer_id
+from skyband.columns.numbers_or_lists import Column, pick
 from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import carried, carried_values
 from skyband.columns.uncertain_tuples import Samples, existence_and_means, samples_of
 from skyband.errors import SnapshotError
 from skyband.kernels.sorted_arrays import distinct
 from skyband.queries import state_arrays
 from skyband.queries.answer_columns import AnswerColumns, as_batch
+from skyband.queries.composite_ids import several
 from skyband.queries.row_encoding import closed_length
 from skyband.queries.small_group_entries import SmallGroupEntries
 from skyband.queries.small_groups import Promoted, SmallGroupAnswers, SmallGroups
@@ -27,17 +30,21 @@ if TYPE_CHECKING:
 
 _SAMPLES = 8
 """So many samples a tuple has in the largest of small groups: they are all compared with each other."""
+_COLUMNS = ("side", "code", "chance", "time", "samples")
 _MOST = float(np.finfo(np.float64).max)
 
 
 class Tuples(NamedTuple):
-    """Some tuples of one group or of many: side int8, id int64, existence and time, and their samples, in order."""
+    """Some tuples of one group or of many: side int8, id int64, existence and time, their samples, in order, and the
+    columns to carry.
+    """
 
     side: Array
     code: Int64
     chance: Float64
     time: Int64
     samples: Samples
+    carried: list[pa.Array]
 
     @property
     def counts(self) -> Array:
@@ -51,15 +58,18 @@ class Tuples(NamedTuple):
         values = np.concatenate([mine.values, theirs.values])
         samples = Samples(offsets, values, np.concatenate([mine.probabilities, theirs.probabilities]))
         side, code, chance, time = (np.concatenate(pair) for pair in zip(self[:4], other[:4], strict=True))
-        return Tuples(side, code, chance, time, samples)
+        both = [pa.concat_arrays(pair) for pair in zip(self.carried, other.carried, strict=True)]
+        return Tuples(side, code, chance, time, samples, both)
 
     def of_rows(self, rows: Int64) -> "Tuples":
         """The tuples of these rows."""
-        return Tuples(self.side[rows], self.code[rows], self.chance[rows], self.time[rows], self.samples.of_rows(rows))
+        behind = [column.take(pa.array(rows)) for column in self.carried]
+        samples = self.samples.of_rows(rows)
+        return Tuples(self.side[rows], self.code[rows], self.chance[rows], self.time[rows], samples, behind)
 
 
 class SmallUncertainJoins(SmallGroupsPerRow):
-    """Groups of at most `most` tuples on both sides: 21 bytes a tuple and 16 a sample.
+    """Groups of at most `most` tuples on both sides: 21 bytes a tuple, with what it carries, and 16 a sample.
 
     Where floats cannot tell whether a tuple goes, windows of the backend do, made for these rows.
     """
@@ -73,29 +83,42 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         self._limit = float(max(1 - Fraction(query.alpha), Fraction(query.beta)))
         self._length = 0 if query.window is None else closed_length(query.window)
         window = {"chance": np.float64} if self._size else {"time": np.int64}
-        super().__init__(SmallGroupEntries({"side": np.int8, "code": np.int64, "samples": np.int32, **window}))
+        kinds = [answers.field(f"left_{name}").type for name in (*several(query.id), *query.carry)]
+        self._several = len(several(query.id))
+        """How many of the columns to carry are an id, where one does not name a tuple."""
+        self._carried = {carried(place): kind for place, kind in enumerate(kinds)}
+        kept = {"side": np.int8, "code": np.int64, "samples": np.int32, **window, **self._carried}
+        super().__init__(SmallGroupEntries(kept))
         self._samples = SmallGroupEntries({"value": np.float64, "probability": np.float64})
-        self._kind = answers.field("left").type
+        self._kind = pa.int64() if self._several else answers.field("left").type
         self._values = None if is_integer_id(self._kind) else ValuesInUse(self._kind)
 
     def take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
         tuples = self._arrived(rows)
         if self._values is not None:
             self._values.learn(tuples.code, rows["name"])
-        first, size = self._entries.of(keys)
+        size, held = self._entries.parts(keys)
         sample_first, sample_size = self._samples.of(keys)
-        columns = (tuples.side, tuples.code, tuples.chance, tuples.time, tuples.counts)
+        places = np.arange(int(size.sum()) + len(rows))  # of those held, then of the rows: the kernel's ids
+        columns = (tuples.side, places[len(places) - len(rows) :], tuples.chance, tuples.time, tuples.counts)
         samples = tuples.samples
         tuples_of_each, cuts = size + stops - starts, samples.offsets
         samples_of_each = sample_size + cuts[stops] - cuts[starts]
         rooms = [int(one) for each in (tuples_of_each, samples_of_each) for one in (each.sum(), each.max())]
         sizes, sample_sizes, grown, kept, matches = join_rows(
-            first, size, sample_first, starts, stops, tuple(rooms), self._held(),
+            np.cumsum(size) - size, size, sample_first, starts, stops, tuple(rooms), _held(held, places),
             tuple(self._samples.columns.values()), columns,
             samples.offsets, (samples.values, samples.probabilities), self._sides, self._epsilon, self._beta,
             self._size, self._limit, self._length, self._most, self._most * _SAMPLES,
         )  # fmt: skip
-        entries, kept_samples = self._named(kept[0]), dict(zip(self._samples.columns, kept[1], strict=True))
+        codes = np.concatenate([held["code"], tuples.code])
+        both = [
+            column if not len(held[name]) else pa.concat_arrays([held[name], column])
+            for name, column in zip(self._carried, tuples.carried, strict=True)
+        ]
+        side, stay, *rest = kept[0]
+        entries = self._named((side, codes[stay], *rest), [column.take(pa.array(stay)) for column in both])
+        kept_samples = dict(zip(self._samples.columns, kept[1], strict=True))
         promoted = self._promoted(keys, grown, stops, rows, sizes, sample_sizes, (entries, kept_samples))
         tied = []
         for group in np.flatnonzero(grown == TIED).tolist():
@@ -109,7 +132,10 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         )  # fmt: skip
         matched, left, right, probability = matches
         owner = np.searchsorted(starts, matched, side="right") - 1
-        found = AnswerColumns(self._schema, [rows.times[matched], self._ids(left), self._ids(right), probability])
+        pair = [[column.take(pa.array(side)) for column in both] for side in (left, right)]
+        ids = [one[: self._several] or [self._ids(codes[side])] for one, side in zip(pair, (left, right), strict=True)]
+        further = [column for one in pair for column in one[self._several :]]
+        found = AnswerColumns(self._schema, [rows.times[matched], *ids[0], *ids[1], probability, *further])
         answers, owners = [found] if len(found) else [], [keys[owner]]
         for key, given, others in tied:
             answers += given
@@ -131,21 +157,19 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         sides = rows["side"] if self._sides == 2 else np.zeros(len(rows), np.int8)
         columns: Any = map(read_only, (samples.offsets, samples.values, samples.probabilities))
         codes, times = read_only(rows["code"]), read_only(rows.times)
-        return Tuples(read_only(sides), codes, read_only(existence), times, Samples(*columns))
+        behind = [carried_values(rows, place, kind) for place, kind in enumerate(self._carried.values())]
+        return Tuples(read_only(sides), codes, read_only(existence), times, Samples(*columns), behind)
 
-    def _held(self) -> tuple[Array, ...]:
-        columns = self._entries.columns
-        nothing: Any = {"chance": np.empty(0), "time": np.empty(0, np.int64)}
-        return tuple((nothing | columns)[name] for name in ("side", "code", "chance", "time", "samples"))
-
-    def _named(self, columns: tuple[Array, ...]) -> dict[str, Array]:
-        named = dict(zip(("side", "code", "chance", "time", "samples"), columns, strict=True))
+    def _named(self, columns: tuple[Array, ...], behind: list[pa.Array]) -> dict[str, Column]:
+        named: dict[str, Column] = dict(zip(_COLUMNS, columns, strict=True))
+        named |= zip(self._carried, behind, strict=True)
         return {name: named[name] for name in self._entries.columns}
 
     def _put(
-        self, into: SmallGroupEntries, keys: UInt64, sizes: Int64, columns: Mapping[str, Array], left: Array
+        self, into: SmallGroupEntries, keys: UInt64, sizes: Int64, columns: Mapping[str, Column], left: Array
     ) -> None:
-        into.put(keys, sizes, columns if left.all() else {name: column[left] for name, column in columns.items()})
+        all_left = left.all()
+        into.put(keys, sizes, columns if all_left else {name: pick(column, left) for name, column in columns.items()})
 
     def _ids(self, codes: Int64) -> pa.Array | Int64:
         """What names tuples in the answers."""
@@ -166,16 +190,18 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             found.append(Promoted(int(keys[group]), self._own(tuples), rows.slice(grown[group], stops[group])))
         return found
 
-    def _tuples(self, entries: Mapping[str, Array], samples: Mapping[str, Array]) -> Tuples:
+    def _tuples(self, entries: Mapping[str, Column], samples: Mapping[str, Array]) -> Tuples:
         offsets = np.concatenate([[0], np.cumsum(entries["samples"], dtype=np.int64)])
         own = Samples(offsets, samples["value"], samples["probability"])
         times = entries.get("time", np.zeros(len(offsets) - 1, np.int64))
-        return Tuples(entries["side"], entries["code"], entries.get("chance", own.existence()), times, own)
+        behind = [entries[name] for name in self._carried]
+        return Tuples(entries["side"], entries["code"], entries.get("chance", own.existence()), times, own, behind)
 
     def _own(self, tuples: Tuples) -> "JoinProcessor":
         """A processor with these tuples in its windows."""
         ids = self._ids(tuples.code)
-        return self._processor().begin_with(tuples, ids if isinstance(ids, pa.Array) else integers_of(ids, self._kind))
+        named = ids if isinstance(ids, pa.Array) else integers_of(ids, self._kind)
+        return self._processor().begin_with(tuples, [*([] if self._several else [named]), *tuples.carried])
 
     def _tied(self, key: int, arrived: Tuples, rows: Rows) -> tuple[int, list[AnswerColumns], list[Promoted]]:
         """Answer a group's rows by a processor, and keep what its windows do: the answers, and it if it has grown."""
@@ -194,7 +220,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             self._entries.let_go(keys)
             self._samples.let_go(keys)
             return key, answers, [Promoted(key, self._own(left), rows.slice(stop, len(rows)))]
-        named = self._named((left.side, left.code, left.chance, left.time, left.counts))
+        named = self._named((left.side, left.code, left.chance, left.time, left.counts), left.carried)
         self._entries.put(keys, np.array([len(left.code)]), named)
         values = {"value": left.samples.values, "probability": left.samples.probabilities}
         self._samples.put(keys, np.array([len(left.samples.values)]), values)
@@ -235,6 +261,12 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             raise SnapshotError("contradicts itself: samples: must be as many as the tuples of each group have")
         if self._values is not None:
             self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.frame()))
+
+
+def _held(columns: Mapping[str, Column], places: Int64) -> tuple[Array, ...]:
+    """Tuples as the kernel has them, named by where they are."""
+    known: dict[str, Column] = {"chance": np.empty(0), "time": np.empty(0, np.int64), **columns}
+    return tuple((known | {"code": places[: len(columns["code"])]})[name] for name in _COLUMNS)
 
 
 class _Kept(NamedTuple):

@@ -177,7 +177,7 @@ class UncertainJoin(Query):
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where windows and matches are known without their backends, small groups are answered together."""
-        if self.delta is not None or self.carry or several(self.id) or several(self.values):
+        if self.delta is not None or several(self.values):
             return None
         most = min(
             small_groups.most_entries(bindings[role], self.backend_parameters(role)) for role in self.asked_roles
@@ -222,12 +222,13 @@ class JoinProcessor(PerRowProcessor):
             side.evict(int(rows.times[-1]))
         return answers
 
-    def begin_with(self, tuples: "Tuples", ids: pa.Array) -> "JoinProcessor":
-        """Go on from the tuples in the windows of a small group, each with what names it."""
+    def begin_with(self, tuples: "Tuples", columns: list[pa.Array]) -> "JoinProcessor":
+        """Go on from the tuples in the windows of a small group, each with what names it and what it carries."""
         for place, side in enumerate(self._sides):
             own = np.flatnonzero(tuples.side == place)
             samples = tuples.samples.of_rows(own)
-            side.append(tuples.time[own], samples, [ids.take(pa.array(own))], tuples.chance[own])
+            some = [column.take(pa.array(own)) for column in columns]
+            side.append(tuples.time[own], samples, some, tuples.chance[own])
         return self
 
     @property
