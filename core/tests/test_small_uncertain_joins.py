@@ -10,6 +10,7 @@ from skyband.queries import make_query, small_groups
 from skyband.snapshot import decode, encode
 
 SECOND = 1_000_000
+PLANE = ["values", "others"]
 SPECS = {
     "size": {"size": 3, "alpha": 0.9, "beta": 0.05, "id": "number"},
     "two sides": {"size": 3, "alpha": 0.9, "beta": 0.1, "side": "side", "id": "name"},
@@ -22,6 +23,15 @@ SPECS = {
     "a length of time, two sides": {"window": "9 seconds", "beta": 0.0, "side": "side", "id": "number"},
     "carrying": {"size": 3, "alpha": 0.9, "beta": 0.1, "side": "side", "id": "name", "carry": ["values", "big"]},
     "carrying with ties": {"size": 2, "alpha": 0.75, "beta": 0.0, "id": "number", "carry": ["name"]},
+    "in a plane": {"size": 3, "beta": 0.05, "id": "number", "values": PLANE, "epsilon": 0.6},
+    "in a plane with ties": {"size": 2, "alpha": 0.75, "beta": 0.0, "id": "name", "values": PLANE, "side": "side"},
+    "in a plane, by the larger": {
+        "window": "9 seconds",
+        "id": "big",
+        "values": ["others", "values"],
+        "distance": "maximum",
+        "epsilon": 0.8,
+    },
     "of several columns": {"window": "13 seconds", "beta": 0.1, "id": ["name", "big"], "carry": ["fraction"]},
 }
 
@@ -38,6 +48,7 @@ def stream(seed, rows=200, groups=6):
             "group": np.minimum(rng.zipf(1.5, rows), groups),
             "values": [(rng.integers(0, 12, n) / 4).tolist() for n in samples],
             "chances": [[chance / n] * n for chance, n in zip(chances.tolist(), samples.tolist(), strict=True)],
+            "others": [(rng.integers(0, 3, n) / 4).tolist() for n in samples],
             "side": [["left", "right"][i] for i in rng.integers(0, 2, rows)],
             "number": pa.array(rng.integers(-9, 9, rows), pa.int32()),
             "big": rng.integers(0, 9, rows).astype(np.uint64) + np.uint64(2**63),
@@ -102,12 +113,10 @@ def test_where_every_arrival_ties_the_windows_decide(chance, sides):
 
 def test_others_have_their_processors():
     table = stream(1)
-    table = table.append_column("others", table["values"])
     size = {"size": 3, "id": "number"}
     for spec, backends in (
         ({"delta": 3.0, "id": "number"}, None),
         (size, {"window": "normal"}),
-        (size | {"values": ["values", "others"]}, None),
     ):
         host = local.LocalRun.start(query(spec), table.schema, backends)
         assert host.operator.groups._small_groups is None

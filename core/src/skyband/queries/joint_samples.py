@@ -58,14 +58,14 @@ class JointSamples:
 
     def append(self, samples: Samples) -> None:
         """Take in the next tuples."""
-        points, weights = _in_order(samples)
+        points, weights = in_order(samples)
         self._cuts = np.concatenate([self._cuts, samples.offsets[1:] + self._cuts[-1]])
         self._points = np.concatenate([self._points, points], axis=1)
         self._weights = np.concatenate([self._weights, weights])
 
     def probabilities(self, samples: Samples, probes: Int64, positions: Int64) -> Float64:
         """float64[r]: that the tuple of `samples` of each number is near the one held at each position."""
-        points, weights = _in_order(samples)
+        points, weights = in_order(samples)
         held = (positions - self._start, self._cuts, self._points, self._weights)
         found: Float64 = joint_probabilities(probes, samples.offsets, points, weights, *held, *self._limits)
         return found
@@ -92,11 +92,11 @@ class JointSamples:
         most = np.finfo(np.float64).max
         names = [f"values.{number}" for number in range(len(self._points))]
         points = [state.column(name, np.float64, len(weights), at_least=-most, at_most=most) for name in names]
-        self._points, self._weights = _in_order(Samples(cuts, points[0], weights, tuple(points[1:])))
+        self._points, self._weights = in_order(Samples(cuts, points[0], weights, tuple(points[1:])))
         self._start, self._cuts = start, cuts.copy()
 
 
-def _in_order(samples: Samples) -> tuple[Float64, Float64]:
+def in_order(samples: Samples) -> tuple[Float64, Float64]:
     """float64[d, m] and float64[m]: coordinates and probabilities, those of each tuple in the order of the matchers.
 
     That is by the first coordinate, then by probability; here by the other coordinates then.

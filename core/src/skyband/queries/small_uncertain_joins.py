@@ -17,7 +17,9 @@ from skyband.errors import SnapshotError
 from skyband.kernels.sorted_arrays import distinct
 from skyband.queries import state_arrays
 from skyband.queries.answer_columns import AnswerColumns, as_batch
-from skyband.queries.composite_ids import several
+from skyband.queries.composite_ids import columns_of, several
+from skyband.queries.joint_samples import EUCLIDEAN, in_order
+from skyband.queries.joint_samples_kernels import scale_for
 from skyband.queries.row_encoding import closed_length
 from skyband.queries.small_group_entries import SmallGroupEntries
 from skyband.queries.small_groups import Promoted, SmallGroupAnswers, SmallGroups
@@ -52,11 +54,12 @@ class Tuples(NamedTuple):
         return np.diff(self.samples.offsets).astype(np.int32)
 
     def and_also(self, other: "Tuples") -> "Tuples":
-        """These and others, samples of values with one coordinate."""
+        """These and others."""
         mine, theirs = self.samples, other.samples
         offsets = np.concatenate([mine.offsets, theirs.offsets[1:] + mine.offsets[-1]])
-        values = np.concatenate([mine.values, theirs.values])
-        samples = Samples(offsets, values, np.concatenate([mine.probabilities, theirs.probabilities]))
+        points = np.concatenate([mine.points(), theirs.points()], axis=1)
+        weights = np.concatenate([mine.probabilities, theirs.probabilities])
+        samples = Samples(offsets, points[0], weights, tuple(points[1:]))
         side, code, chance, time = (np.concatenate(pair) for pair in zip(self[:4], other[:4], strict=True))
         both = [pa.concat_arrays(pair) for pair in zip(self.carried, other.carried, strict=True)]
         return Tuples(side, code, chance, time, samples, both)
@@ -79,7 +82,8 @@ class SmallUncertainJoins(SmallGroupsPerRow):
     ) -> None:
         self._most, self._schema, self._processor = most, answers, processor
         self._sides = 1 if query.side is None else 2
-        self._epsilon, self._beta, self._size = query.epsilon, query.beta, query.size or 0
+        self._beta, self._size = query.beta, query.size or 0
+        self._distance = query.epsilon, scale_for(query.epsilon), query.distance == EUCLIDEAN
         self._limit = float(max(1 - Fraction(query.alpha), Fraction(query.beta)))
         self._length = 0 if query.window is None else closed_length(query.window)
         window = {"chance": np.float64} if self._size else {"time": np.int64}
@@ -89,7 +93,8 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         self._carried = {carried(place): kind for place, kind in enumerate(kinds)}
         kept = {"side": np.int8, "code": np.int64, "samples": np.int32, **window, **self._carried}
         super().__init__(SmallGroupEntries(kept))
-        self._samples = SmallGroupEntries({"value": np.float64, "probability": np.float64})
+        self._coordinates = [f"value.{place}" if place else "value" for place in range(len(columns_of(query.values)))]
+        self._samples = SmallGroupEntries(dict.fromkeys((*self._coordinates, "probability"), np.float64))
         self._kind = pa.int64() if self._several else answers.field("left").type
         self._values = None if is_integer_id(self._kind) else ValuesInUse(self._kind)
 
@@ -98,7 +103,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         if self._values is not None:
             self._values.learn(tuples.code, rows["name"])
         size, held = self._entries.parts(keys)
-        sample_first, sample_size = self._samples.of(keys)
+        sample_size, held_samples = self._samples.parts(keys)
         places = np.arange(int(size.sum()) + len(rows))  # of those held, then of the rows: the kernel's ids
         columns = (tuples.side, places[len(places) - len(rows) :], tuples.chance, tuples.time, tuples.counts)
         samples = tuples.samples
@@ -106,9 +111,9 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         samples_of_each = sample_size + cuts[stops] - cuts[starts]
         rooms = [int(one) for each in (tuples_of_each, samples_of_each) for one in (each.sum(), each.max())]
         sizes, sample_sizes, grown, kept, matches = join_rows(
-            np.cumsum(size) - size, size, sample_first, starts, stops, tuple(rooms), _held(held, places),
-            tuple(self._samples.columns.values()), columns,
-            samples.offsets, (samples.values, samples.probabilities), self._sides, self._epsilon, self._beta,
+            np.cumsum(size) - size, size, np.cumsum(sample_size) - sample_size, starts, stops, tuple(rooms),
+            _held(held, places), self._points_of(held_samples), columns,
+            samples.offsets, (samples.points(), samples.probabilities), self._sides, self._distance, self._beta,
             self._size, self._limit, self._length, self._most, self._most * _SAMPLES,
         )  # fmt: skip
         codes = np.concatenate([held["code"], tuples.code])
@@ -118,7 +123,8 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         ]
         side, stay, *rest = kept[0]
         entries = self._named((side, codes[stay], *rest), [column.take(pa.array(stay)) for column in both])
-        kept_samples = dict(zip(self._samples.columns, kept[1], strict=True))
+        points, weights = kept[1]
+        kept_samples = dict(zip(self._samples.columns, [*points, weights], strict=True))
         promoted = self._promoted(keys, grown, stops, rows, sizes, sample_sizes, (entries, kept_samples))
         tied = []
         for group in np.flatnonzero(grown == TIED).tolist():
@@ -149,16 +155,18 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         """The tuples of rows, their samples in the order in which products are added up."""
         existence, _ = existence_and_means(rows)
         samples = samples_of(rows)
-        counts = np.diff(samples.offsets)
-        if (counts > 1).any():
-            owners = np.repeat(np.arange(len(counts)), counts)
-            order = np.lexsort((samples.probabilities, samples.values, owners))
-            samples = Samples(samples.offsets, samples.values[order], samples.probabilities[order])
+        if (np.diff(samples.offsets) > 1).any():
+            points, weights = in_order(samples)
+            samples = Samples(samples.offsets, points[0], weights, tuple(points[1:]))
         sides = rows["side"] if self._sides == 2 else np.zeros(len(rows), np.int8)
-        columns: Any = map(read_only, (samples.offsets, samples.values, samples.probabilities))
+        samples = Samples(read_only(samples.offsets), samples.values, read_only(samples.probabilities), samples.further)
         codes, times = read_only(rows["code"]), read_only(rows.times)
         behind = [carried_values(rows, place, kind) for place, kind in enumerate(self._carried.values())]
-        return Tuples(read_only(sides), codes, read_only(existence), times, Samples(*columns), behind)
+        return Tuples(read_only(sides), codes, read_only(existence), times, samples, behind)
+
+    def _points_of(self, samples: Mapping[str, Column]) -> tuple[Float64, Float64]:
+        """Coordinates, float64[d, n], and probabilities."""
+        return np.stack([samples[name] for name in self._coordinates]), samples["probability"]
 
     def _named(self, columns: tuple[Array, ...], behind: list[pa.Array]) -> dict[str, Column]:
         named: dict[str, Column] = dict(zip(_COLUMNS, columns, strict=True))
@@ -192,7 +200,8 @@ class SmallUncertainJoins(SmallGroupsPerRow):
 
     def _tuples(self, entries: Mapping[str, Column], samples: Mapping[str, Array]) -> Tuples:
         offsets = np.concatenate([[0], np.cumsum(entries["samples"], dtype=np.int64)])
-        own = Samples(offsets, samples["value"], samples["probability"])
+        points, weights = self._points_of(samples)
+        own = Samples(offsets, points[0], weights, tuple(points[1:]))
         times = entries.get("time", np.zeros(len(offsets) - 1, np.int64))
         behind = [entries[name] for name in self._carried]
         return Tuples(entries["side"], entries["code"], entries.get("chance", own.existence()), times, own, behind)
@@ -222,8 +231,9 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             return key, answers, [Promoted(key, self._own(left), rows.slice(stop, len(rows)))]
         named = self._named((left.side, left.code, left.chance, left.time, left.counts), left.carried)
         self._entries.put(keys, np.array([len(left.code)]), named)
-        values = {"value": left.samples.values, "probability": left.samples.probabilities}
-        self._samples.put(keys, np.array([len(left.samples.values)]), values)
+        points = dict(zip(self._coordinates, left.samples.points(), strict=True))
+        weights = left.samples.probabilities
+        self._samples.put(keys, np.array([len(weights)]), {**points, "probability": weights})
         return key, answers, []
 
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
@@ -253,7 +263,8 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             entries.column("chance", np.float64, len(owners), at_least=0, at_most=1)
         most = self._most * _SAMPLES
         samples, theirs = self._samples.load_state(state_arrays.without_prefix("samples", arrays), most)
-        samples.column("value", np.float64, len(theirs), at_least=-_MOST, at_most=_MOST)
+        for name in self._coordinates:
+            samples.column(name, np.float64, len(theirs), at_least=-_MOST, at_most=_MOST)
         samples.column("probability", np.float64, len(theirs), at_least=0, at_most=1)
         _, sizes = self._samples.of(self._entries.key)
         told = np.bincount(owners, counts, minlength=len(sizes)).astype(np.int64)

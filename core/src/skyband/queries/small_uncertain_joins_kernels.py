@@ -8,6 +8,7 @@ from numba import njit
 
 from skyband.kernels.existing_tuples import oldest_needed, presences
 from skyband.kernels.nested import nested_njit
+from skyband.queries.joint_samples_kernels import within
 from skyband.queries.small_groups_kernels import longer
 
 TIED = -2
@@ -15,12 +16,13 @@ TIED = -2
 
 
 @nested_njit
-def _near(u: Any, pu: Any, first: int, last: int, v: Any, pv: Any, begin: int, end: int, epsilon: float) -> float:
+def _near(u: Any, pu: Any, first: int, last: int, v: Any, pv: Any, begin: int, end: int, near: Any) -> float:
     """Eq. 21: the sum of pu[a]·pv[b] over the samples at most epsilon apart, in the order of `Matcher`."""
+    epsilon, scale, euclidean = near
     total = 0.0
     for a in range(first, last):
         for b in range(begin, end):
-            if abs(u[a] - v[b]) <= epsilon:
+            if abs(u[0, a] - v[0, b]) <= epsilon and (len(u) == 1 or within(u, a, v, b, epsilon, scale, euclidean)):
                 total += pu[a] * pv[b]
     return total
 
@@ -28,13 +30,14 @@ def _near(u: Any, pu: Any, first: int, last: int, v: Any, pv: Any, begin: int, e
 @njit(cache=True)
 def join_rows(  # noqa: C901 - a numeric kernel is one loop
     firsts: Any, sizes: Any, sample_firsts: Any, starts: Any, stops: Any, rooms: Any, held: Any, held_samples: Any,
-    rows: Any, cuts: Any, samples: Any, sides: int, epsilon: float, beta: float,
+    rows: Any, cuts: Any, samples: Any, sides: int, distance: Any, beta: float,
     size: int, limit: float, length: int, most: int, most_samples: int,
 ) -> Any:  # fmt: skip
     """Join the rows of groups, group by group, each with the window of the other side, or of its own where sides is 1.
 
-    held, rows: columns side, code, chance, time and number of samples of tuples; held_samples, samples: value and
-    probability of their samples. rooms: how many tuples are held and given, and at most of one group; samples likewise.
+    held, rows: columns side, code, chance, time and number of samples of tuples; held_samples, samples: the coordinates
+    of their samples, float64[d, n], and the probability of each. rooms: how many tuples are held and given, and at most
+    of one group; samples likewise. distance: limit, scale and kind, as `within` has them.
     size: existing tuples in a window; 0: it has the tuples of the last `length`.
     Returns of each group its entries and samples and the first row not taken in, as it then had more than `most` or
     `most_samples` (-1: all were; or TIED); the columns of all entries, of all samples; and of each match the row, the
@@ -51,12 +54,13 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
     room, longest, sample_room, longest_samples = rooms
     new_side, new_code, new_count = np.empty(room, np.int8), np.empty(room, np.int64), np.empty(room, np.int32)
     new_chance, new_time = np.empty(room), np.empty(room, np.int64)
-    new_value, new_weight = np.empty(sample_room), np.empty(sample_room)
+    coordinates = len(row_value)
+    new_value, new_weight = np.empty((coordinates, sample_room)), np.empty(sample_room)
     # Of a side's tuples columns are filled from side · longest on.
     code, time, chance = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64), np.empty(2 * longest)
     begin, end = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64)
     near, present = np.empty(2 * longest), np.ones(2 * longest)
-    value, weight = np.empty(longest_samples), np.empty(longest_samples)
+    value, weight = np.empty((coordinates, longest_samples)), np.empty(longest_samples)
     counts = np.empty(min(size, longest) + 1)
     start, stop = np.zeros(2, np.int64), np.zeros(2, np.int64)
     capacity = 64 + len(row_code)
@@ -79,7 +83,9 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
                 time[t] = held_time[entry]
             begin[t], end[t] = used, used + held_count[entry]
             for _ in range(held_count[entry]):
-                value[used], weight[used] = held_value[place], held_weight[place]
+                for c in range(coordinates):
+                    value[c, used] = held_value[c, place]
+                weight[used] = held_weight[place]
                 used += 1
                 place += 1
             stop[side] = t + 1
@@ -94,7 +100,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
             for t in range(start[other], stop[other]):
                 near[t] = _near(
                     row_value, row_weight, cuts[row], cuts[row + 1], value, weight, begin[t], end[t],
-                    epsilon,
+                    distance,
                 )  # fmt: skip
                 found += near[t] > 0.0 and near[t] >= beta
             if found > 0:
@@ -116,7 +122,9 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
             code[t], time[t], chance[t] = row_code[row], row_time[row], row_chance[row]
             begin[t], end[t] = used, used + row_count[row]
             for place in range(cuts[row], cuts[row + 1]):
-                value[used], weight[used] = row_value[place], row_weight[place]
+                for c in range(coordinates):
+                    value[c, used] = row_value[c, place]
+                weight[used] = row_weight[place]
                 used += 1
             stop[side] = t + 1
             if size > 0:
@@ -140,10 +148,12 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
                 new_time[written], new_count[written] = time[t], end[t] - begin[t]
                 written += 1
                 for place in range(begin[t], end[t]):
-                    new_value[samples_written], new_weight[samples_written] = value[place], weight[place]
+                    for c in range(coordinates):
+                        new_value[c, samples_written] = value[c, place]
+                    new_weight[samples_written] = weight[place]
                     samples_written += 1
                 new_samples[group] += end[t] - begin[t]
             new_size[group] += stop[one] - start[one]
     entries = new_side[:written], new_code[:written], new_chance[:written], new_time[:written], new_count[:written]
-    kept_as = entries, (new_value[:samples_written], new_weight[:samples_written])
+    kept_as = entries, (new_value[:, :samples_written], new_weight[:samples_written])
     return new_size, new_samples, grown, kept_as, (matched[:given], left[:given], right[:given], probability[:given])

@@ -20,7 +20,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.queries import small_groups, state_arrays
 from skyband.queries.answer_columns import AnswerColumns
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
-from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, several
+from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs
 from skyband.queries.join_side import JoinSide
 from skyband.queries.joint_samples import coordinates_parameter, distance_parameter
 from skyband.queries.pair_columns import (
@@ -177,7 +177,7 @@ class UncertainJoin(Query):
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where windows and matches are known without their backends, small groups are answered together."""
-        if self.delta is not None or several(self.values):
+        if self.delta is not None:
             return None
         most = min(
             small_groups.most_entries(bindings[role], self.backend_parameters(role)) for role in self.asked_roles
