@@ -25,6 +25,7 @@ from skyband.queries.small_group_entries import SmallGroupEntries
 from skyband.queries.small_groups import Promoted, SmallGroupAnswers, SmallGroups
 from skyband.queries.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.queries.small_uncertain_joins_kernels import TIED, join_rows
+from skyband.queries.time_and_change_windows import DeltaWindow
 
 if TYPE_CHECKING:
     from skyband.queries.tuple_windows import TupleWindow
@@ -85,7 +86,10 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         self._beta, self._size = query.beta, query.size or 0
         self._distance = query.epsilon, scale_for(query.epsilon), query.distance == EUCLIDEAN
         self._limit = float(max(1 - Fraction(query.alpha), Fraction(query.beta)))
-        self._length = 0 if query.window is None else closed_length(query.window)
+        self._length = -1 if query.window is None else closed_length(query.window)
+        coordinates = len(columns_of(query.values))
+        change = DeltaWindow(query.delta or 0.0, query.alpha, coordinates=coordinates, distance=query.distance)
+        self._shift = *change.limits(), query.alpha
         window = {"chance": np.float64} if self._size else {"time": np.int64}
         kinds = [answers.field(f"left_{name}").type for name in (*several(query.id), *query.carry)]
         self._several = len(several(query.id))
@@ -93,7 +97,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         self._carried = {carried(place): kind for place, kind in enumerate(kinds)}
         kept = {"side": np.int8, "code": np.int64, "samples": np.int32, **window, **self._carried}
         super().__init__(SmallGroupEntries(kept))
-        self._coordinates = [f"value.{place}" if place else "value" for place in range(len(columns_of(query.values)))]
+        self._coordinates = [f"value.{place}" if place else "value" for place in range(coordinates)]
         self._samples = SmallGroupEntries(dict.fromkeys((*self._coordinates, "probability"), np.float64))
         self._kind = pa.int64() if self._several else answers.field("left").type
         self._values = None if is_integer_id(self._kind) else ValuesInUse(self._kind)
@@ -114,7 +118,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             np.cumsum(size) - size, size, np.cumsum(sample_size) - sample_size, starts, stops, tuple(rooms),
             _held(held, places), self._points_of(held_samples), columns,
             samples.offsets, (samples.points(), samples.probabilities), self._sides, self._distance, self._beta,
-            self._size, self._limit, self._length, self._most, self._most * _SAMPLES,
+            self._size, self._limit, self._length, self._shift, self._most, self._most * _SAMPLES,
         )  # fmt: skip
         codes = np.concatenate([held["code"], tuples.code])
         both = [

@@ -10,6 +10,7 @@ from skyband.kernels.existing_tuples import oldest_needed, presences
 from skyband.kernels.nested import nested_njit
 from skyband.queries.joint_samples_kernels import within
 from skyband.queries.small_groups_kernels import longer
+from skyband.queries.time_and_change_windows import change
 
 TIED = -2
 """Of a group none of whose rows is taken in, as floats cannot tell whether a tuple goes."""
@@ -31,14 +32,15 @@ def _near(u: Any, pu: Any, first: int, last: int, v: Any, pv: Any, begin: int, e
 def join_rows(  # noqa: C901 - a numeric kernel is one loop
     firsts: Any, sizes: Any, sample_firsts: Any, starts: Any, stops: Any, rooms: Any, held: Any, held_samples: Any,
     rows: Any, cuts: Any, samples: Any, sides: int, distance: Any, beta: float,
-    size: int, limit: float, length: int, most: int, most_samples: int,
+    size: int, limit: float, length: int, shift: Any, most: int, most_samples: int,
 ) -> Any:  # fmt: skip
     """Join the rows of groups, group by group, each with the window of the other side, or of its own where sides is 1.
 
     held, rows: columns side, code, chance, time and number of samples of tuples; held_samples, samples: the coordinates
     of their samples, float64[d, n], and the probability of each. rooms: how many tuples are held and given, and at most
     of one group; samples likewise. distance: limit, scale and kind, as `within` has them.
-    size: existing tuples in a window; 0: it has the tuples of the last `length`.
+    size: existing tuples in a window; 0: it has the tuples of the last `length`, or, where that is -1, those that are
+    alike: shift is delta, what `within` asks for besides, and alpha.
     Returns of each group its entries and samples and the first row not taken in, as it then had more than `most` or
     `most_samples` (-1: all were; or TIED); the columns of all entries, of all samples; and of each match the row, the
     code of the left tuple, that of the right and the probability. O(samples of both) a pair of tuples, O(kept · size)
@@ -48,6 +50,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
     held_value, held_weight = held_samples
     row_side, row_code, row_chance, row_time, row_count = rows
     row_value, row_weight = samples
+    delta, scale, euclidean, alpha = shift
     groups = len(firsts)
     new_size, new_samples = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
     grown = np.full(groups, -1, np.int64)
@@ -92,7 +95,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
         for row in range(starts[group], stops[group]):
             side = row_side[row]
             other = sides - 1 - side
-            if size == 0:
+            if size == 0 and length >= 0:
                 for one in range(sides):
                     while start[one] < stop[one] and time[start[one]] < row_time[row] - length:
                         start[one] += 1
@@ -132,6 +135,12 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
                 if start[side] < 0:
                     grown[group], given = TIED, before
                     break
+            elif length < 0:
+                while (
+                    start[side] < t
+                    and change(begin, end, value, weight, start[side], t + 1, delta, scale, euclidean) >= alpha
+                ):
+                    start[side] += 1
             kept, kept_samples = 0, 0
             for one in range(sides):
                 kept += stop[one] - start[one]

@@ -130,7 +130,7 @@ class DeltaWindow:
         self._shares = np.concatenate([self._shares, weights])
         held = self.end - self.start
         starts = np.empty(len(cuts) - 1, np.int64)
-        _advance(together, self._points, self._shares, held, *self._limits(), self.alpha, starts)
+        _advance(together, self._points, self._shares, held, *self.limits(), self.alpha, starts)
         self.end += len(starts)
         if len(starts):
             gone = int(starts[-1])
@@ -141,7 +141,8 @@ class DeltaWindow:
             self._points, self._shares = self._points[:, begin:].copy(), self._shares[begin:].copy()
         return starts
 
-    def _limits(self) -> tuple[float, float, bool]:
+    def limits(self) -> tuple[float, float, bool]:
+        """`delta`, and what `within` asks for besides."""
         return self.delta, scale_for(self.delta), self.coordinates > 1 and self.distance == EUCLIDEAN
 
     def _names(self) -> list[str]:
@@ -171,7 +172,8 @@ class DeltaWindow:
         """P(some younger tuple is further than delta from the oldest, given that that exists)."""
         if self.start == self.end:
             raise InputError("window", "holds no tuple yet")
-        return float(_broken(self._cuts, self._points, self._shares, 0, self.end - self.start, *self._limits()))
+        begins, ends = self._cuts[:-1], self._cuts[1:]
+        return float(change(begins, ends, self._points, self._shares, 0, self.end - self.start, *self.limits()))
 
 
 @njit(cache=True, nogil=True)
@@ -179,26 +181,31 @@ def _advance(
     cuts: Int64, v: Float64, p: Float64, held: int, delta: float, scale: float, euclidean: bool, alpha: float,
     starts: Int64,
 ) -> None:  # fmt: skip
-    start = 0
+    start, begins, ends = 0, cuts[:-1], cuts[1:]
     for i in range(len(starts)):
         stop = held + i + 1
-        while start < stop - 1 and _broken(cuts, v, p, start, stop, delta, scale, euclidean) >= alpha:
+        while start < stop - 1 and change(begins, ends, v, p, start, stop, delta, scale, euclidean) >= alpha:
             start += 1
         starts[i] = start
 
 
 @shared_njit(nogil=True)
-def _broken(
-    cuts: Int64, v: Float64, p: Float64, oldest: int, stop: int, delta: float, scale: float, euclidean: bool
-) -> float:
+def change(
+    begins: Int64, ends: Int64, v: Float64, p: Float64, oldest: int, stop: int,
+    delta: float, scale: float, euclidean: bool,
+) -> float:  # fmt: skip
+    """P(one of the tuples after `oldest` and before `stop` is further than delta from it, given that it exists).
+
+    Tuple t has the samples begins[t] to ends[t] of v (float64[d, m]) and p; scale and euclidean: as `within` has them.
+    """
     further = len(v) > 1
     exists = 0.0
     broken = 0.0
-    for a in range(cuts[oldest], cuts[oldest + 1]):
+    for a in range(begins[oldest], ends[oldest]):
         kept = 1.0
         for y in range(oldest + 1, stop):
             far = 0.0
-            for b in range(cuts[y], cuts[y + 1]):
+            for b in range(begins[y], ends[y]):
                 if abs(v[0, a] - v[0, b]) > delta or (further and not within(v, a, v, b, delta, scale, euclidean)):
                     far += p[b]
             kept *= 1.0 - min(far, 1.0)

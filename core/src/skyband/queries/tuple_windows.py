@@ -13,7 +13,7 @@ from skyband.columns.uncertain_tuples import Samples
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.parameters import integer, number
 from skyband.errors import Problem
-from skyband.queries.joint_samples import EUCLIDEAN
+from skyband.queries.joint_samples import EUCLIDEAN, in_order
 from skyband.queries.query import Query
 from skyband.queries.row_encoding import closed_length
 from skyband.queries.time_and_change_windows import DeltaWindow, TimeWindow
@@ -124,7 +124,10 @@ class SpanWindow(TupleWindow):
 
 
 class ChangeWindow(TupleWindow):
-    """The youngest tuples that are probably within delta of the oldest of them."""
+    """The youngest tuples that are probably within delta of the oldest of them.
+
+    Each tuple's samples are added up in one order, whichever they came in.
+    """
 
     def __init__(self, delta: float, alpha: float, coordinates: int, distance: str) -> None:
         self._window = DeltaWindow(delta, alpha, coordinates=coordinates, distance=distance)
@@ -138,7 +141,8 @@ class ChangeWindow(TupleWindow):
         return self._window.end
 
     def append(self, times: Int64, samples: Samples, existence: Float64) -> Int64:  # noqa: ARG002
-        return self._window.append(samples.offsets, samples.values, samples.probabilities, *samples.further)
+        points, shares = in_order(samples)
+        return self._window.append(samples.offsets, points[0], shares, *points[1:])
 
     def dump_state(self) -> dict[str, Array]:
         return self._window.dump_state()

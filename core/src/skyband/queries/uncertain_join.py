@@ -177,8 +177,6 @@ class UncertainJoin(Query):
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where windows and matches are known without their backends, small groups are answered together."""
-        if self.delta is not None:
-            return None
         most = min(
             small_groups.most_entries(bindings[role], self.backend_parameters(role)) for role in self.asked_roles
         )
