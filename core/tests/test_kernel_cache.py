@@ -27,12 +27,14 @@ OURS = {"module": "skyband.kernels.nested", "decorator": "nested_njit"}
 NUMBAS = {"module": "numba", "decorator": "njit"}
 RUN = "import calling\nprint(calling.calling(), sum(calling.calling.stats.cache_hits.values()))"
 A_DAY = 86_400
+OWN = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+"""Kernels are kept beside their files."""
 
 
 def run(folder, first="pass"):
     """What the kernel says in a process of its own, and how often it was found on disk."""
     command = [sys.executable, "-c", f"{first}\n{RUN}"]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True).stdout.split()
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True, env=OWN).stdout.split()
 
 
 def write(folder, answer, between):
@@ -70,7 +72,8 @@ GONE = b"cno_such_module\nThing\n."
 
 
 def attempt(folder, code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False)
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False, env=OWN)
 
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])

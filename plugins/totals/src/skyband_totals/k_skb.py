@@ -104,8 +104,8 @@ class KSkb(TotalRanker):
 
     @property
     def exact_up_to(self) -> int:
-        """Fewer than the sample's size are all in it."""
-        return self._size - 1
+        """Fewer pairs than the sample's size are all in it; of rows, one entry may stand for more than are."""
+        return self._size - 1 if self.total == "distinct" else 0
 
     @property
     def limit(self) -> int:

@@ -21,7 +21,7 @@ from skyband_setjoin import sets as window
 from skyband_setjoin.indexed import horizon_of
 from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
 from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
-from skyband_setjoin.matching.bounds import NEVER, slack_of
+from skyband_setjoin.matching.bounds import NEVER, rule_from, slack_of
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
 from skyband_setjoin.sets import FIRST, NEXT, mixed
 
@@ -48,8 +48,9 @@ class Hashes(NamedTuple):
 
 
 @njit(cache=True)
-def take(sets, bands, hashes, rule, asked, numbers, times, offsets, tokens, sides, parts):
+def take(sets, bands, hashes, own, rest, asked, numbers, times, offsets, tokens, sides, parts):
     """Take in a batch; returns (sets, bands) to go on with, cuts int64[n + 1] and MATCH[…], the matches of each set."""
+    rule = rule_from(own, rest)
     two, length, rows = asked[SIDES] == 2, abs(asked[LENGTH]), asked[LENGTH] < 0
     longest = 1
     for row in range(len(times)):

@@ -1,6 +1,7 @@
 """The matcher for long sets that may miss a match: minhashes in bands."""
 
 import math
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,8 +92,7 @@ class MinHashLsh(WindowMatcher):
 
     def _clear(self) -> None:
         bands, rows = bands_for(self.threshold, self.recall)
-        drawn = np.random.default_rng(self.seed).integers(0, 2**32, (2, bands * rows), dtype=np.uint32)
-        self._hashes = Hashes(drawn[0] | np.uint32(1), drawn[1].copy())
+        self._hashes = _hashes(bands * rows, self.seed)
         room = len(self._sets.records)
         self._bands = Bands(np.full((bands, room), NEVER, np.int64), np.zeros((room, bands), kernels.LINK))
 
@@ -100,7 +100,7 @@ class MinHashLsh(WindowMatcher):
         self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
     ) -> tuple[Int64, Array]:
         rows = alike(numbers, times, offsets, tokens, sides, parts)
-        taken: Any = kernels.take(self._sets, self._bands, self._hashes, self._rule, self._asked, *rows)
+        taken: Any = kernels.take(self._sets, self._bands, self._hashes, *self._rule.for_kernels, self._asked, *rows)
         (self._sets, self._bands), cuts, answers = taken
         return cuts, answers
 
@@ -115,6 +115,14 @@ class MinHashLsh(WindowMatcher):
         return super().nbytes + sum(array.nbytes for array in (*self._bands, *self._hashes))
 
 
+@lru_cache(maxsize=64)
+def _hashes(count: int, seed: int) -> Hashes:
+    """So many functions, which equal matchers share."""
+    drawn = np.random.default_rng(seed).integers(0, 2**32, (2, count), dtype=np.uint32)
+    return Hashes(drawn[0] | np.uint32(1), drawn[1].copy())
+
+
+@lru_cache(maxsize=64)
 def bands_for(threshold: float, recall: float) -> tuple[int, int]:
     """(bands, rows of each): as many rows as a budget of hashes allows, as those keep candidates few.
 
