@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numba import njit
+from numba.core.compiler import Flags
 from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
-from skyband.kernels.nested import nested_njit, shared_njit
+from skyband.kernels.nested import _Flags, nested_njit, shared_njit
 
 
 @nested_njit
@@ -182,6 +183,14 @@ def test_pythons_collector_is_as_before_when_numba_has_compiled(collects):
     finally:
         (gc.enable if before else gc.disable)()
     assert after == failed == collects
+
+
+def test_its_flags_are_those_that_numba_sees():
+    given = Flags()
+    given.nrt, given.error_model = True, "numpy"
+    assert _Flags(given).values() == given.values() != Flags().values()
+    assert _Flags(given) == given and hash(_Flags(given)) == hash(given)
+    assert type(_Flags(given).copy()) is _Flags, "numba goes on with copies"
 
 
 CODE = """

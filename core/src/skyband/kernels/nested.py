@@ -16,7 +16,7 @@ from typing import Any, Never
 from numba.core import config, event, ir
 from numba.core import types as numba_types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, _LowerResult
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
@@ -167,8 +167,24 @@ def _is_view(state: Any, value: Any) -> bool:
     return value.op in _VIEWS
 
 
+_UNLESS_SET = {name: option.default for name, option in Flags.options.items()}
+
+
+class _Flags(Flags):
+    """numba asks for all flags of a function at each operator in it that it looks up: here they are taken together."""
+
+    __slots__ = ()
+
+    def values(self) -> dict[str, Any]:
+        return _UNLESS_SET | self._values
+
+
 class _Compiler(CompilerBase):
     vectorized = False
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.state.flags = _Flags(self.state.flags)
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
