@@ -238,7 +238,10 @@ class AppearanceCorrelation(InstanceRanker):
         if not len(since):
             read.require(not len(chances), "chances", "must be none where they do not count yet")
             return
-        read.require(len(since) == 1 and self._live is None, "since_refresh", f"must be one count (got {len(since)})")
+        read.require(len(since) == 1, "since_refresh", f"must be one count (got {len(since)})")
+        if self._live is not None:  # states of before `exact_reports` have both, and they counted as little
+            read.require(len(chances) == self.streams, "chances", f"must be {self.streams} (got {len(chances)})")
+            return
         self._count_on_chances()
         self._since_refresh = int(since[0])
         sizes = {self.streams} if self._appearance is None else {self.streams, self.streams << self.streams}
