@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numba import njit
+from numba.core import event
 from numba.core.compiler import Flags
 from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
@@ -183,6 +184,93 @@ def test_pythons_collector_is_as_before_when_numba_has_compiled(collects):
     finally:
         (gc.enable if before else gc.disable)()
     assert after == failed == collects
+
+
+@nested_njit
+def room_for(size):
+    return np.empty((size, 2, 3), np.int16)
+
+
+@njit
+def taken(size):
+    return room_for(size)[0].size
+
+
+class Dispatchers(event.Listener):
+    """What is compiled, by the function's name."""
+
+    def __init__(self):
+        self.kinds = {}
+
+    def on_start(self, event):
+        function = event.data["dispatcher"]
+        self.kinds[function.py_func.__qualname__] = type(function).__name__
+
+    def on_end(self, event):
+        pass
+
+
+def test_what_it_calls_of_numba_is_nested_as_well():
+    """As `np.empty` is: an error in it comes through, and what functions that Python calls do is as ever."""
+    empty = "ol_np_empty.<locals>.impl"
+    for function, size, kind in [(taken, 6, "_NestedOfNumba"), (njit(lambda n: np.empty(n, "m8[D]").size), 2, None)]:
+        seen = Dispatchers()
+        with event.install_listener("numba:compile", seen):
+            assert function(2) == size
+        assert seen.kinds[empty] == (kind or "CPUDispatcher")
+    with pytest.raises(ValueError, match="negative dimensions"):
+        taken(-1)
+
+
+@nested_njit
+def halves(pair, swap):
+    first, second = pair
+    return (second.copy(), first) if swap else (first, second.copy())
+
+
+@njit
+def halved(pair, times):
+    for number in range(times):
+        pair = halves(pair, number % 3 == 0)
+    return pair
+
+
+@pytest.mark.parametrize("times", [0, 1, 5])
+def test_arrays_in_tuples_that_are_handed_back_are_counted(times):
+    """Only the counted part of each array is looked at: none is freed too soon, and none is kept."""
+    halved((np.arange(4), np.arange(6)), 0)
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        pair = halved((np.arange(4), np.arange(6)), times)
+        assert sorted(each.sum() for each in pair) == [6, 15]
+        del pair
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free >= times
+    assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free > times
+
+
+COLLECTED = """
+import gc, sys
+import numpy as np
+from numba import njit
+import skyband.kernels.nested
+if sys.argv[1] == "frozen":
+    gc.freeze()
+fresh = [[number] for number in range(1000)]
+njit(lambda values: values[0])(np.arange(3))
+print(gc.get_freeze_count() > 0, any(each is fresh for each in gc.get_objects(generation=2)))
+"""
+
+
+@pytest.mark.parametrize("state", ["frozen", "as usual"])
+def test_what_came_while_numba_compiled_is_not_looked_at_at_once(state):
+    """It is old to Python's collector, unless somebody froze objects, which stay so."""
+    command = [sys.executable, "-c", COLLECTED, state]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert said == [str(state == "frozen"), str(state != "frozen")]
 
 
 def test_its_flags_are_those_that_numba_sees():

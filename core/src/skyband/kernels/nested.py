@@ -13,15 +13,17 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Never
 
-from numba.core import config, event, ir
+from numba.core import config, event, sigutils, targetconfig
 from numba.core import types as numba_types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, _LowerResult
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
+from numba.core.typing.templates import _OverloadFunctionTemplate
 
 import skyband.kernels.cache_invalidation  # noqa: F401 - has numba renew what it keeps on disk
+from skyband.kernels.reference_counts import ReferenceCounts, only_borrows
 
 types: Any = numba_types
 """What mypy knows of it lacks half of its classes."""
@@ -41,8 +43,7 @@ def nested_njit(function: Callable[..., Any] | None = None, *, vectorized: bool 
         return lambda given: nested_njit(given, vectorized=vectorized, **options)
     if config.DISABLE_JIT:
         return function
-    compiler = _VectorizingCompiler if vectorized else _Compiler
-    return _Nested(function, targetoptions={"nopython": True, "boundscheck": None, **options}, pipeline_class=compiler)
+    return _made(_Nested, function, options, _VectorizingCompiler if vectorized else _Compiler)
 
 
 def shared_njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -59,6 +60,10 @@ def shared_njit(function: Callable[..., Any] | None = None, **options: Any) -> A
     return shared
 
 
+def _made(kind: type[CPUDispatcher], function: Callable[..., Any], options: Any, compiler: Any) -> Any:
+    return kind(function, targetoptions={"nopython": True, "boundscheck": None, **options}, pipeline_class=compiler)
+
+
 class _Nested(CPUDispatcher):
     """A function that Python cannot call: what its overloads have in place of an entry is only their name."""
 
@@ -70,8 +75,25 @@ class _Nested(CPUDispatcher):
         plain = tuple(map(types.unliteral, args))
         return super().get_call_template(plain, {name: types.unliteral(kind) for name, kind in kws.items()})
 
+    def compile(self, sig: Any) -> Any:
+        """Without numba's timers, each of which hears of every call of LLVM, and without a look at the disk."""
+        args, return_type = sigutils.normalize_signature(sig)
+        if tuple(args) not in self.overloads:
+            data = {"dispatcher": self, "args": args, "return_type": return_type}
+            with self._compiling_counter, event.trigger_event("numba:compile", data=data):
+                self.add_overload(self._compiler.compile(args, return_type))
+        return self.overloads[tuple(args)].entry_point
+
     def add_overload(self, compiled: Any) -> None:
         self.overloads[tuple(compiled.signature.args)] = compiled
+
+
+class _NestedOfNumba(_Nested):
+    """numba's own implementation of a function such as `np.empty`, as called by nested functions."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Constants count here: the type of an array is one."""
+        return CPUDispatcher.get_call_template(self, args, kws)
 
 
 class _Shared(CPUDispatcher):
@@ -117,9 +139,13 @@ class _Lowering(NativeLowering):
         state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.vectorized = state.pipeline.vectorized
         state.library.enable_object_caching()
-        if _only_borrows(state):
-            state.targetctx = state.targetctx.subtarget(enable_nrt=False)
-            vars(state.targetctx).pop("nrt", None)  # which follows from enable_nrt, and is kept once asked for
+        counts = not only_borrows(state)
+        state.targetctx = state.targetctx.subtarget(enable_nrt=counts)
+        own = vars(state.targetctx)
+        own["nrt"] = ReferenceCounts(state.targetctx, counts)
+        own["refresh"] = (
+            _nothing  # numba looks for new implementations at all that it lowers: types were found just now
+        )
         state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
         super().run_pass(state)
         state.library.finalize()
@@ -129,42 +155,8 @@ class _Lowering(NativeLowering):
         return True
 
 
-_VIEWS = {"getattr", "static_getitem", "build_tuple", "exhaust_iter", "cast", "phi"}
-"""Expressions that give parts of arrays, or tuples of them, that are there already."""
-
-
-def _only_borrows(state: Any) -> bool:
-    """Whether all that a function has of arrays are its caller's, parts of these, and tuples of them; and it gives none
-    back. All else that holds memory, such as a list, counts.
-    """
-    function = state.func_ir
-    if function.is_generator or _holds(state, state.return_type):
-        return False
-    assigned = [each for block in function.blocks.values() for each in block.find_insts(ir.Assign)]
-    held = [each for each in assigned if _holds(state, state.typemap[each.target.name])]
-    return all(_is_of_arrays(state.typemap[each.target.name]) and _is_view(state, each.value) for each in held)
-
-
-def _holds(state: Any, kind: Any) -> bool:
-    return state.targetctx.data_model_manager[kind].contains_nrt_meminfo()
-
-
-def _is_of_arrays(kind: Any) -> bool:
-    if isinstance(kind, types.BaseTuple):
-        return all(map(_is_of_arrays, kind.types))
-    return isinstance(kind, types.Array | types.Number | types.Boolean | types.NoneType)
-
-
-def _is_view(state: Any, value: Any) -> bool:
-    if not isinstance(value, ir.Expr):
-        return isinstance(value, ir.Arg | ir.Var)
-    if value.op == "getitem":
-        place = state.typemap[value.index.name]
-        parts = place.types if isinstance(place, types.BaseTuple) else (place,)
-        return all(isinstance(part, types.Integer | types.SliceType) for part in parts)
-    if value.op == "call":
-        return isinstance(state.typemap[value.func.name], types.NamedTupleClass)
-    return value.op in _VIEWS
+def _nothing() -> None:
+    pass
 
 
 _UNLESS_SET = {name: option.default for name, option in Flags.options.items()}
@@ -212,7 +204,26 @@ class _Uncollected(event.Listener):
     def on_end(self, event: Any) -> None:  # noqa: ARG002
         self.depth -= 1
         if self.depth == 0 and self.collects:
+            if not gc.get_freeze_count():
+                # What has come meanwhile is old: numba keeps most of it, and a look at it would take .3 s.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
 event.register("numba:compile", _Uncollected())
+
+
+def _decorator(template: Any) -> Any:
+    """What numba makes its implementation of a function compiled with: nested, where a nested function calls it."""
+    if not isinstance(targetconfig.ConfigStack.top_or_none(), _Flags):
+        return _of_numba(template)
+
+    def with_options(**options: Any) -> Callable[..., Any]:
+        return lambda function: _made(_NestedOfNumba, function, options, _Compiler)
+
+    return with_options
+
+
+_of_numba = _OverloadFunctionTemplate._get_jit_decorator
+_OverloadFunctionTemplate._get_jit_decorator = _decorator
