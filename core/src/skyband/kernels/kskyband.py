@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from skyband.arrays import TIME_MIN, Array, Int64
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.kskyband_kernels import ITEM, PENDING, SIZE, K
+from skyband.kernels.kskyband_kernels import ITEM, NOW, PENDING, SIZE, K
 
 
 class KSkyband:
@@ -48,11 +48,13 @@ class KSkyband:
 
     def advance(self, now: int) -> None:
         """Let items that expire before `now` go."""
-        kskyband_kernels.advance(self.band, now)
+        self.band.counts[NOW] = max(int(self.band.counts[NOW]), now)
 
     def flush(self) -> None:
         """Merge what was added since the last flush and drop what no longer matters."""
-        self.band = kskyband_kernels.flush(self.band)
+        counts = self.band.counts
+        if counts[PENDING] or (counts[SIZE] and self.band.ends[0] < counts[NOW]):
+            self.band = kskyband_kernels.flush(self.band)
 
     def lower_bound(self, expiry: int) -> float:
         """The k-th best score at moment `expiry` as of the last flush, −inf if fewer are alive."""

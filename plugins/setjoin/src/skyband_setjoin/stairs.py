@@ -64,10 +64,12 @@ def rank_before(older, steps, base, shift, rank, number):
 
 
 @nested_njit
-def settle_if_due(band, stairs, sets):
-    """Flush the stock after an answer, once answers have looked at a quarter as many waiting pairs as it holds."""
+def settle_if_due(band, stairs, sets, settles):
+    """Flush the stock after an answer, once answers have looked at a quarter as many waiting pairs as it holds, or at
+    once where it `settles`.
+    """
     stairs.marks[WORK] += band.counts[PENDING]
-    if stairs.marks[WORK] * PATIENCE <= band.counts[SIZE]:
+    if not settles and stairs.marks[WORK] * PATIENCE <= band.counts[SIZE]:
         return band, stairs
     return settle(band, stairs, sets)
 

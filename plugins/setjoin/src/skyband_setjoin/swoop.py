@@ -6,7 +6,6 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.config.parameters import choice
-from skyband.kernels import kskyband_kernels
 from skyband.roles.pair_ranker import KEPT
 
 from skyband_setjoin import blocks as stretches
@@ -93,7 +92,7 @@ class Swoop(StockRanker):
         self._blocks = np.zeros(1, stretches.BLOCK)
         order = SHORTEST if self.order == "shortest" else FIRST_SEEN
         length = self._length() if self.by == "time" else -self._length()
-        self._rule = np.array([self._kind, order, self.sides, length], np.int64)
+        self._rule = np.array([self._kind, order, self.sides, length, 0], np.int64)
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None:
         self._take(times, offsets, tokens, sides, parts, _NONE, _NONE)
@@ -107,10 +106,12 @@ class Swoop(StockRanker):
         self._now = max(reached, default=self._now)
         return cuts, best["tie"].copy(), best["key"].copy(), best["score"].copy()
 
-    def _take(self, *rows: Array) -> tuple[Int64, Array]:
+    def _take(self, *rows: Array, settles: bool = False) -> tuple[Int64, Array]:
         """The one way into the kernel, so that it is compiled once; returns cuts and ITEM[cuts[-1]]."""
         held = (self._sets, self._index, self._stock.band, self._stairs, self._met, self._blocks)
-        taken: Any = kernels.take(*held, self._rule, self._own, *alike(*rows))
+        rule = self._rule.copy()
+        rule[kernels.SETTLES] = settles
+        taken: Any = kernels.take(*held, rule, self._own, *alike(*rows))
         (self._sets, self._index, self._stock.band, self._stairs, self._met, self._blocks), cuts, best = taken
         return cuts, best[: cuts[-1]]
 
@@ -122,12 +123,12 @@ class Swoop(StockRanker):
 
     def _settle(self) -> None:
         if self._now is not None:
-            kskyband_kernels.advance(self._stock.band, self._horizon(self._now))
-        self._stock.band, self._stairs = stairs.settle(self._stock.band, self._stairs, self._sets)
+            self._answer(settles=True)
 
-    def _answer(self) -> Array:
+    def _answer(self, settles: bool = False) -> Array:
         moments = _NONE if self._now is None else np.array([self._now])
-        return self._take(_NONE, _START, _NONE, _NO_BYTES, _NO_BYTES, moments, _START[: len(moments)])[1]
+        rows = _NONE, _START, _NONE, _NO_BYTES, _NO_BYTES
+        return self._take(*rows, moments, _START[: len(moments)], settles=settles)[1]
 
     @property
     def nbytes(self) -> int:

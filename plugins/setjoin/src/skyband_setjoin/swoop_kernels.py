@@ -31,7 +31,7 @@ from skyband_setjoin.sets import FIRST, NEXT
 from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, settle, settle_if_due
 from skyband_setjoin.stock_answers import best_of
 
-KIND, ORDER, SIDES, LENGTH = range(4)
+KIND, ORDER, SIDES, LENGTH, SETTLES = range(5)
 MET = np.dtype([("number", np.int64), ("limit", np.int64), ("start", np.int64)])
 """A set met in a list: the position in B that a pair with it has to come before, and where its tokens begin."""
 
@@ -41,8 +41,8 @@ def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, toke
     """Take in a batch; moments[i], before which come the rows up to stops[i], is answered on the way.
 
     met, blocks: MET[at least as many as sets has records], the sets met by one, and BLOCK[…] of the index's pool.
-    rule:  int64[4], indexed by KIND of similarity, ORDER of tokens, SIDES and LENGTH of the window (negative: in
-           rows).
+    rule:  int64[5], indexed by KIND of similarity, ORDER of tokens, SIDES and LENGTH of the window (negative: in
+           rows), and SETTLES: 1 where the stock is flushed after each answer.
     parts: int8[n]: whether each set MEETS those in the window, and is KEPT there itself; else it leaves an empty set.
     Returns (sets, index, band, stairs, met, blocks) to go on with, cuts int64[q + 1] and the answers one after
     the other as ITEM[m]. All calls from Python come here with arrays of the same kinds, so it is compiled once.
@@ -65,7 +65,7 @@ def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, toke
             expire(sets, index, horizon)
             kskyband_kernels.advance(band, horizon)
             best, cuts[asked + 1] = best_of(band, horizon, best, cuts[asked])
-            band, stairs = settle_if_due(band, stairs, sets)
+            band, stairs = settle_if_due(band, stairs, sets, rule[SETTLES])
             asked += 1
         if row == len(times):
             break
