@@ -48,20 +48,23 @@ MOMENT, TAKEN, ENTERED, FILLED = range(4)
 
 @njit(cache=True)
 def run(
-    band: Any, line: Any, panes: Int64, rows: Rows, before: Int64, at: Int64, start: Int64, k: Int64
-) -> tuple[Any, Any, Int64, Int64, Float64]:
+    band: Any, line: Any, panes: Int64, rows: Rows, before: Int64, at: Int64, start: Int64, k: Int64,
+    settles: bool, now: int,
+) -> tuple[Any, Any, Int64, Int64, Float64]:  # fmt: skip
     """Take rows and answer moments, in order of time.
 
     panes: the view starts after the last row's pane, ascending. before: how many of the rows come before each moment.
+    settles: whether the line is emptied in the end, as of `now`.
     Returns band and line to go on with, the size of each answer, and their objects and scores one after the other.
     """
     sizes = np.zeros(len(before), np.int64)
     room = _answer_room(band, len(rows.time), k)
     objects, scores = np.empty(room, np.int64), np.empty(room, np.float64)
     cursor = np.zeros(4, np.int64)
+    settled = not settles
     while True:
         stopped = _go_on(band, line, panes, rows, before, at, start, k, cursor, sizes, objects, scores)
-        if stopped == DONE:
+        if stopped == DONE and settled:
             return band, line, sizes, objects[: cursor[FILLED]], scores[: cursor[FILLED]]
         if stopped == LINE_FULL:
             pending = band.counts[kskyband_kernels.PENDING]
@@ -73,8 +76,9 @@ def run(
                 band, line = flushed(band, line, rows.time[cursor[TAKEN]])
         elif stopped == LINE_OVER:
             band, line = close(band, line, at[cursor[MOMENT]])
-        elif stopped == MANY_HOT and line.state[HOT] - line.state[RANKED] > SORTED:
-            band, line = flushed(band, line, at[cursor[MOMENT]])
+        elif stopped == DONE or (stopped == MANY_HOT and line.state[HOT] - line.state[RANKED] > SORTED):
+            band, line = flushed(band, line, now if stopped == DONE else at[cursor[MOMENT]])
+            settled = settled or stopped == DONE
         elif stopped == MANY_HOT:
             rank_hot(band, line)
         else:

@@ -15,7 +15,7 @@ from skyband_workload import pane_kernel as kernel
 from skyband_workload.analyser import MetaQuery
 from skyband_workload.extractor import Found
 from skyband_workload.object_band import ObjectBand
-from skyband_workload.ranker import MetaRanker
+from skyband_workload.ranker import NO_MOMENTS, NO_ROWS, MetaRanker
 from skyband_workload.scheduler import Moments
 from skyband_workload.table import Rows
 
@@ -110,18 +110,22 @@ class PaneBand(MetaRanker):
                 self._line.state[delay_line.PANE] = scheduler.latest_start(self._last)
             panes = scheduler.starts(self._last, int(rows.time[-1]))
         before = np.searchsorted(rows.time, moments.at)
-        self._band, self._line, *found = kernel.run(
-            self._band, self._line, panes, rows, before, moments.at, moments.start, moments.k
-        )
-        return Found(*found)
+        return Found(*self._run(panes, rows, before, moments))
+
+    def _run(self, panes: Int64, rows: Rows, before: Int64, moments: Moments, settles: bool = False) -> list[Array]:
+        """The one way into the kernel, so that it is compiled once."""
+        asked = before, moments.at, moments.start, moments.k, settles, self._passed
+        self._band, self._line, *found = kernel.run(self._band, self._line, panes, rows, *asked)
+        return found
 
     def _settle(self) -> None:
         """Empty the line and let go of what no view needs, so that what is kept does not tell when that was done."""
         if self._objects is not None:
             self._objects.settle(self._scheduler.oldest_start(self._passed) if self._seen else TIME_MIN)
         elif self._seen:
-            kskyband_kernels.advance(self._band, self._scheduler.oldest_start(self._passed))
-            self._band, self._line = delay_line.flushed(self._band, self._line, self._passed)
+            counts, oldest = self._band.counts, self._scheduler.oldest_start(self._passed)
+            counts[kskyband_kernels.NOW] = max(int(counts[kskyband_kernels.NOW]), oldest)
+            self._run(_NO_PANES, NO_ROWS, _NO_PANES, NO_MOMENTS, settles=True)
 
     def _held(self) -> dict[str, Array]:
         items = self._kept()

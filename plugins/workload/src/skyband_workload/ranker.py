@@ -99,7 +99,7 @@ class MetaRanker(WorkloadRanker):
     def _answers_until(self, now: int) -> Sequence[Any]:
         if self._seen:
             self._check_silence("now", self._passed, now)
-        stretches = [self._pass(_NO_ROWS, now)] if self._seen else [(_NO_MOMENTS, _NOTHING)]
+        stretches = [self._pass(NO_ROWS, now)] if self._seen else [(NO_MOMENTS, _NOTHING)]
         return answers(*zip(*stretches, strict=True))
 
     def _pass(self, rows: Rows, until: int) -> tuple[Moments, Found]:
@@ -152,6 +152,6 @@ class MetaRanker(WorkloadRanker):
             self._hold(held)
 
 
-_NO_ROWS = Rows(*(read_only(np.empty(0, kind)) for kind in (np.int64, np.int64, np.float64, np.int64)))
-_NO_MOMENTS = Moments(*(np.empty(0, np.int64) for _ in range(4)))
+NO_ROWS = Rows(*(read_only(np.empty(0, kind)) for kind in (np.int64, np.int64, np.float64, np.int64)))
+NO_MOMENTS = Moments(*(np.empty(0, np.int64) for _ in range(4)))
 _NOTHING = Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))

@@ -63,7 +63,10 @@ def rule_of(name: Any, threshold: float) -> Rule:
 @njit(cache=True)
 def _tables(kind, own, threshold):
     least, widest = np.empty(SIZES, np.int32), np.empty(SIZES, np.int32)
-    slack = np.full((SIZES, SIZES), NEVER, np.int16)
+    slack = np.empty((SIZES, SIZES), np.int16)
+    for n in range(SIZES):
+        for m in range(SIZES):
+            slack[n, m] = NEVER
     least[0] = 1
     for n in range(1, SIZES):
         least[n] = _least(kind, own, threshold, n)
@@ -72,7 +75,11 @@ def _tables(kind, own, threshold):
             slack[m, n] = slack[n, m]
     for n in range(SIZES):
         # Where sets of the largest size here match, so may larger ones.
-        widest[n] = ANY if slack[n, SIZES - 1] != NEVER else slack[n].max()
+        widest[n] = slack[n, 0]
+        for m in range(1, SIZES):
+            widest[n] = max(widest[n], slack[n, m])
+        if slack[n, SIZES - 1] != NEVER:
+            widest[n] = ANY
     return least, slack, widest
 
 
