@@ -57,7 +57,7 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
     room = max(slots.FEWEST, min(4 * k + 64, 1024))
     return Ledger(
         counts,
-        slots.empty(slots.FEWEST, slots.columns_for(len(windows))),
+        slots.new(slots.FEWEST, slots.columns_for(len(windows))),
         no_pairs(slots.FEWEST),
         np.empty(pane_log.ROOM, np.int32),
         np.full(len(windows), NEVER + 1, np.int64),

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit, shared_njit
+from skyband.kernels.nested import nested_njit
 
 KEY, CURRENT, FLAGS, TOTAL = range(4)
 TAKEN = 62
@@ -33,12 +33,15 @@ def columns_for(windows: int) -> int:
     return 4 if needed <= _WORDS // 2 else -(-needed // _WORDS) * _WORDS
 
 
-@shared_njit
-def empty(slots: int, columns: int) -> Any:
+def new(slots: int, columns: int) -> Any:
     """A table without objects, its slots aligned to the lines of the cache."""
     flat = np.zeros(slots * columns + _WORDS, np.int64)
     skip = np.int64((_LINE - np.int64(flat.ctypes.data) % _LINE) % _LINE // 8)
     return flat[skip : skip + slots * columns].reshape(slots, columns)
+
+
+empty = nested_njit(new)
+"""`new`, in kernels."""
 
 
 @njit(inline="always")
@@ -96,7 +99,7 @@ def renewed(hot: Any, longest: int) -> Any:
     while slots < 4 * alive:
         slots *= 2
     moved = np.full(len(hot), -1, np.int32)
-    new = hot if slots == len(hot) else empty(slots, hot.shape[1])
+    table = hot if slots == len(hot) else empty(slots, hot.shape[1])
     start, mask = 0, len(hot) - 1
     while hot[start, FLAGS] != 0:
         start += 1
@@ -105,10 +108,10 @@ def renewed(hot: Any, longest: int) -> Any:
         flags = hot[slot, FLAGS]
         hot[slot, FLAGS] = 0
         if hot[slot, CURRENT] != 0 or hot[slot, longest] != 0:
-            target = find(new, hot[slot, KEY])
+            target = find(table, hot[slot, KEY])
             for column in range(hot.shape[1] if slot != target or slots != len(hot) else 0):
-                new[target, column] = hot[slot, column]
+                table[target, column] = hot[slot, column]
                 hot[slot, column] = 0
-            new[target, FLAGS] = flags
+            table[target, FLAGS] = flags
             moved[slot] = target
-    return new, moved, alive
+    return table, moved, alive

@@ -66,7 +66,7 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
     room = max(slots.FEWEST, min(4 * k + 64, 1024))
     return Ledger(
         counts,
-        slots.empty(slots.FEWEST, slots.columns_for(len(windows))),
+        slots.new(slots.FEWEST, slots.columns_for(len(windows))),
         np.empty(slots.FEWEST // 2 + 1, np.int32),
         np.empty(pane_log.ROOM, np.int32),
         np.empty(pane_log.ROOM, np.int64),
