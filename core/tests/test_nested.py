@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import literally, njit, types
 from numba.core import event
 from numba.core.compiler import Flags
 from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
+from numba.extending import overload
 from skyband.kernels.nested import _Flags, nested_njit, shared_njit
 
 
@@ -222,6 +223,39 @@ def test_what_it_calls_of_numba_is_nested_as_well():
         taken(-1)
 
 
+def item(pair, place):
+    """Of a tuple of two types, so that numba has to know the place."""
+
+
+@overload(item)
+def item_of_numba(pair, place):
+    if isinstance(place, types.IntegerLiteral):
+        return lambda pair, place: pair[place]
+    return lambda pair, place: item(pair, literally(place))
+
+
+@nested_njit
+def second(pair):
+    return item(pair, 1)
+
+
+def much(table):
+    numbers = [1, 2, 3]
+    numbers.append(4)
+    joined = np.concatenate((np.transpose(table, (1, 0)), table), axis=1)
+    return joined.sum() + np.cumsum(table)[2] + np.searchsorted(table[0], 0.5) + len({1: 2.0}) + len(numbers)
+
+
+much_nested = nested_njit(much)
+
+
+def test_what_numba_offers_is_there_in_a_nested_function():
+    """What asks for a constant among it."""
+    assert njit(lambda pair: second(pair))((1, 2.5)) == 2.5
+    table = np.arange(4.0).reshape(2, 2)
+    assert njit(lambda table: much_nested(table))(table) == much(table)
+
+
 @nested_njit
 def halves(pair, swap):
     first, second = pair
@@ -255,7 +289,7 @@ def test_arrays_in_tuples_that_are_handed_back_are_counted(times):
 COLLECTED = """
 import gc, sys
 import numpy as np
-from numba import njit
+from numba import literally, njit, types
 import skyband.kernels.nested
 if sys.argv[1] == "frozen":
     gc.freeze()

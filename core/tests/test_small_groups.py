@@ -297,6 +297,12 @@ def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, 
         assert len(whole[1]["processors.key"]) == 0
 
 
+@pytest.mark.parametrize("number", [*range(OFTEN), *(SPECS.index(spec) for spec in CALENDAR)])
+def test_an_input_without_rows_has_no_answers(number):
+    host = local.LocalRun.start(query(SPECS[number], by=["group"], delay="3 hours"), stream(1).schema)
+    assert len(host.finish()) == 0
+
+
 @pytest.mark.parametrize(
     "spec",
     [SPECS[0], SPECS[3], HEAVY[0], PAIRS[0], NEAR[0]],

@@ -2,7 +2,7 @@
 
 numba makes of every function one that Python can call: with wrappers, machine code and a file on disk of its own. Of a
 kernel of sixty functions only the one that Python calls needs them. The others are handed to those that call them, and
-optimized there.
+optimized there. What they call of numba, such as `np.empty`, is nested like them.
 
 numba also counts, atomically, who refers to an array each time one is handed on: up to half the time of a kernel that
 does little a row. What is nested holds no array longer than its caller does, unless it makes one or gives one back.
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Never
 
-from numba.core import config, event, sigutils, targetconfig
+from numba.core import config, errors, event, sigutils, targetconfig
 from numba.core import types as numba_types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, _LowerResult
@@ -43,7 +43,7 @@ def nested_njit(function: Callable[..., Any] | None = None, *, vectorized: bool 
         return lambda given: nested_njit(given, vectorized=vectorized, **options)
     if config.DISABLE_JIT:
         return function
-    return _made(_Nested, function, options, _VectorizingCompiler if vectorized else _Compiler)
+    return _dispatcher(_Nested, function, options, _VectorizingCompiler if vectorized else _Compiler)
 
 
 def shared_njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -60,7 +60,7 @@ def shared_njit(function: Callable[..., Any] | None = None, **options: Any) -> A
     return shared
 
 
-def _made(kind: type[CPUDispatcher], function: Callable[..., Any], options: Any, compiler: Any) -> Any:
+def _dispatcher(kind: type[CPUDispatcher], function: Callable[..., Any], options: Any, compiler: Any) -> Any:
     return kind(function, targetoptions={"nopython": True, "boundscheck": None, **options}, pipeline_class=compiler)
 
 
@@ -81,7 +81,11 @@ class _Nested(CPUDispatcher):
         if tuple(args) not in self.overloads:
             data = {"dispatcher": self, "args": args, "return_type": return_type}
             with self._compiling_counter, event.trigger_event("numba:compile", data=data):
-                self.add_overload(self._compiler.compile(args, return_type))
+                try:
+                    self.add_overload(self._compiler.compile(args, return_type))
+                except errors.ForceLiteralArg as demand:  # numba asks again with the constant
+                    fold = self._compiler.fold_argument_types
+                    raise demand.bind_fold_arguments(lambda *given: fold(*given)[1]) from None
         return self.overloads[tuple(args)].entry_point
 
     def add_overload(self, compiled: Any) -> None:
@@ -143,9 +147,7 @@ class _Lowering(NativeLowering):
         state.targetctx = state.targetctx.subtarget(enable_nrt=counts)
         own = vars(state.targetctx)
         own["nrt"] = ReferenceCounts(state.targetctx, counts)
-        own["refresh"] = (
-            _nothing  # numba looks for new implementations at all that it lowers: types were found just now
-        )
+        own["refresh"] = _nothing  # types were found just now: no implementation has come since
         state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
         super().run_pass(state)
         state.library.finalize()
@@ -156,7 +158,7 @@ class _Lowering(NativeLowering):
 
 
 def _nothing() -> None:
-    pass
+    """In place of what need not be done."""
 
 
 _UNLESS_SET = {name: option.default for name, option in Flags.options.items()}
@@ -215,15 +217,15 @@ event.register("numba:compile", _Uncollected())
 
 
 def _decorator(template: Any) -> Any:
-    """What numba makes its implementation of a function compiled with: nested, where a nested function calls it."""
+    """What makes numba's implementation of a function one to compile: nested, where a nested function calls it."""
     if not isinstance(targetconfig.ConfigStack.top_or_none(), _Flags):
-        return _of_numba(template)
+        return _usual_decorator(template)
 
     def with_options(**options: Any) -> Callable[..., Any]:
-        return lambda function: _made(_NestedOfNumba, function, options, _Compiler)
+        return lambda function: _dispatcher(_NestedOfNumba, function, options, _Compiler)
 
     return with_options
 
 
-_of_numba = _OverloadFunctionTemplate._get_jit_decorator
+_usual_decorator = _OverloadFunctionTemplate._get_jit_decorator
 _OverloadFunctionTemplate._get_jit_decorator = _decorator

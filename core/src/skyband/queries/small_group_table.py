@@ -161,6 +161,8 @@ class SmallGroupTable(SmallGroups):
         return _NOTHING if waits else self._run(None)
 
     def finish(self, latest: int) -> SmallGroupAnswers:
+        if not len(self.keys):  # where no row has come, `latest` is TIME_MIN, too low to compute moments from
+            return _NOTHING
         self._until = max(int(self.schedule.each_after(latest).max()), self._until)
         return self._run(latest)
 
