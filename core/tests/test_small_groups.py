@@ -492,6 +492,17 @@ def test_a_state_of_sets_that_cannot_be_is_refused(name, change):
         fresh.load_state(state | {f"entries.{name}": change(state[f"entries.{name}"])})
 
 
+@pytest.mark.parametrize("value", [-0.5, 3.5, np.nan])
+def test_a_value_that_the_query_does_not_take_is_in_no_state(value):
+    table, asked = stream(2), query(top_k("never", "sum", "20 seconds"), by=["group"])
+    host = local.LocalRun.start(asked, table.schema)
+    host.push(table.to_batches()[0])
+    state = state_arrays.without_prefix("small_groups", host.operator._groups.dump_state())
+    with pytest.raises(SnapshotError, match="value: must"):
+        fresh = Operator(asked, host.operator.bindings, table.schema)._groups._small_groups
+        fresh.load_state(state | {"entries.value": np.full_like(state["entries.value"], value)})
+
+
 @pytest.mark.parametrize(
     "spec",
     [

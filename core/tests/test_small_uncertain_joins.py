@@ -141,25 +141,28 @@ def test_groups_move_to_another_shard(name):
     np.testing.assert_equal(again.groups.dump_state(), host.operator.groups.dump_state())
 
 
-def test_a_state_that_no_group_can_have_is_refused():
-    table, asked = stream(5), query(SPECS["two sides"])
+@pytest.mark.parametrize(
+    ("name", "array", "change"),
+    [
+        ("two sides", "entries.chance", lambda values: np.append(1.5, values[1:])),
+        ("two sides", "entries.side", lambda values: np.append(2, values[1:])),
+        ("two sides", "entries.samples", lambda values: np.append(900, values[1:])),
+        ("two sides", "samples.entries.value", lambda values: np.append(np.nan, values[1:])),
+        ("two sides", "samples.entries.probability", np.ones_like),
+        ("two sides", "count", lambda values: np.append(0, values[1:])),
+        ("a length of time, two sides", "entries.time", lambda values: values[::-1]),
+    ],
+)
+def test_a_state_that_no_group_can_have_is_refused(name, array, change):
+    table, asked = stream(5), query(SPECS[name])
     host = local.LocalRun.start(asked, table.schema)
     host.push(table.to_batches()[0])
     held = decode(host.operator.snapshot())
-    prefix = "groups.small_groups."
-    wrong = {
-        "entries.chance": 1.5,
-        "entries.side": 2,
-        "entries.samples": 900,
-        "samples.entries.value": np.nan,
-        "count": 0,
-    }
-    for name, value in wrong.items():
-        array = held.arrays[prefix + name].copy()
-        array[0] = value
-        fresh = Operator(asked, host.operator.bindings, table.schema)
-        with pytest.raises(SnapshotError, match=name.split(".")[-1]):
-            fresh.restore(encode(held.header, {**held.arrays, prefix + name: array}))
+    key = f"groups.small_groups.{array}"
+    wrong = change(held.arrays[key]).astype(held.arrays[key].dtype)
+    fresh = Operator(asked, host.operator.bindings, table.schema)
+    with pytest.raises(SnapshotError, match=array.split(".")[-1]):
+        fresh.restore(encode(held.header, {**held.arrays, key: wrong}))
 
 
 def test_many_samples_make_a_group_large(monkeypatch):

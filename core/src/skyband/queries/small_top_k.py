@@ -65,7 +65,7 @@ class SmallTopK(SmallGroupTable):
         weighted = isinstance(aggregate, Sequence) and not isinstance(aggregate, str)
         self._weights = np.array(aggregate if weighted else np.ones(streams), np.float64)
         self._divisor = float(streams) if aggregate == "mean" else 1.0
-        self._k, self._lower = parameters["k"], parameters["lower"]
+        self._k, self._lower, self._upper = (parameters[name] for name in ("k", "lower", "upper"))
         self._window = window
         self._repeated = 0
         self._processor = processor
@@ -120,6 +120,6 @@ class SmallTopK(SmallGroupTable):
     def check_entries(self, state: StateReader, owners: Int64) -> None:
         ids = state.column("object", np.int64, len(owners))
         streams = state.column("stream", np.int32, len(owners), at_least=0, at_most=len(self._weights) - 1)
-        state.column("value", np.float64, len(owners), at_least=self._lower)
+        state.column("value", np.float64, len(owners), at_least=self._lower, at_most=self._upper)
         rising = (ids[1:] > ids[:-1]) | ((ids[1:] == ids[:-1]) & (streams[1:] >= streams[:-1]))
         state.require(bool((rising | (owners[1:] != owners[:-1])).all()), "object", "must be by object and stream")

@@ -26,6 +26,7 @@ from skyband.queries.small_groups import Promoted, SmallGroupAnswers, SmallGroup
 from skyband.queries.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.queries.small_uncertain_joins_kernels import TIED, join_rows
 from skyband.queries.time_and_change_windows import DeltaWindow
+from skyband.roles.matcher import SUM_SLACK
 
 if TYPE_CHECKING:
     from skyband.queries.tuple_windows import TupleWindow
@@ -265,15 +266,21 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         counts = entries.column("samples", np.int32, len(owners), at_least=0)
         if self._size:
             entries.column("chance", np.float64, len(owners), at_least=0, at_most=1)
+        else:
+            times = entries.column("time", np.int64, len(owners))
+            fine = (times[1:] >= times[:-1]) | (sides[1:] != sides[:-1]) | (owners[1:] != owners[:-1])
+            entries.require(bool(fine.all()), "time", "must be ascending on each side of a group")
         most = self._most * _SAMPLES
         samples, theirs = self._samples.load_state(state_arrays.without_prefix("samples", arrays), most)
         for name in self._coordinates:
             samples.column(name, np.float64, len(theirs), at_least=-_MOST, at_most=_MOST)
-        samples.column("probability", np.float64, len(theirs), at_least=0, at_most=1)
+        weights = samples.column("probability", np.float64, len(theirs), at_least=0, at_most=1)
         _, sizes = self._samples.of(self._entries.key)
         told = np.bincount(owners, counts, minlength=len(sizes)).astype(np.int64)
         if not (told == sizes).all() or int(sizes.sum()) != len(theirs):
             raise SnapshotError("contradicts itself: samples: must be as many as the tuples of each group have")
+        sums = np.bincount(np.repeat(np.arange(len(counts)), counts), weights)
+        samples.require(not (sums > 1.0 + SUM_SLACK).any(), "probability", "must sum to at most 1 in a tuple")
         if self._values is not None:
             self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.frame()))
 
