@@ -257,6 +257,16 @@ def test_what_numba_offers_is_there_in_a_nested_function():
 
 
 @nested_njit
+def is_edge(values, place):
+    return place in (0, len(values) - 1)
+
+
+def test_one_that_only_borrows_may_call_what_counts():
+    """`in` of a tuple is compiled by numba with a list."""
+    assert njit(lambda values, place: is_edge(values, place))(np.arange(3), 2)
+
+
+@nested_njit
 def halves(pair, swap):
     first, second = pair
     return (second.copy(), first) if swap else (first, second.copy())

@@ -143,10 +143,12 @@ class _Lowering(NativeLowering):
         state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.vectorized = state.pipeline.vectorized
         state.library.enable_object_caching()
-        counts = not only_borrows(state)
-        state.targetctx = state.targetctx.subtarget(enable_nrt=counts)
+        borrows = only_borrows(state)
+        state.targetctx = state.targetctx.subtarget(**({"enable_nrt": False} if borrows else {}))
         own = vars(state.targetctx)
-        own["nrt"] = ReferenceCounts(state.targetctx, counts)
+        own.pop("nrt", None)  # which follows from enable_nrt, and is kept once asked for
+        if not borrows:
+            own["nrt"] = ReferenceCounts(state.targetctx, state.targetctx.enable_nrt)
         own["refresh"] = _nothing  # types were found just now: no implementation has come since
         state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
         super().run_pass(state)
