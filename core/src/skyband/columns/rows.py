@@ -34,7 +34,7 @@ class Rows:
 
     @property
     def names(self) -> Sequence[str]:
-        """Of the columns."""
+        """The names of the columns, times aside."""
         return list(self._columns)
 
     @classmethod

@@ -18,9 +18,9 @@ MOST_ENTRIES = 512
 
 
 def most_entries(binding: Binding, parameters: Mapping[str, Any]) -> int:
-    """How large groups may be for which the query gives the answers of a role's definition in the backend's stead.
+    """Up to how many entries a group is answered by the query itself, as the role is defined, without a backend.
 
-    What the backend says, `exact_up_to`; where it is not exact and says nothing, 0.
+    As many as the backend's `exact_up_to`; 0 where the backend is not exact and its class does not define that.
     """
     backend = cast(Any, binding.create(**parameters))
     own = takewhile(lambda each: each is not interface_of(backend.role), type(backend).__mro__)

@@ -94,7 +94,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         window = {"chance": np.float64} if self._size else {"time": np.int64}
         kinds = [answers.field(f"left_{name}").type for name in (*several(query.id), *query.carry)]
         self._several = len(several(query.id))
-        """How many of the columns to carry are an id, where one does not name a tuple."""
+        """How many of the columns to carry, the first, make up the id; 0 where it is one column."""
         self._carried = {carried(place): kind for place, kind in enumerate(kinds)}
         kept = {"side": np.int8, "code": np.int64, "samples": np.int32, **window, **self._carried}
         super().__init__(SmallGroupEntries(kept))
@@ -109,7 +109,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             self._values.learn(tuples.code, rows["name"])
         size, held = self._entries.parts(keys)
         sample_size, held_samples = self._samples.parts(keys)
-        places = np.arange(int(size.sum()) + len(rows))  # of those held, then of the rows: the kernel's ids
+        places = np.arange(int(size.sum()) + len(rows))  # of the tuples held, then of the rows: the kernel's ids
         columns = (tuples.side, places[len(places) - len(rows) :], tuples.chance, tuples.time, tuples.counts)
         samples = tuples.samples
         tuples_of_each, cuts = size + stops - starts, samples.offsets
@@ -117,7 +117,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         rooms = [int(one) for each in (tuples_of_each, samples_of_each) for one in (each.sum(), each.max())]
         sizes, sample_sizes, grown, kept, matches = join_rows(
             np.cumsum(size) - size, size, np.cumsum(sample_size) - sample_size, starts, stops, tuple(rooms),
-            _held(held, places), self._points_of(held_samples), columns,
+            _kernel_columns(held, places), self._points_of(held_samples), columns,
             samples.offsets, (samples.points(), samples.probabilities), self._sides, self._distance, self._beta,
             self._size, self._limit, self._length, self._shift, self._most, self._most * _SAMPLES,
         )  # fmt: skip
@@ -285,8 +285,8 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.frame()))
 
 
-def _held(columns: Mapping[str, Column], places: Int64) -> tuple[Array, ...]:
-    """Tuples as the kernel has them, named by where they are."""
+def _kernel_columns(columns: Mapping[str, Column], places: Int64) -> tuple[Array, ...]:
+    """The columns of tuples that the kernel reads, with their places in the place of their ids."""
     known: dict[str, Column] = {"chance": np.empty(0), "time": np.empty(0, np.int64), **columns}
     return tuple((known | {"code": places[: len(columns["code"])]})[name] for name in _COLUMNS)
 

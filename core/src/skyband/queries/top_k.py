@@ -302,7 +302,8 @@ class TopK(Query):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together.
 
-        A function of many streams keeps its processors: it is given the values of all groups' objects at once.
+        With a function of many streams each group has a processor: of small groups the function would be given the
+        values of all their objects at once.
         """
         parameters = self.backend_parameters("object-ranker")
         most = most_entries(bindings["object-ranker"], parameters)

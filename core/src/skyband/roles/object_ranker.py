@@ -143,10 +143,10 @@ class ObjectRanker(Clocked):
 
     @property
     def exact_up_to(self) -> int:
-        """Groups of at most so many rows are ranked many at once, without a backend. 0: none are.
+        """Groups of at most so many rows are ranked together by the query, without a backend each. 0: none are.
 
-        A backend that is not exact has to say it: it answers exactly until a window holds more valid reports than this,
-        and does not depend on what came before that window.
+        Of a backend that is not exact this holds only if its class defines the property. It then promises that answers
+        are exact until a window holds more valid reports than this, whatever came before that window.
         """
         return 512
 

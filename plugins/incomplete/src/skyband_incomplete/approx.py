@@ -35,10 +35,10 @@ class AppearanceCorrelation(InstanceRanker):
     better than expected may be missing from an answer, or be in it with only part of its score. With `chance=1` the
     answers are those of `eaa`.
 
-    That begins when the window holds more than `exact_reports` reports for the first time; the paper's begins at once,
-    which is `exact_reports=0`. Until then answers are exact, and there are no sketches, which would take more than such
-    a window does. Where `repeats` is "latest", "largest", "smallest" or "mean", nothing is ever dropped and the answers
-    are those of `eaa`.
+    Chances count from the first row on with which the window holds more than `exact_reports` reports; in the paper from
+    the first row of all, as with `exact_reports=0`. Until then every value is expected, so that answers are exact, and
+    there are no sketches, which would take more memory than the reports of such a window. Where `repeats` is "latest",
+    "largest", "smallest" or "mean", nothing is ever dropped and the answers are those of `eaa`.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class AppearanceCorrelation(InstanceRanker):
     chance : float, default None
         chance that a value not seen yet comes at all; none: measured (at least 0 and at most 1)
     exact_reports : int, default 512
-        reports in the window up to which every value is expected and answers are exact (at least 0)
+        answers are exact until the window holds more reports than this, as every value is expected (at least 0)
 
     Complexity
     ----------
@@ -107,12 +107,14 @@ class AppearanceCorrelation(InstanceRanker):
         None, at_least=0, at_most=1, help="chance that a value not seen yet comes at all; none: measured"
     )
     exact_reports: int = integer(
-        512, at_least=0, help="reports in the window up to which every value is expected and answers are exact"
+        512,
+        at_least=0,
+        help="answers are exact until the window holds more reports than this, as every value is expected",
     )
 
     _appearance: Appearance | None = field(default=None, init=False, repr=False)
     _since_refresh: int | None = field(default=None, init=False, repr=False)
-    """None until chances count."""
+    """Rows since the last measurement; None while chances do not count yet."""
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -121,7 +123,11 @@ class AppearanceCorrelation(InstanceRanker):
 
     @property
     def exact_up_to(self) -> int:
-        """A group that begins here goes on as one that was fed all its rows: chances count from the same row on."""
+        """As many rows as `exact_reports`: answers are exact until the window holds more.
+
+        A ranker that is given the reports of a small group when it has grown goes on as one that had them all along: in
+        both, chances count from the same row on.
+        """
         return super().exact_up_to if self._live is not None else self.exact_reports
 
     def __len__(self) -> int:
@@ -153,7 +159,7 @@ class AppearanceCorrelation(InstanceRanker):
         start, done = 0, 0
         answers = []
         while start < len(rows.time):
-            stop = start + self._undecided(rows.time[start:])
+            stop = start + self._rows_to_next_check(rows.time[start:])
             until = int(np.searchsorted(stops, stop, side="left"))
             piece = rows.part(start, stop)
             answers.append(super()._replay(piece, stops[done:until] - start, firsts[done:until]))
@@ -167,9 +173,9 @@ class AppearanceCorrelation(InstanceRanker):
         ids, scores = (np.concatenate([answer[part] for answer in answers]) for part in (1, 2))
         return np.cumsum(sizes), ids, scores
 
-    def _undecided(self, times: Int64) -> int:
-        """How many rows to take in before it is seen what they change: up to the next refresh, or to the first row with
-        which the window may hold too many reports, if none breaks the promise.
+    def _rows_to_next_check(self, times: Int64) -> int:
+        """How many of the rows at `times` to take in at once: up to the next refresh or, while chances do not count, to
+        the first row with which the window holds too many reports, if none of them breaks the promise.
         """
         if self._since_refresh is not None:
             return min(len(times), self.refresh - self._since_refresh)

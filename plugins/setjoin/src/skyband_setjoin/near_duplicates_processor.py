@@ -32,11 +32,11 @@ PLACE, MATCH_PLACE = "row place", "match place"
 
 
 WHEN = "when"
-"""A column of rows whose times are their numbers: their times."""
+"""The column that has the time of each row, where row numbers stand in the place of times."""
 
 
 def at_their_times(rows: Rows) -> Rows:
-    """Rows whose times were their numbers."""
+    """Rows whose numbers stood in the place of their times, with their times."""
     return Rows(rows[WHEN], {name: rows[name] for name in rows.names if name != WHEN})
 
 
@@ -100,7 +100,8 @@ class NearDuplicatesProcessor(PerRowProcessor):
     def begin_with(self, rows: Rows) -> "NearDuplicatesProcessor":
         """Go on from the sets of a small group, which are all kept, the last of its rows among them.
 
-        In rows, those before the first set are as if they had never been, and the others that are gone match nothing.
+        Over windows in rows, those that the group no longer has are put in without tokens, so that they count in the
+        window and match nothing. Those before its first set are left out.
         """
         if self._query.rows:
             rows, gone = without_gaps(rows)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class SmallNearDuplicates(SmallSets):
     """Groups of at most `most` sets that later rows are compared with; rows are answered when they come.
 
-    Over windows in rows a set also has its time beside its number.
+    Over windows in rows the number of its row stands in the place of a set's time, which is kept as well.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class SmallNearDuplicates(SmallSets):
         times = sets.columns[WHEN] if self._rows else sets.times
         return moments(times[some], self.schema.field("time").type)
 
-    def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:  # noqa: ARG002 - among them
+    def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:  # noqa: ARG002 - of an entry
         return self._processor(self.rows_of(entries))
 
     def promoted(self, step: Step, done: Walked) -> list[Promoted]:

@@ -94,7 +94,7 @@ class FrequentItemsPanes(TotalRanker):
 
     @property
     def exact_up_to(self) -> int:
-        """So many objects of a pane each have a counter."""
+        """Where a pane has no more objects than this, each has a counter of its own."""
         return most_items(self._size)
 
     @property

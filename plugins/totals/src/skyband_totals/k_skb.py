@@ -104,7 +104,10 @@ class KSkb(TotalRanker):
 
     @property
     def exact_up_to(self) -> int:
-        """Fewer pairs than the sample's size are all in it; of rows, one entry may stand for more than are."""
+        """One below the size of the sample, which has all pairs while they are so few.
+
+        0 where rows or their weights count: an entry of a group may be of more rows than a sample has.
+        """
         return self._size - 1 if self.total == "distinct" else 0
 
     @property

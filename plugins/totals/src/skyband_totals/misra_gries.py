@@ -90,7 +90,7 @@ class MisraGries(TotalRanker):
 
     @property
     def exact_up_to(self) -> int:
-        """So many of the youngest rows are kept as they are."""
+        """The youngest rows, so many of them, are kept as they are."""
         return self._raw
 
     @property

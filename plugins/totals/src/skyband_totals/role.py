@@ -59,10 +59,11 @@ class TotalRanker(Clocked):
 
     @property
     def exact_up_to(self) -> int:
-        """Groups of at most so many entries are ranked many at once, exactly and without a backend. 0: none are.
+        """Groups of at most so many entries are ranked together by the query, without a backend each. 0: none are.
 
-        An entry is what a pane's rows of an object come to, or a value of an object. A backend that is not exact has to
-        say it, where so many rows or values are all that it keeps anyway.
+        An entry is the total of one object in one pane or, with `total = "distinct"`, one value of one object. Of a
+        backend that is not exact this holds only if its class defines the property, as the number of entries up to
+        which it keeps them all, so that its answers are exact.
         """
         return 512
 

@@ -117,7 +117,7 @@ class MinHashLsh(WindowMatcher):
 
 @lru_cache(maxsize=64)
 def _hashes(count: int, seed: int) -> Hashes:
-    """So many functions, which equal matchers share."""
+    """Hash functions, the same for all matchers of this number and seed, which share them."""
     drawn = np.random.default_rng(seed).integers(0, 2**32, (2, count), dtype=np.uint32)
     return Hashes(drawn[0] | np.uint32(1), drawn[1].copy())
 
