@@ -303,6 +303,25 @@ def test_an_input_without_rows_has_no_answers(number):
     assert len(host.finish()) == 0
 
 
+@pytest.mark.parametrize("looks", [False, True])
+def test_where_all_groups_have_grown_the_state_at_the_end_is_the_same(looks, monkeypatch):
+    """Whether they grew when the input ended, or before, when the state was looked at."""
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 1)
+    spec = top_k("latest", "sum", "20 seconds") | {"every": "20 seconds"}
+    table = stream(1, rows=60).sort_by("ts").slice(0, 8).drop_columns("group")
+    table = table.append_column("group", pa.array([1] * len(table)))
+    host = local.LocalRun.start(query(spec, by=["group"], delay="0 seconds"), table.schema)
+    for batch in (*table.slice(0, 5).to_batches(), *table.slice(5).to_batches()):
+        assert not len(host.push(batch))
+    if looks:
+        assert len(host.operator.groups.dump_state()["processors.key"]) == 1
+    assert len(host.finish())
+    state = host.operator.groups.dump_state()
+    assert state["small_groups.until"].tolist() == [20 * SECOND]
+    assert len(state["processors.key"]) == 1
+
+
+
 @pytest.mark.parametrize(
     "spec",
     [SPECS[0], SPECS[3], HEAVY[0], PAIRS[0], NEAR[0]],

@@ -161,7 +161,7 @@ class SmallGroupTable(SmallGroups):
         return _NOTHING if waits else self._run(None)
 
     def finish(self, latest: int) -> SmallGroupAnswers:
-        if not len(self.keys):  # where no row has come, `latest` is TIME_MIN, too low to compute moments from
+        if latest == TIME_MIN and not len(self.keys):  # no row has come, and no moment comes after that
             return _NOTHING
         self._until = max(int(self.schedule.each_after(latest).max()), self._until)
         return self._run(latest)
