@@ -321,7 +321,6 @@ def test_where_all_groups_have_grown_the_state_at_the_end_is_the_same(looks, mon
     assert len(state["processors.key"]) == 1
 
 
-
 @pytest.mark.parametrize(
     "spec",
     [SPECS[0], SPECS[3], HEAVY[0], PAIRS[0], NEAR[0]],

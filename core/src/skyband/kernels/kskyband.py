@@ -52,7 +52,7 @@ class KSkyband:
 
     def flush(self) -> None:
         """Merge what was added since the last flush and drop what no longer matters."""
-        counts = self.band.counts
+        counts = self.band.counts  # looked at here, too, as one that is flushed need not compile the kernel
         if counts[PENDING] or (counts[SIZE] and self.band.ends[0] < counts[NOW]):
             self.band = kskyband_kernels.flush(self.band)
 
