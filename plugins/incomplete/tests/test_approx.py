@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import skyband
+from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance, join_sizes
 from skyband_specs.oracles.object_ranker import ObjectOracle
 from skyband_specs.streams.object_ranker import paper
@@ -93,6 +94,27 @@ def test_it_is_exact_until_the_window_holds_too_many_reports(by, chance):
             assert in_parts.snapshot() == one_by_one.snapshot()
     assert wrong and oracle.repeated
     assert skyband.restore(one_by_one.snapshot()).snapshot() == one_by_one.snapshot()
+
+
+@pytest.mark.parametrize("repeats", ["never", "per-window"])
+def test_a_window_just_as_full_as_may_be_is_passed_over_at_once(monkeypatch, repeats):
+    """Rows that break the promise make it no fuller: all are taken in at once, up to the one that is too many."""
+    calls, replay = [], kernels.replay
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return replay(*arguments)
+
+    monkeypatch.setattr(kernels, "replay", counted)
+    given = GIVEN | {"repeats": repeats, "window": 1000, "exact_reports": 20, "chance": 0.25}
+    ranker = skyband.create("object-ranker", "approx", **given)
+    rows, objects = np.arange(920), np.r_[np.arange(820) % 20, np.arange(20, 120)]
+    for some in (slice(0, 820), slice(820, 920)):
+        assert not len(ranker.dump_state()["since_refresh"])
+        ranker.update(rows[some], np.zeros(len(rows[some])), objects[some], rows[some] / 1000)
+        assert len(calls) <= 4
+        assert ranker.repeated == 800
+    assert ranker.dump_state()["since_refresh"].tolist() == [20]
 
 
 def test_what_has_expired_is_not_counted_on_once_time_has_gone_on():

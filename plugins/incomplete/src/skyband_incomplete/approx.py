@@ -12,10 +12,7 @@ from skyband.state_validation import StateReader
 from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance, check_unions
 from skyband_incomplete.early_aggregation import ALWAYS, NEVER, InstanceRanker
-from skyband_incomplete.instance_arrays import HEAD, INSTANCES, OBJECT, TAIL, Rows
-
-_AT_ONCE = 4096
-"""Rows taken in before it is seen whether the window holds too many reports."""
+from skyband_incomplete.instance_arrays import HEAD, HIGHEST, INSTANCES, OBJECT, TAIL, Rows
 
 
 def _check_sketch(value: Any) -> str | None:
@@ -118,6 +115,7 @@ class AppearanceCorrelation(InstanceRanker):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
+        self._rule = self._rule._replace(limit=self.exact_reports)
         if self.chance is None and self._live is None:
             check_unions(self.streams, self.sketch)
 
@@ -159,34 +157,23 @@ class AppearanceCorrelation(InstanceRanker):
         start, done = 0, 0
         answers = []
         while start < len(rows.time):
-            stop = start + self._rows_to_next_check(rows.time[start:])
+            stop = len(rows.time)
+            if self._since_refresh is not None:
+                stop = min(stop, start + self.refresh - self._since_refresh)
             until = int(np.searchsorted(stops, stop, side="left"))
             piece = rows.part(start, stop)
-            answers.append(super()._replay(piece, stops[done:until] - start, firsts[done:until]))
+            taken, offsets, found, points = self._take_in(piece, stops[done:until] - start, firsts[done:until])
+            answers.append((offsets, found, points))
+            piece = piece.part(0, taken)
             if self._since_refresh is None:
                 self._begin_to_measure(self._first(self._reached(piece.time)))
             else:
                 self._measure(piece)
-            start, done = stop, until
-        answers.append(super()._replay(rows.part(0, 0), np.zeros(len(stops) - done, np.int64), firsts[done:]))
+            start, done = start + taken, done + len(offsets) - 1
+        answers.append(self._take_in(rows.part(0, 0), np.zeros(len(stops) - done, np.int64), firsts[done:])[1:])
         sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(offsets) for offsets, _, _ in answers)])
         ids, scores = (np.concatenate([answer[part] for answer in answers]) for part in (1, 2))
         return np.cumsum(sizes), ids, scores
-
-    def _rows_to_next_check(self, times: Int64) -> int:
-        """How many of the rows at `times` to take in at once: up to the next refresh or, while chances do not count, to
-        the first row with which the window holds too many reports, if none of them breaks the promise.
-        """
-        if self._since_refresh is not None:
-            return min(len(times), self.refresh - self._since_refresh)
-        times, most = times[:_AT_ONCE], self.exact_reports
-        held = self._reports.time[self._cursor[HEAD] : self._cursor[TAIL]]
-        few = max(0, most - len(held))  # rows that find no report so many before them
-        if few >= len(times):
-            return len(times)
-        so_many_before = np.concatenate([held[max(0, len(held) - most) :], times])[: len(times) - few]
-        full = so_many_before >= self._firsts(times[few:] + (self.by == "rows"))
-        return few + int(full.argmax()) + 1 if full.any() else len(times)
 
     def _begin_to_measure(self, first: int) -> None:
         """Let chances count if the window, which begins at `first`, holds too many reports."""
@@ -203,7 +190,7 @@ class AppearanceCorrelation(InstanceRanker):
         if self.chance is None:
             self._appearance = Appearance(self.streams, self.sketch)
         at_first = 1.0 if self.chance is None else self.chance
-        self._rule = self._rule._replace(chances=np.full((1, self.streams), at_first))
+        self._rule = self._rule._replace(chances=np.full((1, self.streams), at_first), limit=HIGHEST)
         self._since_refresh = 0
 
     def _measure(self, rows: Rows) -> None:

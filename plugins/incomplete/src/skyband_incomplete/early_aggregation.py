@@ -62,7 +62,14 @@ class InstanceRanker(Holding):
         return np.where(moments < LOWEST + self.window, LOWEST, moments - self.window)
 
     def _replay(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
-        """Take in rows piece by piece, so that memory follows what is retained; answer as `kernels.replay` does."""
+        """Take in rows; answer as `kernels.replay` does."""
+        return self._take_in(rows, stops, firsts)[1:]
+
+    def _take_in(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[int, Int64, Int64, Float64]:
+        """As `_replay`, until the window holds more than `_rule.limit` reports. Returns first how many rows that took.
+
+        It goes piece by piece, so that memory follows what is retained.
+        """
         start, done = 0, 0
         now = max((moment for moment in (self._at, self._now) if moment is not None), default=None)
         sizes, ids, scores = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
@@ -75,15 +82,17 @@ class InstanceRanker(Holding):
                 stop = int(stops[until - 1])
             self._make_room(stop - start, now)
             piece = rows.part(start, stop)
-            offsets, found, points = self._run(piece, stops[done:until] - start, firsts[done:until])
+            full, offsets, found, points = self._run(piece, stops[done:until] - start, firsts[done:until])
             sizes.append(np.diff(offsets))
             ids.append(found)
             scores.append(points)
-            if stop > start:
-                now = self._reached(piece.time)
-            start, done = stop, until
+            start, done = min(start + full + 1, stop), until
+            if start:
+                now = self._reached(rows.time[:start])
+            if full < len(piece.time):
+                break
         self._at = now
-        return np.cumsum(np.concatenate(sizes)), np.concatenate(ids), np.concatenate(scores)
+        return start, np.cumsum(np.concatenate(sizes)), np.concatenate(ids), np.concatenate(scores)
 
     @property
     def _piece(self) -> int:
@@ -95,30 +104,34 @@ class InstanceRanker(Holding):
         """About how many instances there are: as of the last answer."""
         return int(self._cursor[INSTANCES]) if self._live is None else self._live.live
 
-    def _run(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
-        """One piece, for which there is room."""
+    def _run(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[int, Int64, Int64, Float64]:
+        """One piece, for which there is room; ends as `kernels.replay` does."""
         width = min(self.k, len(self._slots.place) if self._live is None else self._live.objects)
         offsets = np.zeros(len(firsts) + 1, np.int64)
         ids, scores = np.empty(len(firsts) * width, np.int64), np.empty(len(firsts) * width)
+        full = len(rows.time)
         if self._live is not None:
             self._live.replay(rows, stops, firsts, offsets, ids, scores)
         elif callable(self.aggregate):
-            self._run_called(rows, stops, firsts, offsets, ids, scores)
+            full = self._run_called(rows, stops, firsts, offsets, ids, scores)
         else:
             parts = (self._rule, self._cursor, self._reports, self._slots, self._log, self._heap)
-            kernels.replay(rows, stops, firsts, self._thrift, *parts, offsets, ids, scores)
-        return offsets, ids[: offsets[-1]], scores[: offsets[-1]]
+            full = kernels.replay(rows, stops, firsts, self._thrift, *parts, offsets, ids, scores)
+        offsets = offsets[: np.searchsorted(stops, full, side="right") + 1]
+        return full, offsets, ids[: offsets[-1]], scores[: offsets[-1]]
 
-    def _run_called(self, rows: Rows, stops: Int64, firsts: Int64, offsets: Int64, ids: Int64, scores: Float64) -> None:
+    def _run_called(self, rows: Rows, stops: Int64, firsts: Int64, offsets: Int64, ids: Int64, scores: Float64) -> int:
         start = 0
         parts = (self._rule, self._cursor, self._reports, self._slots)
         for turn, (stop, first) in enumerate(zip(stops.tolist(), firsts.tolist(), strict=True)):
-            kernels.insert(rows, start, stop, *parts, self._log)
+            full = int(kernels.insert(rows, start, stop, *parts, self._log))
+            if full < stop:
+                return full
             self._sweep(first, self._thrift)
             begin = offsets[turn]
             offsets[turn + 1] = begin + kernels.drain(self._heap, self._slots, ids[begin:], scores[begin:])
             start = stop
-        kernels.insert(rows, start, len(rows.time), *parts, self._log)
+        return int(kernels.insert(rows, start, len(rows.time), *parts, self._log))
 
     def _sweep(self, first: int, thrift: float) -> None:
         """Find what lives on at the window that begins at `first`, and let go of the rest as `thrift` says."""

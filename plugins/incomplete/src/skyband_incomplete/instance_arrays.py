@@ -98,6 +98,7 @@ class Rule(NamedTuple):
 
     `chances[seen, stream]`: how likely an object seen in this set of streams appears in that one; a single row: for
     all sets alike; empty: it may.
+    `limit`: rows are taken in at once until the window holds more reports than this.
     """
 
     k: int
@@ -110,6 +111,7 @@ class Rule(NamedTuple):
     weights: Float64
     divisor: float
     chances: Float64
+    limit: int
 
 
 class Heap(NamedTuple):
@@ -141,6 +143,7 @@ def rule_of(ranker: ObjectRanker) -> Rule:
         weights=weights,
         divisor=divisor,
         chances=np.empty((0, 0)),
+        limit=HIGHEST,
     )
 
 

@@ -70,7 +70,11 @@ def touch(slot, cursor, slots):
 
 @shared_njit(nogil=True)
 def insert(rows, start, stop, rule, cursor, reports, slots, log):
-    """Take in rows[start:stop]; the arrays must have room. O(1) a row."""
+    """Take in rows[start:stop]; the arrays must have room. O(1) a row.
+
+    Ends with the row by which the window holds more than `rule.limit` reports, none of which may have been let go of.
+    Returns the number of that row; `stop` where there is none.
+    """
     for row in range(start, stop):
         now = rows.time[row]
         stream = rows.stream[row]
@@ -105,6 +109,9 @@ def insert(rows, start, stop, rule, cursor, reports, slots, log):
         slots.facts[slot, LAST] = now
         cursor[TAIL] += 1
         touch(slot, cursor, slots)
+        if end - cursor[HEAD] >= rule.limit and _age(now, reports.time[end - rule.limit]) <= rule.reach:
+            return row
+    return stop
 
 
 @shared_njit(nogil=True)

@@ -88,12 +88,16 @@ def sweep(first, thrift, rule, cursor, reports, slots, heap):
 
 @njit(cache=True, nogil=True)
 def replay(rows, stops, firsts, thrift, rule, cursor, reports, slots, log, heap, offsets, objects, scores):
-    """Take in rows, sweeping after stops[i] of them over the reports since firsts[i]; answer i goes to offsets[i:]."""
+    """Take in rows, sweeping after stops[i] of them over the reports since firsts[i]; answer i goes to offsets[i:].
+
+    Ends and returns as `insert` does; no answer is given after the row it ends with.
+    """
     start = np.int64(0)  # a literal would have `insert` compiled twice
     for turn in range(len(firsts)):
-        insert(rows, start, stops[turn], rule, cursor, reports, slots, log)
-        start = stops[turn]
+        start = insert(rows, start, stops[turn], rule, cursor, reports, slots, log)
+        if start < stops[turn]:
+            return start
         sweep(firsts[turn], thrift, rule, cursor, reports, slots, heap)
         begin = offsets[turn]
         offsets[turn + 1] = begin + drain(heap, slots, objects[begin:], scores[begin:])
-    insert(rows, start, len(rows.time), rule, cursor, reports, slots, log)
+    return insert(rows, start, len(rows.time), rule, cursor, reports, slots, log)
