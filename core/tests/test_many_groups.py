@@ -145,6 +145,7 @@ def test_groups_that_fell_silent_are_forgotten(kind):
 
 def test_a_group_asleep_holds_no_objects_and_few_bytes(monkeypatch):
     monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(processor_cache, "MOST_ACTIVE", 1000)
     places = 3000
     table = pa.table(
         {

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Int64
+from skyband.columns.integer_ids import numbers_column
 from skyband.errors import SnapshotError
 
 
@@ -21,36 +22,42 @@ class ArrivedRows:
 
     def __init__(self, fields: Sequence[pa.Field]) -> None:
         self._first = 0
-        self._held = _no_rows(tuple(fields))
-        self._schema = self._held.schema
+        nothing = _no_rows(tuple(fields))
+        self._schema = nothing.schema
+        self._times: Int64 = np.empty(0, np.int64)
+        self._columns: list[pa.Array] = nothing.columns[1:]
 
     def update(self, times: Int64, columns: Sequence[pa.Array]) -> None:
         """Take in the columns of the next rows, which came at these times (ascending)."""
         if columns:
-            new = pa.RecordBatch.from_arrays([pa.array(times, pa.int64()), *columns], schema=self._schema)
-            self._held = pa.concat_batches([self._held, new])
+            self._times = np.concatenate([self._times, times])
+            together = zip(self._columns, columns, strict=True)
+            self._columns = [pa.concat_arrays([held, new]) for held, new in together]
 
     def of(self, numbers: Int64) -> list[pa.Array]:
         """The columns of these arrivals."""
         if len(self._schema) == 1:
             return []
-        if len(numbers) and not self._first <= numbers.min() <= numbers.max() < self._first + len(self._held):
+        if len(numbers) and not self._first <= numbers.min() <= numbers.max() < self._first + len(self._times):
             raise SnapshotError("contradicts itself: the state has no name for a row in its answers")
-        places = pa.array(numbers - self._first)
-        return [column.take(places) for column in self._held.columns[1:]]
+        places = numbers_column(numbers - self._first)
+        return [column.take(places) for column in self._columns]
 
     def forget(self, before: int) -> None:
         """Columns of rows before this time are not needed any more."""
-        gone = int(np.searchsorted(self._held.column("time").to_numpy(), before))
-        self._held, self._first = self._held.slice(gone), self._first + gone
+        gone = int(np.searchsorted(self._times, before))
+        if gone:
+            self._times, self._first = self._times[gone:], self._first + gone
+            self._columns = [column.slice(gone) for column in self._columns]
 
     def frame(self) -> pa.RecordBatch:
         """All that is known, in one form however it came."""
-        return self._held
+        return pa.RecordBatch.from_arrays([pa.array(self._times), *self._columns], schema=self._schema)
 
     def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
         """Take over what `frame` gave when this many rows had come. Raises SnapshotError where it has more."""
-        times = frame.column("time").to_numpy(zero_copy_only=False)
-        if len(frame) > seen or (times[1:] < times[:-1]).any():
+        column = frame.column("time")
+        times = column.to_numpy(zero_copy_only=False)
+        if len(frame) > seen or column.null_count or (times[1:] < times[:-1]).any():
             raise SnapshotError(f"contradicts itself: {len(frame)} names, not all in time order, of {seen} rows")
-        self._held, self._first = frame, seen - len(frame)
+        self._times, self._columns, self._first = times, frame.columns[1:], seen - len(frame)

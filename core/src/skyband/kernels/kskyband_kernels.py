@@ -45,6 +45,9 @@ ITEM = np.dtype([("score", np.float64), ("expiry", np.int64), ("tie", np.int64),
 
 K, SIZE, PENDING, NOW, ROOM = range(5)
 
+_FEW = 64
+"""Items that a new band has room to keep."""
+
 
 class Band(NamedTuple):
     """The state of one k-skyband, for compiled code.
@@ -65,8 +68,8 @@ class Band(NamedTuple):
 
 def new(k: int, room: int = 64) -> Band:
     """An empty band that keeps what may be among the best `k`; it buffers at least `room` items."""
-    counts = np.array([k, 0, 0, TIME_MIN, room], np.int64)
-    return Band(counts, np.zeros(room, ITEM), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, ITEM))
+    counts, kept = np.array([k, 0, 0, TIME_MIN, room], np.int64), min(room, _FEW)
+    return Band(counts, np.zeros(kept, ITEM), np.zeros(kept, np.int64), np.zeros(kept, np.int64), np.zeros(room, ITEM))
 
 
 @shared_njit

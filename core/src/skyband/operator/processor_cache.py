@@ -13,8 +13,11 @@ from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.inactive_group_states import PackedStates
 from skyband.queries.processor import GroupProcessor
 
-MOST_ACTIVE = 1000
-"""Processors kept as objects. One takes 10 to 200 KB of Python and spare room; inactive, a few hundred bytes."""
+MOST_ACTIVE = 10_000
+"""Processors kept as objects, each some 10 KB of Python beside its backends; inactive, it is a few hundred bytes."""
+
+FEW_ACTIVE, MOST_BYTES = 1000, 1 << 28
+"""More than so few are kept only while their backends take no more than so many bytes."""
 
 _AT_ONCE = 4096
 """Groups whose bytes are taken out, and put back, together: each time costs a copy of a few numbers of all groups."""
@@ -26,6 +29,12 @@ class ProcessorCache:
     def __init__(self, make: Callable[[], GroupProcessor]) -> None:
         self._make = make
         self._active: OrderedDict[int, GroupProcessor] = OrderedDict()
+        """Those used last are at the end."""
+        self._next: dict[int, int] = {}
+        self._nbytes: dict[int, int] = {}
+        self._retained: dict[int, int] = {}
+        """What active ones said after their last turn; `retained` as soon as it is asked for."""
+        self._all_bytes = 0
         self._inactive = PackedStates()
 
     def __len__(self) -> int:
@@ -34,7 +43,9 @@ class ProcessorCache:
     @property
     def retained(self) -> int:
         """Items retained by all their backends."""
-        return self._inactive.retained + sum(processor.retained for processor in self._active.values())
+        for key in self._active.keys() - self._retained.keys():
+            self._retained[key] = self._active[key].retained
+        return self._inactive.retained + sum(self._retained.values())
 
     @property
     def keys(self) -> UInt64:
@@ -47,16 +58,13 @@ class ProcessorCache:
 
     def due(self, until: int) -> UInt64:
         """The groups with a moment to answer at most `until`, ascending."""
-        active = [
-            key
-            for key, processor in self._active.items()
-            if processor.next_at <= until and processor.next_at != TIME_MAX
-        ]
+        active = [key for key, moment in self._next.items() if moment <= until and moment != TIME_MAX]
         return distinct(self._inactive.due(until), np.array(active, np.uint64))
 
     def begin(self, key: int, processor: GroupProcessor) -> None:
         """Give a group that has none this processor."""
         self._active[key] = processor
+        self._had_a_turn(key, processor)
 
     def each(self, keys: UInt64) -> Iterator[tuple[int, GroupProcessor]]:
         """The processors of these groups, fresh where there are none; those found empty afterwards are let go."""
@@ -75,19 +83,44 @@ class ProcessorCache:
                 self._active[key] = processor
                 yield key, processor
                 if processor.empty:
-                    del self._active[key]
-                elif len(self._active) > MOST_ACTIVE:
+                    self._leave(key)
+                else:
+                    self._had_a_turn(key, processor)
+                while self._too_many():
                     # Where more have a turn than may be active, those that are stay so: else none would be at its turn.
                     used_longest_ago = next(iter(self._active))
-                    leaves = key if used_longest_ago in turn else used_longest_ago
-                    resting.append(_at_rest(leaves, self._active.pop(leaves)))
+                    if used_longest_ago not in turn:
+                        resting.append(_at_rest(used_longest_ago, self._leave(used_longest_ago)))
+                    elif key in self._active:
+                        resting.append(_at_rest(key, self._leave(key)))
+                    else:
+                        break
             self._inactive.put(resting)
 
     def rest(self) -> None:
         """Put to sleep the groups that were used longest ago, where too many are active."""
-        if len(self._active) > MOST_ACTIVE:
-            many = len(self._active) - MOST_ACTIVE
-            self._inactive.put([_at_rest(*self._active.popitem(last=False)) for _ in range(many)])
+        resting = []
+        while self._too_many():
+            key = next(iter(self._active))
+            resting.append(_at_rest(key, self._leave(key)))
+        self._inactive.put(resting)
+
+    def _too_many(self) -> bool:
+        many = len(self._active)
+        return many > MOST_ACTIVE or (many > FEW_ACTIVE and self._all_bytes > MOST_BYTES)
+
+    def _had_a_turn(self, key: int, processor: GroupProcessor) -> None:
+        nbytes = processor.nbytes
+        self._all_bytes += nbytes - self._nbytes.get(key, 0)
+        self._next[key], self._nbytes[key] = processor.next_at, nbytes
+        self._retained.pop(key, None)
+
+    def _leave(self, key: int) -> GroupProcessor:
+        """A processor that is active no longer."""
+        self._all_bytes -= self._nbytes.pop(key, 0)
+        self._next.pop(key, None)
+        self._retained.pop(key, None)
+        return self._active.pop(key)
 
     def absorb(self, other: "ProcessorCache", keys: UInt64) -> None:
         """Take over those of another that are of these groups, none of which has one here."""
@@ -119,7 +152,8 @@ class ProcessorCache:
 
         One group is activated at once: it tells whether their states fit what is installed here.
         """
-        self._active.clear()
+        for key in list(self._active):
+            self._leave(key)
         self._inactive.load_state(state)
         for _, processor in self.each(self._inactive.keys if changed else self._inactive.keys[:1]):
             processor.take_dropped()

@@ -151,6 +151,9 @@ class CalendarSchedule(Schedule):
             found = np.where(full, self.after(found), found)
         return found
 
+    def cannot_end(self, last: int, watermark: int) -> bool:  # noqa: ARG002 - lengths differ
+        return False
+
     def has_ended(self, last: Int64, watermark: Any) -> Array:
         ended: Array = self.after(last) <= watermark
         where = np.flatnonzero(ended)

@@ -79,6 +79,10 @@ class CountingProcessor(WindowedProcessor):
     def retained(self) -> int:
         return len(self._sketch)
 
+    @property
+    def nbytes(self) -> int:
+        return self._sketch.nbytes
+
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         return {"clock": self.clock()}, state_arrays.with_prefix("sketch", self._sketch.dump_state())
 

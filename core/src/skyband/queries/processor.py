@@ -14,6 +14,9 @@ from skyband.queries.schedule import Regular, Schedule
 
 _FIRST_LOOKED_AT = 1024
 
+_NOT_TOLD = 1 << 18
+"""Bytes that a processor is taken to hold which does not tell."""
+
 
 class GroupProcessor(ABC):
     """One group's stream: takes rows in time order and gives the answers of every moment passed."""
@@ -62,6 +65,15 @@ class GroupProcessor(ABC):
     @abstractmethod
     def retained(self) -> int:
         """Items retained by its backends."""
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes its backends take, spare room and all. Asked after each turn, so not to be counted out.
+
+        Groups that take few stay ready for their next rows, up to thousands of them. Others, and those that do not
+        tell, are sooner put to sleep, that is kept as their state.
+        """
+        return _NOT_TOLD
 
     def take_dropped(self) -> Mapping[str, int]:
         """Rows it was given that no answer can come from, by reason, since this was last called or it was loaded."""
@@ -144,7 +156,9 @@ class ScheduledProcessor(GroupProcessor):
     def own_rows(self, times: Int64) -> int:
         if self._rows or not len(times):
             return len(times)
-        before = times[0] if self._last is None else self._last
+        before = int(times[0]) if self._last is None else self._last
+        if self._schedule.cannot_end(before, int(times[-1])):
+            return len(times)
         start, size = 0, _FIRST_LOOKED_AT
         while start < len(times):  # no further than twice what is found, as the rest is looked at again
             here = times[start : start + size]

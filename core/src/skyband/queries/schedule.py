@@ -38,6 +38,8 @@ class Schedule:
         """int64[b, 3]: the slides and phases there are, each once, with the longest window asked then."""
         self.gapless = bool((self.windows >= self.slides).any())
         """Whether every stretch ends at a moment."""
+        self._shortest_silence = self.horizon + 1 - int(self.beats[:, 0].min())
+        """No shorter one ends a stretch."""
 
     def after(self, time: Any) -> Any:
         """The first moment of any query later than `time`, an int or int64[n]."""
@@ -72,12 +74,16 @@ class Schedule:
 
         A row there begins another.
         """
-        found: Array = watermark >= last + (self.horizon + 1 - int(self.beats[:, 0].min()))
+        found: Array = watermark >= last + self._shortest_silence
         where = np.flatnonzero(found)
         if len(where):
             then = np.broadcast_to(watermark, last.shape)[where]
             found[where] = self.empty_at(last[where]) <= then
         return found
+
+    def cannot_end(self, last: int, watermark: int) -> bool:
+        """Whether no stretch whose last row is at `last` or later has ended at a watermark: a quick look."""
+        return watermark - last < self._shortest_silence
 
     def reach(self, last: Any) -> Any:
         """The last time at which a stretch answers whose last row is at `last`, an int or int64[n]."""

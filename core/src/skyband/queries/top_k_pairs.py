@@ -21,6 +21,7 @@ from skyband.config.durations import Duration
 from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError
 from skyband.queries import state_arrays, top_k_merging
+from skyband.queries.answer_columns import AnswerColumns
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
 from skyband.queries.composite_ids import Columns, identity, identity_inputs, several
@@ -36,7 +37,7 @@ from skyband.queries.partitioning import PLACES as PLACE_BYTES
 from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows, places_of
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name, is_name
-from skyband.queries.row_encoding import at_field, closed_length, moments, too_short
+from skyband.queries.row_encoding import at_field, closed_length, too_short
 from skyband.queries.schedule import Schedule
 from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.window_parameters import (
@@ -239,7 +240,7 @@ class _PairProcessor(BatchedProcessor):
         self.go_on_from(last)
         return self
 
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> AnswerColumns | None:
         sides = rows["side"] if self._ranker.sides == 2 else None
         marks = asked - (self._ranker.by == "time")
         parts = rows[PART] if self._shared else None
@@ -255,23 +256,27 @@ class _PairProcessor(BatchedProcessor):
         self._places.forget(gone)
         return answers
 
-    def _answers(self, asked: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> pa.RecordBatch:
+    def _answers(self, asked: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> AnswerColumns:
         sizes, ids = np.diff(cuts), self._ids.ids
         pair = [self._ids.of(numbers) for numbers in (left, right)]
         columns = [
-            moments(np.repeat(asked, sizes), self._schema.field("at").type),
-            pa.array(np.arange(1, len(left) + 1) - np.repeat(cuts[:-1], sizes), pa.int64()),
+            np.repeat(asked, sizes),
+            np.arange(1, len(left) + 1) - np.repeat(cuts[:-1], sizes),
             *(column for side in pair for column in side[:ids]),
-            pa.array(similarity),
+            similarity,
             *(column for side in pair for column in side[ids:]),
         ]
         if self._shared:
             columns += [self._places.of(numbers).cast(pa.binary()) for numbers in (left, right)]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return AnswerColumns(self._schema, columns)
 
     @property
     def retained(self) -> int:
         return len(self._ranker)
+
+    @property
+    def nbytes(self) -> int:
+        return self._ranker.nbytes
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         named = state_arrays.frame_to_array("ids", self._ids.frame()) | state_arrays.frame_to_array(

@@ -104,6 +104,10 @@ class RankingProcessor(BatchedProcessor):
     def retained(self) -> int:
         return len(self._ranker)
 
+    @property
+    def nbytes(self) -> int:
+        return self._ranker.nbytes
+
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         named = state_arrays.frame_to_array("names", self._names.frame())
         named |= state_arrays.frame_to_array("carried", self._ranked_rows.frame())

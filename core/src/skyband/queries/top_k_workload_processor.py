@@ -118,9 +118,8 @@ class WorkloadProcessor(ScheduledProcessor):
     def take(self, times: Int64, rows: Rows, until: int) -> None:
         self._write(self._unwritten)
         self._unwritten = ()
-        now = self._ranker.now
-        quiet = np.flatnonzero(np.diff(times, prepend=times[:1] if now is None else now) > self._most_time)
-        for start, stop in pairwise([0, *([] if self._rows else quiet.tolist()), len(times)]):
+        quiet = self._long_silences(times)
+        for start, stop in pairwise([0, *quiet, len(times)]):
             if stop > start:
                 if start in quiet:
                     self._reach(int(times[start]))
@@ -131,6 +130,15 @@ class WorkloadProcessor(ScheduledProcessor):
                 self._write(found)
         if not self._rows:  # no further than a moment: so its state does not tell at which watermarks it had a turn
             self._reach(self._schedule.latest(until))
+
+    def _long_silences(self, times: Int64) -> list[int]:
+        """Which rows come so late that the moments before them are answered in parts."""
+        now = self._ranker.now
+        if self._rows or not len(times) or times[-1] - (times[0] if now is None else now) <= self._most_time:
+            return []
+        waits = np.diff(times, prepend=times[:1] if now is None else now)
+        found: list[int] = np.flatnonzero(waits > self._most_time).tolist()
+        return found
 
     def _reach(self, until: int) -> None:
         """Answer every moment at most `until`, not too many in one call."""
@@ -184,6 +192,10 @@ class WorkloadProcessor(ScheduledProcessor):
     @property
     def retained(self) -> int:
         return len(self._ranker)
+
+    @property
+    def nbytes(self) -> int:
+        return self._ranker.nbytes
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """The ranker's state with the queries it is of, which may be others when it is loaded."""

@@ -20,6 +20,9 @@ from skyband.queries.time_and_change_windows import DeltaWindow, TimeWindow
 from skyband.registry import Binding
 from skyband.roles import Window
 
+_TUPLE = 64
+"""Bytes that a tuple takes, its samples and all."""
+
 
 def size_parameter() -> Any:
     """The key `size` of a query over uncertain tuples."""
@@ -41,6 +44,11 @@ class TupleWindow(ABC):
 
     def __len__(self) -> int:
         return self.end - self.start
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes."""
+        return _TUPLE * len(self)
 
     @abstractmethod
     def append(self, times: Int64, samples: Samples, existence: Float64) -> Int64:
@@ -79,6 +87,10 @@ class SizeWindow(TupleWindow):
     @property
     def end(self) -> int:
         return self._window.end
+
+    @property
+    def nbytes(self) -> int:
+        return self._window.nbytes
 
     def append(self, times: Int64, samples: Samples, existence: Float64) -> Int64:  # noqa: ARG002
         return self._window.append(existence)

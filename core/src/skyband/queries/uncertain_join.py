@@ -278,6 +278,10 @@ class JoinProcessor(PerRowProcessor):
     def retained(self) -> int:
         return sum(len(side.matcher) for side in self._sides)
 
+    @property
+    def nbytes(self) -> int:
+        return sum(side.matcher.nbytes + side.window.nbytes for side in self._sides)
+
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         sides = zip(SIDES, self._sides, strict=False)
         return {}, {

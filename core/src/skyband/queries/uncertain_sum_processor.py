@@ -98,6 +98,10 @@ class SumProcessor(PerRowProcessor):
     def retained(self) -> int:
         return len(self._window)
 
+    @property
+    def nbytes(self) -> int:
+        return self._window.nbytes + 4 * self._averages.nbytes
+
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         window = state_arrays.with_prefix("window", self._window.dump_state())
         expected = {_STATE[name]: expected.state for name, expected in self._expected.items()}

@@ -28,13 +28,14 @@ def guarded({declared}):
         if owner == me:
             return method({given})
         busy(self, method)
-    self._owner = me
+    own(self, me)
     try:
         return method({given})
     finally:
-        self._owner = 0
+        own(self, 0)
 """
-"""Nothing is called between reading the owner and writing it, so that under Python's lock no thread comes between.
+"""No Python is called between reading the owner and writing it, so that under Python's lock no thread comes between:
+`own` sets the slot itself, which is also ten times as quick as the way attrs sets fields.
 
 Written out for each list of parameters: passing on whatever comes (`*arguments`) would cost more than all the rest.
 """
@@ -48,7 +49,7 @@ def guard(cls: type) -> None:
             continue
         inside: Any = getattr(method, "_guarded", None)
         if inside is None:
-            setattr(cls, name, _guarded(method))
+            setattr(cls, name, _guarded(method, _slot(cls).__set__))
         else:
             _belong(inside, cls)
 
@@ -73,8 +74,13 @@ def busy(backend: Any, method: Callable[..., Any]) -> NoReturn:
     raise BusyError(f"{message}: give each thread a backend of its own, or a lock to share")
 
 
-def _guarded(method: FunctionType) -> FunctionType:
-    names = {"get_ident": get_ident, "method": method, "busy": busy}
+def _slot(cls: type) -> Any:
+    """Where backends keep their `_owner`."""
+    return next(vars(base)["_owner"] for base in cls.__mro__ if "_owner" in vars(base))
+
+
+def _guarded(method: FunctionType, own: Callable[[Any, int], None]) -> FunctionType:
+    names = {"get_ident": get_ident, "method": method, "busy": busy, "own": own}
     made = FunctionType(_code(*_calls(method)), names, method.__name__, method.__defaults__)
     made.__kwdefaults__ = method.__kwdefaults__
     wraps(method)(made)

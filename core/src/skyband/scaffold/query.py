@@ -99,6 +99,10 @@ class _Sums(WindowedProcessor):
     def retained(self) -> int:
         return len(self._times)
 
+    @property
+    def nbytes(self) -> int:
+        return self._times.nbytes + self._values.nbytes
+
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         return {"clock": self.clock()}, {"times": self._times, "values": self._values}
 

@@ -186,6 +186,10 @@ class NearDuplicatesProcessor(PerRowProcessor):
     def retained(self) -> int:
         return len(self._matcher)
 
+    @property
+    def nbytes(self) -> int:
+        return self._matcher.nbytes
+
     def _named(self, rows: Rows) -> list[pa.Array]:
         """The columns of the id of each row."""
         kinds = [self._schema.field(name).type for name in self._own]

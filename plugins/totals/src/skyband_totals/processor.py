@@ -10,10 +10,10 @@ from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
 from skyband.queries import state_arrays
+from skyband.queries.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
 from skyband.queries.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.processor import GroupProcessor
-from skyband.queries.row_encoding import moments
 from skyband.queries.row_numbers import without_gaps
 from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
@@ -37,7 +37,7 @@ class TotalsProcessor(BatchedProcessor):
         self._binding = ranker
         self._parameters = query.backend_parameters("total-ranker")
         self._amounts = query.amounts
-        self._labels = pa.array([str(window) for window in query.windows], pa.string())
+        self._labels = {"window": pa.array([str(window) for window in query.windows], pa.string())}
         self._calendar = of_calendar(query.every, *query.windows)
         self._phase = 0 if query.rows or self._calendar else query.offset.length % query.every.length
         """Times are told the ranker as so much earlier: moments are then multiples of `every`."""
@@ -83,13 +83,13 @@ class TotalsProcessor(BatchedProcessor):
             self._names.load_state(pa.RecordBatch.from_arrays(columns, ["last", "id", "name"]))
         self.stand_at(at, state.latest)
 
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> ProcessorAnswers | None:
         if len(times):
             self._names.update(times, rows)
             self._ranked_rows.update(times, rows, np.zeros(len(times)))
         return self._answered(times, self._in_order(times, rows), asked)
 
-    def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> pa.RecordBatch | None:
+    def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> ProcessorAnswers | None:
         if self._calendar:
             found = self._since_starts(times, columns, asked)
         else:
@@ -128,38 +128,37 @@ class TotalsProcessor(BatchedProcessor):
         order = np.lexsort((*reversed(columns.values()), times))
         return {name: column[order] for name, column in columns.items()}
 
-    def _answers(self, asked: Int64, found: Tops) -> pa.RecordBatch:
+    def _answers(self, asked: Int64, found: Tops) -> ProcessorAnswers:
         """Answers as rows, while the names they need are known."""
-        sizes, windows = np.diff(found.offsets), len(self._labels)
+        sizes, windows = np.diff(found.offsets), len(self._labels["window"])
         at = np.repeat(asked, windows)
         places = np.tile(np.arange(windows), len(asked))
-        kind = self._schema.field("at").type
         until = np.repeat(at, sizes)
         entries = np.arange(len(until))
         carried = self._ranked_rows.of(entries, found.objects, found.totals, np.full(len(until), TIME_MIN), until)
         columns = [
-            moments(until, kind),
-            self._labels.take(pa.array(np.repeat(places, sizes))),
-            pa.array(np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes), pa.int64()),
-            *(carried[: self._several] or [self._names.of(found.objects)]),
-            pa.array(found.totals),
-            pa.array(found.totals / np.repeat(found.grand, sizes)),
-            pa.array(found.low),
-            pa.array(found.high),
+            until,
+            np.repeat(places, sizes),
+            entries + 1 - np.repeat(found.offsets[:-1], sizes),
+            *(carried[: self._several] or [self._names.for_answers(found.objects)]),
+            found.totals,
+            found.totals / np.repeat(found.grand, sizes),
+            found.low,
+            found.high,
             *carried[self._several :],
         ]
         self._names.forget(int(asked[-1]) - self._horizon)
         self._ranked_rows.forget(int(asked[-1]) - self._horizon)
         if not self._shard:
-            return pa.RecordBatch.from_arrays(columns, schema=self._schema)
-        ranked = [*columns, *[pa.nulls(len(found.objects), pa.float64())] * 3]
+            return AnswerColumns(self._schema, columns, self._labels)
         some = found.grand > 0
         count = int(np.count_nonzero(some))
-        zeros = [pa.nulls(count, field.type) for field in list(self._schema)[3:-_GRANDS]]
-        grands = [pa.array(column[some]) for column in (found.grand, found.grand_low, found.grand_high)]
-        label = self._labels.take(pa.array(places[some]))
-        totals = [moments(at[some], kind), label, pa.array(np.zeros(count, np.int64)), *zeros, *grands]
-        return pa.concat_batches([pa.RecordBatch.from_arrays(part, schema=self._schema) for part in (ranked, totals)])
+        nothing = [pa.nulls(count, field.type) for field in list(self._schema)[3:-_GRANDS]]
+        grands = [column[some] for column in (found.grand, found.grand_low, found.grand_high)]
+        ranked = [*columns, *[pa.nulls(len(entries), pa.float64())] * _GRANDS]
+        totals = [at[some], places[some], np.zeros(count, np.int64), *nothing, *grands]
+        parts = [AnswerColumns(self._schema, part, self._labels) for part in (ranked, totals)]
+        return pa.concat_batches([as_batch([part]) for part in parts])
 
     def merge(self, other: GroupProcessor) -> None:
         theirs = cast(TotalsProcessor, other)
@@ -171,6 +170,10 @@ class TotalsProcessor(BatchedProcessor):
     @property
     def retained(self) -> int:
         return len(self._ranker)
+
+    @property
+    def nbytes(self) -> int:
+        return self._ranker.nbytes
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         names = state_arrays.frame_to_array("names", self._names.frame())

@@ -1,0 +1,110 @@
+"""Which processors stay objects, and that nothing tells which did."""
+
+import numpy as np
+import pytest
+from skyband.arrays import TIME_MAX
+from skyband.operator import processor_cache
+from skyband.operator.processor_cache import ProcessorCache
+from skyband.queries.processor import GroupProcessor
+
+MANY, FEW = 6, 3
+
+
+class Tally(GroupProcessor):
+    """Counts its turns: it retains as many items, takes ten bytes for each, and is due again so much later."""
+
+    def __init__(self):
+        self.turns = 0
+
+    def advance(self, rows, until):
+        self.turns += rows
+
+    def finish(self, rows, latest):
+        self.turns += rows
+
+    @property
+    def next_at(self):
+        return TIME_MAX if self.turns % 5 == 0 else 10 * self.turns
+
+    @property
+    def empty(self):
+        return self.turns == 0
+
+    @property
+    def retained(self):
+        return self.turns
+
+    @property
+    def nbytes(self):
+        return 10 * self.turns
+
+    def dump_state(self):
+        return {"turns": self.turns}, {}
+
+    def load_state(self, header, arrays):
+        self.turns = header["turns"]
+
+
+@pytest.fixture(autouse=True)
+def few_bytes(monkeypatch):
+    monkeypatch.setattr(processor_cache, "MOST_ACTIVE", MANY)
+    monkeypatch.setattr(processor_cache, "FEW_ACTIVE", FEW)
+    monkeypatch.setattr(processor_cache, "MOST_BYTES", 100)
+
+
+def turn(cache, keys, rows=1):
+    for _, processor in cache.each(np.array(keys, np.uint64)):
+        processor.advance(rows, 0)
+
+
+def active(cache):
+    return sorted(cache._active)
+
+
+def test_those_used_last_stay_ready_while_they_take_few_bytes():
+    cache = ProcessorCache(Tally)
+    turn(cache, range(8))  # ten bytes each: as many stay as may, the first of a turn among them
+    assert active(cache) == [0, 1, 2, 3, 4, 5]
+    turn(cache, [9])
+    assert active(cache) == [1, 2, 3, 4, 5, 9]
+    turn(cache, [4], rows=5)  # 60 of 110 bytes
+    assert active(cache) == [2, 3, 4, 5, 9]
+    turn(cache, [4], rows=50)  # too many by itself, but so few are always ready
+    assert active(cache) == [4, 5, 9]
+    turn(cache, [4], rows=-56)  # it has run empty
+    assert (active(cache), 4 in cache.keys) == ([5, 9], False)
+    turn(cache, range(10, 14))  # what had so many bytes is forgotten with it
+    assert active(cache) == [5, 9, 10, 11, 12, 13]
+
+
+def test_no_group_is_put_to_sleep_before_it_has_had_its_turn():
+    cache = ProcessorCache(Tally)
+    turn(cache, range(6))
+    turn(cache, range(6), rows=30)  # the first has 310 bytes while the others wait for their turn
+    assert cache.retained == 6 * 31
+    cache.rest()
+    assert len(active(cache)) == FEW
+
+
+def test_nothing_tells_which_are_active():
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        cache, turns = ProcessorCache(Tally), {}
+        for _ in range(20):
+            keys = np.sort(rng.choice(20, rng.integers(1, 12), replace=False)).astype(np.uint64)
+            rows = int(rng.integers(0, 4))
+            turn(cache, keys, rows)
+            for key in keys.tolist():
+                turns[key] = turns.get(key, 0) + rows
+            if rng.random() < 0.3:
+                cache.rest()
+            if rng.random() < 0.2:
+                state, cache = cache.dump_state(), ProcessorCache(Tally)
+                cache.load_state(state, changed=bool(rng.integers(2)))
+            held = {key: count for key, count in turns.items() if count}
+            assert cache.keys.tolist() == sorted(held)
+            assert (len(cache), cache.retained) == (len(held), sum(held.values()))
+            until = int(rng.integers(0, 100))
+            due = [key for key, count in held.items() if count % 5 and 10 * count <= until]
+            assert cache.due(until).tolist() == sorted(due)
+            assert cache._all_bytes == sum(10 * held[key] for key in cache._active)
