@@ -13,7 +13,7 @@ from skyband.columns.keyed_frames import PART, TIME
 from skyband.columns.rows import Rows
 from skyband.columns.sides import SIDES, is_side, sides_of
 from skyband.columns.sides import WHAT as A_SIDE
-from skyband.columns.uncertain_tuples import WHAT, Samples, encode_samples, is_samples, samples_of
+from skyband.columns.uncertain_tuples import WHAT, Samples, encode_samples, existence_and_means, is_samples, samples_of
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, Problem
@@ -205,12 +205,11 @@ class JoinProcessor(PerRowProcessor):
         sides = rows["side"] if len(self._sides) == 2 else np.zeros(len(rows), np.int8)
         meets = (rows[PART] & MEETS).astype(bool) if PART in rows else np.ones(len(rows), bool)
         turns = [np.flatnonzero(sides == number) for number in range(len(self._sides))]
-        parts = [samples.of_rows(turn) for turn in turns]
-        columns = self._sides[0].ids.columns(rows)
-        bounds = [
-            side.append(rows.times[turn], part, [column.take(pa.array(turn)) for column in columns])
-            for side, part, turn in zip(self._sides, parts, turns, strict=True)
-        ]
+        columns, (existence, _) = self._sides[0].ids.columns(rows), existence_and_means(rows)
+        bounds = []
+        for side, turn in zip(self._sides, turns, strict=True):
+            own = columns if len(turn) == len(rows) else [column.take(pa.array(turn)) for column in columns]
+            bounds.append(side.append(rows.times[turn], samples.of_rows(turn), own, existence[turn]))
         found = [
             self._probe(number, rows.times, samples, turns, np.flatnonzero(meets[turn]), bounds)
             for number, turn in enumerate(turns)

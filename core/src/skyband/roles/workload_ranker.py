@@ -51,7 +51,7 @@ class Answers(Sequence[Answer]):
     @classmethod
     def of(cls, answers: Iterable[Answer]) -> Self:
         """Any sequence of answers as flat arrays; one that is flat already is returned as it is."""
-        if isinstance(answers, cls):
+        if type(answers) is cls:
             return answers
         given = list(answers)
         sizes = np.array([0, *(len(answer.objects) for answer in given)], np.int64)

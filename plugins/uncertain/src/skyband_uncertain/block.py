@@ -75,4 +75,4 @@ class BlockMatcher(HoldingMatcher):
     @property
     def nbytes(self) -> int:
         """Bytes of the samples held and of four numbers a tuple."""
-        return sum(array.nbytes for array in self._since_start()) + 32 * len(self)
+        return super().nbytes + 32 * len(self)
