@@ -13,10 +13,10 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried_values
 from skyband.columns.tokens import sets_of
 from skyband.queries import state_arrays
+from skyband.queries.answer_columns import AnswerColumns, ProcessorAnswers
 from skyband.queries.composite_ids import Columns, identity_names, several
 from skyband.queries.partitioning import PLACES, places_of
 from skyband.queries.per_row_processor import PerRowProcessor
-from skyband.queries.row_encoding import moments
 from skyband.queries.row_numbers import without_gaps
 from skyband.registry import Binding
 from skyband.roles.pair_ranker import MEETS
@@ -81,17 +81,19 @@ class NearDuplicatesProcessor(PerRowProcessor):
     def empty(self) -> bool:
         return self._last is None
 
-    def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
+    def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:
         answers = super().advance(rows, until)
         if self.next_at <= until and self.next_at != TIME_MAX:
             self._begin()
         return answers
 
-    def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:  # noqa: ARG002 - no moment is waited for
+    def finish(self, rows: Rows, latest: int) -> AnswerColumns | None:  # noqa: ARG002 - no moment is waited for
         return self.arrive(rows) if len(rows) else None
 
     def own_rows(self, times: Int64) -> int:
         if self._query.rows or not len(times):
+            return len(times)
+        if times[-1] - (times[0] if self._last is None else self._last) < self._query.window.length:
             return len(times)
         before = np.append(times[0] if self._last is None else self._last, times[:-1])
         apart = np.flatnonzero(times - before >= self._query.window.length)
@@ -111,7 +113,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         self._last = int(rows.times[-1])
         return self
 
-    def arrive(self, rows: Rows) -> pa.RecordBatch | None:
+    def arrive(self, rows: Rows) -> AnswerColumns | None:
         if self.next_at <= rows.times[0]:
             self._begin()
         begins = self._begins(rows.times)
@@ -129,7 +131,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
 
     def _begins(self, times: Int64) -> int:
         """The last row that finds the window empty, in time, after it has held some; 0 for none, or the first."""
-        if self._query.rows:
+        if self._query.rows or times[-1] - times[0] < self._query.window.length:
             return 0
         apart = np.flatnonzero(times[1:] - times[:-1] >= self._query.window.length)
         return int(apart[-1]) + 1 if len(apart) else 0
@@ -146,7 +148,9 @@ class NearDuplicatesProcessor(PerRowProcessor):
         parts = rows[PART] if self._shared else None
         return self._matcher.update(when, *sets_of(rows["tokens"]), sides, parts)
 
-    def _answers(self, rows: Rows, cuts: Int64, earlier: Int64, similarity: Array) -> pa.RecordBatch | None:
+    def _answers(self, rows: Rows, cuts: Int64, earlier: Int64, similarity: Array) -> AnswerColumns | None:
+        if self._query.output == PAIRS and not len(earlier):
+            return None
         counts = np.diff(cuts)
         least = np.zeros(len(rows), np.int64)
         if self._query.output != PAIRS:
@@ -161,7 +165,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
 
     def _table(
         self, rows: Rows, arrivals: Int64, earlier: Int64, similarity: Array, places: pa.Array
-    ) -> pa.RecordBatch | None:
+    ) -> AnswerColumns | None:
         """The answers: of rows `arrivals`, each with the match at one of `places`, or with none where that is null."""
         if not len(arrivals):
             return None
@@ -169,7 +173,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         matched = [*match_names(query.id), *carried_of_match(query.carry_match)]
         chosen, time = pa.array(arrivals), self._schema.field("time").type
         columns = {
-            "time": moments(rows.times[arrivals], time),
+            "time": rows.times[arrivals],
             **{name: ids.take(chosen) for name, ids in zip(self._own, self._named(rows), strict=True)},
             **{name: own.take(chosen) for name, own in zip(query.carry, self._carried(rows, query.carry), strict=True)},
             **{name: of_match.take(places) for name, of_match in zip(matched, self._known.of(earlier), strict=True)},
@@ -180,7 +184,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
             own = places_of(rows.times, rows["code"], rows["tie"])
             columns[PLACE] = own.take(chosen).cast(pa.binary())
             columns[MATCH_PLACE] = self._places.of(earlier).take(places).cast(pa.binary())
-        return pa.RecordBatch.from_arrays([columns[name] for name in self._schema.names], schema=self._schema)
+        return AnswerColumns(self._schema, [columns[name] for name in self._schema.names])
 
     @property
     def retained(self) -> int:
