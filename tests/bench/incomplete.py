@@ -190,6 +190,15 @@ def speed(large: bool) -> None:
         timed(stream, 1000, every, 20_000, 200_000 if every > 1 else 50_000)
     if large:
         timed(paper(1, 2_000_000, 3), 1_000_000, 10_000, 1_200_000, 800_000)
+    just_full(200_000)
+
+
+def just_full(rows: int) -> None:
+    """approx where the window holds as many reports as it is exact for, and all later rows break the promise."""
+    ranker = skyband.create("object-ranker", "approx", k=10, window=rows, streams=3, repeats="never", by="rows")
+    objects = np.arange(rows) % ranker.exact_reports
+    seconds, _ = clocked(partial(ranker.update, np.arange(rows), np.zeros(rows), objects, np.ones(rows)))
+    print(f"| {rows:,} | none | approx, just full | {rows / seconds:,.0f} | {len(ranker):,} |", flush=True)
 
 
 def timed(stream: ObjectStream, window: int, every: int, warm: int, rows: int) -> None:
