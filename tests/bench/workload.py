@@ -1,9 +1,10 @@
 """Measures the workload rankers as the thesis does (figures 9.1–9.12).
 
-    python tests/bench/workload.py [--quick] [--only 9.9] [--pictures DIR]
+    python tests/bench/workload.py [--quick] [--only 9.9] [--scores falling] [--pictures DIR]
 
 Thread CPU nanoseconds an object (answers read out included), objects retained and megabytes of state, one run, so that
-the ratios hold on a noisy machine too. Windows are in rows, scores uniform. The granularity says in which steps windows
+the ratios hold on a noisy machine too. Windows are in rows; scores are uniform, as the thesis has them, or rise or fall
+all along by 16 times as much as they scatter. The granularity says in which steps windows
 and slides were drawn, which the thesis leaves open and which decides how many views there are. `--pictures` draws each
 figure of the thesis, a panel for each granularity, with the default beside the thesis's three.
 
@@ -27,6 +28,7 @@ from skyband_workload.scheduler import Scheduler
 OBJECTS = 1_600_000
 BATCH = 16_384
 SAMPLE = 40
+DRIFT = {"uniform": 0, "rising": 16, "falling": -16}
 SHRINK = 16
 BACKENDS = ("mintopk", "mtopband", "mtoplist", "paneband")
 MANY, FEW = (10, 100, 1000), (1, 2, 5)
@@ -82,6 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="everything a sixteenth as large")
     parser.add_argument("--only", help="one figure, such as 9.9")
+    parser.add_argument("--scores", choices=DRIFT, default="uniform")
     parser.add_argument("--pictures", type=Path, help="a folder to draw the figures in")
     given = parser.parse_args()
     shrink = SHRINK if given.quick else 1
@@ -89,7 +92,8 @@ def main() -> None:
     warm_up()
     say("figures    varied      steps  queries  views | " + " | ".join(f"{name:^24}" for name in BACKENDS))
     say(" " * 45 + "| " + " | ".join(f"{'ns':>9} {'held':>7} {'MB':>6}" for _ in BACKENDS) + " | vs mintopk")
-    rows = [row(experiment, queries, shrink) for experiment in wanted for queries in experiment.sizes]
+    scores = np.random.default_rng(3).random(OBJECTS // shrink) + np.linspace(0, DRIFT[given.scores], OBJECTS // shrink)
+    rows = [row(experiment, queries, shrink, scores) for experiment in wanted for queries in experiment.sizes]
     if given.pictures:
         draw(rows, given.pictures)
 
@@ -100,15 +104,14 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def row(experiment: Experiment, queries: int, shrink: int) -> Row:
+def row(experiment: Experiment, queries: int, shrink: int, scores: np.ndarray) -> Row:
     """Measure, and print as a line: every backend, and how much faster the default is than the baseline."""
     workload = [
         TopKQuery(max(1, query.window // shrink), max(1, query.slide // shrink), max(1, query.k // shrink))
         for query in thesis_workload(experiment.varied, max(experiment.sizes), experiment.steps)[:queries]
     ]
-    objects = OBJECTS // shrink
-    views = len(Scheduler(analyse(workload)).plan(objects, objects).start)
-    found = {name: measure(name, workload, objects, views) for name in BACKENDS}
+    views = len(Scheduler(analyse(workload)).plan(len(scores), len(scores)).start)
+    found = {name: measure(name, workload, scores, views) for name in BACKENDS}
     cells = [
         f"{'' if one.exact else '~'}{one.nanoseconds:.0f}".rjust(9) + f" {one.retained:>7} {one.megabytes:>6.1f}"
         for one in found.values()
@@ -120,9 +123,9 @@ def row(experiment: Experiment, queries: int, shrink: int) -> Row:
     return Row(experiment, queries, views, found)
 
 
-def measure(name: str, workload: list[TopKQuery], objects: int, views: int) -> Measured:
+def measure(name: str, workload: list[TopKQuery], scores: np.ndarray, views: int) -> Measured:
     """Run a backend over the stream."""
-    times = 1.0
+    times, objects = 1.0, len(scores)
     if name == "mintopk" and len(workload) > SAMPLE:
         times = len(workload) / SAMPLE
         workload = workload[:: len(workload) // SAMPLE][:SAMPLE]
@@ -130,7 +133,6 @@ def measure(name: str, workload: list[TopKQuery], objects: int, views: int) -> M
     if name in ("mtopband", "mtoplist") and views > SLOW_VIEWS:
         part = objects // 16
     ranker = skyband.create("workload-ranker", name, queries=workload, by="rows")
-    scores = np.random.default_rng(3).random(objects)
     numbers = np.arange(objects)
     if part < objects:
         ranker = caught_up(name, workload, numbers[:-part], scores[:-part])
