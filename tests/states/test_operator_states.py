@@ -13,7 +13,7 @@ from families import FAMILIES, events, family
 from skyband import SkybandError, SnapshotError, snapshot
 from skyband.columns import keyed_frames
 from skyband.engines.local import LocalRun
-from skyband.operator.operator import LoggedBatch
+from skyband.operator.logged_batch import LoggedBatch
 from skyband.queries.row_encoding import encode
 from skyband_specs.mutations import mutations
 

@@ -17,11 +17,12 @@ from attrs import define, field, frozen
 
 import skyband
 from skyband import snapshot
-from skyband.arrays import TIME_MAX, TIME_MIN, Array, UInt64
+from skyband.arrays import TIME_MIN, Array, UInt64
 from skyband.columns import keyed_frames
 from skyband.errors import ConfigError, PluginError, SnapshotError
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of, fingerprint
 from skyband.operator.groups import Groups, Until
+from skyband.operator.logged_batch import LoggedBatch, is_time
 from skyband.queries import state_arrays
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.processor import GroupProcessor
@@ -48,30 +49,6 @@ class Metrics:
     retained: int
     groups: int
     seconds: float
-
-
-@frozen
-class LoggedBatch:
-    """One turn of an operator: the frames it was given, and where time stood after it."""
-
-    frames: Sequence[pa.RecordBatch]
-    watermark: int | None
-    clock: Sequence[int]
-
-    def encode(self, frames: Sequence[bytes]) -> bytes:
-        """As bytes, for `decode`; the frames as they came."""
-        arrays = {f"{number:06}": np.frombuffer(frame, np.uint8) for number, frame in enumerate(frames)}
-        return snapshot.encode({"watermark": self.watermark, "clock": list(self.clock)}, arrays)
-
-    @classmethod
-    def decode(cls, blob: bytes) -> "LoggedBatch":
-        """Raises SnapshotError where the bytes are damaged."""
-        held = snapshot.decode(blob)
-        given = [keyed_frames.from_bytes(held.arrays[name]) for name in sorted(held.arrays)]
-        watermark, clock = held.header.get("watermark"), held.header.get("clock")
-        if not isinstance(clock, list) or not all(map(_is_time, [*clock, 0 if watermark is None else watermark])):
-            raise SnapshotError(f"holds no turn: its watermark is {watermark!r}, its clock {clock!r:.200}")
-        return cls(given, watermark, clock)
 
 
 @define(eq=False)
@@ -344,7 +321,7 @@ class Operator:
 
     def _take_over(self, held: Snapshot, joined: int | None) -> bool:
         self.watermark, joined_at = held.header["watermark"], held.header["joined_at"]
-        if not all(time is None or _is_time(time) for time in (self.watermark, *joined_at.values())):
+        if not all(time is None or is_time(time) for time in (self.watermark, *joined_at.values())):
             raise SnapshotError(f"contradicts itself: no time is {self.watermark!r}, or one of {joined_at!r:.200}")
         if "clock" in held.arrays:  # checkpoints of before there was one go on from their watermark
             clock = StateReader(held.arrays).column("clock", np.int64, len(self._clock.to_list()))
@@ -372,10 +349,6 @@ class Operator:
             every = {name: snapshot.text(v) for name, v in binding.create(**query_parameters).parameters().items()}
             by_role[role] = {name: value for name, value in every.items() if name not in query_parameters}
         return by_role
-
-
-def _is_time(value: object) -> bool:
-    return type(value) is int and TIME_MIN <= value <= TIME_MAX
 
 
 def _plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:

@@ -13,7 +13,8 @@ from attrs import frozen
 from skyband import snapshot
 from skyband.engines.spark.state_store import FORMAT, Head
 from skyband.errors import EngineError, SnapshotError
-from skyband.operator.operator import LoggedBatch, Operator
+from skyband.operator.logged_batch import LoggedBatch
+from skyband.operator.operator import Operator
 from skyband.snapshot import Snapshot
 
 

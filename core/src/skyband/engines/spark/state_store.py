@@ -22,7 +22,8 @@ from skyband.errors import SnapshotError
 
 if TYPE_CHECKING:  # imported by the processor, which must stay light
     from skyband.engines.spark.sharded_plan import ShardedPlan
-    from skyband.operator.operator import LoggedBatch, Operator
+    from skyband.operator.logged_batch import LoggedBatch
+    from skyband.operator.operator import Operator
 
 FORMAT = 2
 CHUNK = 256 * 1024
@@ -155,7 +156,7 @@ class StateStore:
         )
 
     def _steps(self, first: int) -> Iterator["LoggedBatch"]:
-        from skyband.operator.operator import LoggedBatch
+        from skyband.operator.logged_batch import LoggedBatch
 
         for step in range(first, self._head.step + 1):
             yield LoggedBatch.decode(bytes(self._log.getValue((step,))[1]))

@@ -1,0 +1,41 @@
+"""A turn of an operator as bytes: what a checkpoint's log holds between two states."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+from skyband import snapshot
+from skyband.arrays import TIME_MAX, TIME_MIN
+from skyband.columns import keyed_frames
+from skyband.errors import SnapshotError
+
+
+@frozen
+class LoggedBatch:
+    """One turn of an operator: the frames it was given, and where time stood after it."""
+
+    frames: Sequence[pa.RecordBatch]
+    watermark: int | None
+    clock: Sequence[int]
+
+    def encode(self, frames: Sequence[bytes]) -> bytes:
+        """As bytes, for `decode`; the frames as they came."""
+        arrays = {f"{number:06}": np.frombuffer(frame, np.uint8) for number, frame in enumerate(frames)}
+        return snapshot.encode({"watermark": self.watermark, "clock": list(self.clock)}, arrays)
+
+    @classmethod
+    def decode(cls, blob: bytes) -> "LoggedBatch":
+        """Raises SnapshotError where the bytes are damaged."""
+        held = snapshot.decode(blob)
+        given = [keyed_frames.from_bytes(held.arrays[name]) for name in sorted(held.arrays)]
+        watermark, clock = held.header.get("watermark"), held.header.get("clock")
+        if not isinstance(clock, list) or not all(map(is_time, [*clock, 0 if watermark is None else watermark])):
+            raise SnapshotError(f"holds no turn: its watermark is {watermark!r}, its clock {clock!r:.200}")
+        return cls(given, watermark, clock)
+
+
+def is_time(value: object) -> bool:
+    """Whether it is a number that a time can be."""
+    return type(value) is int and TIME_MIN <= value <= TIME_MAX
