@@ -13,7 +13,7 @@ from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.inactive_group_states import PackedStates
 from skyband.queries.processor import GroupProcessor
 
-MOST_ACTIVE = 10_000
+MOST_ACTIVE = 20_000
 """Processors kept as objects, each some 10 KB of Python beside its backends; inactive, it is a few hundred bytes."""
 
 FEW_ACTIVE, MOST_BYTES = 1000, 1 << 28
