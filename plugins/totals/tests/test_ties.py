@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import skyband
 from numba import njit
-from skyband_totals.bar import LOT, STOCK
+from skyband_totals.bar import DRAWN, LOT, STOCK
 from skyband_totals.selection import rank
+from skyband_totals.slots import place
 
 ROWS = 6000
 TOTALS = ["rows", "sum", "distinct"]
@@ -116,6 +117,40 @@ def test_the_stock_is_larger_where_the_best_are_the_next_to_leave_and_let_go_whe
         stocks.append(int(ranker._ledger._ledger.spans[0, STOCK]))
     assert lots[half // 1000 - 1] > 50 < stocks[half // 1000 - 1]
     assert stocks[-1] == 0
+
+
+def test_of_objects_that_leave_in_the_order_of_the_answer_the_second_scan_keeps_all_in_order():
+    rows, window = 14_000, 6400
+    objects = np.arange(rows)
+    ranker = created("rows", [window], k=5)
+    scans, drawn = 0, 0
+    for begin in range(0, rows, 20):
+        found = ranker.answers(objects[begin : begin + 20], objects[begin : begin + 20], moments=np.array([begin]))
+        oldest = max(begin - window, 0)
+        assert found.objects.tolist() == list(range(oldest, min(oldest + 5, begin)))
+        spans = ranker._ledger._ledger.spans[0]
+        scans += spans[DRAWN] < drawn
+        drawn = spans[DRAWN]
+    assert scans <= 3 and spans[STOCK] > window // 2
+    assert len(ranker._ledger._ledger.hot) == 16_384, "two fifths of them are in use after each sweep"
+
+
+def test_neighbours_are_in_slots_beside_each_other_and_no_two_in_one():
+    for first in (0, 8 * 12_345, 2**62, -(2**63), -8):
+        slots = placed(np.arange(8, dtype=np.int64) + first, 2**14 - 1)
+        assert sorted(slots.tolist()) == list(range(slots.min(), slots.min() + 8)) and slots.min() % 8 == 0
+    numbers = np.random.default_rng(1).integers(-(2**63), 2**63 - 1, 2**14)
+    for keys in (numbers, np.arange(2**14) * 8, np.arange(2**14) * 1000, np.arange(2**14) << 40):
+        most = np.bincount(placed(keys, 2**14 - 1)).max()
+        assert most <= 16, "objects with one slot"
+
+
+@njit
+def placed(keys, mask):
+    slots = np.empty(len(keys), np.int64)
+    for number in range(len(keys)):
+        slots[number] = place(keys[number], mask)
+    return slots
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -12,10 +12,10 @@ at the far bar. What has come to be between the bars since then, as its total ro
 in the stock: then the far bar rises above it, and what is beyond the far bar is not drawn any more. With the stock at
 its end, all objects are scanned anew.
 
-n is 2k at first, and the stock as large. Where scans cost more than the looks at C between them, the stock is doubled
-if it was of use: the best of many equal objects, or of falling totals, are always the next to leave, and then the
-objects of the stock are scanned once. If it was not, n is doubled; where looks cost four times a scan, n is halved. So
-a moment costs O(√(slots · objects that leave)), or O(k).
+n is 2k at first, and the stock as large. Where a scan costs more than twice the looks at C since the last one, the
+stock becomes as many times larger as the scan cost more, if it was of use: the best of many equal objects, or of
+falling totals, are always the next to leave, and then the objects of the stock are scanned once. If it was not, n is
+doubled; where looks cost four times a scan, n is halved. So a moment costs O(√(slots · objects that leave)), or O(k).
 
 spans: int64[windows, 14], a row for each window, indexed by
     FIRST  place in the log of the first pane that the window holds

@@ -30,6 +30,8 @@ from skyband_totals.selection import count_of_share, heap_of, in_order, nth_larg
 from skyband_totals.slots import FLAGS, KEY, TOTAL, find
 
 _ONE = np.int64(1)
+_FEW_OF_ALL = 16
+"""From this part of all objects on they are put in order together: to pick the best by a heap would take longer."""
 
 
 @nested_njit
@@ -105,7 +107,9 @@ def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
     for number in range(spans[window, SIZE]):
         hot[candidates.near[window, number], FLAGS] &= ~(_ONE << window)
     wanted = _next_lot(spans, window, len(hot), k) + aim(spans, window, k)
-    most = min(wanted, len(hot) >> 1, spans[window, GRAND])  # there are no more objects
+    most = min(len(hot) >> 1, spans[window, GRAND])  # there are no more objects
+    if _FEW_OF_ALL * wanted < most:
+        most = wanted
     if most > candidates.stock.shape[2]:
         candidates = _with_stock(candidates, most)
     totals, keys = candidates.stock[0, window], candidates.stock[1, window]
@@ -142,7 +146,8 @@ def _next_lot(spans: Any, window: int, slots: int, k: int) -> int:
         spans[window, AIM] = 2 * k
     elif 2 * spans[window, LOOKS] < slots:
         if spans[window, STOCK] > 0:
-            spans[window, LOT] = 2 * max(spans[window, LOT], aim(spans, window, k))
+            times = slots // max(spans[window, LOOKS], 1)
+            spans[window, LOT] = min(times * max(spans[window, LOT], aim(spans, window, k)), slots)
         else:
             spans[window, AIM], spans[window, LOT] = 2 * aim(spans, window, k), 0
     return max(spans[window, LOT], aim(spans, window, k))

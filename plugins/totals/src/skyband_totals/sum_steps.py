@@ -82,7 +82,7 @@ def _make_room(ledger: Any) -> bool:
     for window in range(len(spans)):
         drop_fallen(hot, ledger.candidates, spans, window)
     counts[USED] = slots.sweep(hot, TOTAL + counts[LONGEST])
-    return bool(8 * counts[USED] <= 3 * len(hot))
+    return bool(16 * counts[USED] <= 7 * len(hot))  # so a new object pays for a look at 16 slots at most
 
 
 @nested_njit(forceinline=True)
