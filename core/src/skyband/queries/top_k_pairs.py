@@ -258,7 +258,8 @@ class _PairProcessor(BatchedProcessor):
 
     def _answers(self, asked: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> AnswerColumns:
         sizes, ids = np.diff(cuts), self._ids.ids
-        pair = [self._ids.of(numbers) for numbers in (left, right)]
+        both = self._ids.of(np.concatenate([left, right]))
+        pair = [[column.slice(start, len(left)) for column in both] for start in (0, len(left))]
         columns = [
             np.repeat(asked, sizes),
             np.arange(1, len(left) + 1) - np.repeat(cuts[:-1], sizes),

@@ -129,6 +129,8 @@ def checked_tuples(
         row = int((~finite).argmax())
         raise InputError("values", f"must be finite (got {samples[row].item()!r})", row)
     within("probabilities", weights, 0.0, 1.0)
+    if weights.sum() <= 1.0:  # of all together: as where few come at a time
+        return cuts, samples, weights
     sums = np.add.reduceat(np.append(weights, 0.0), cuts[:-1]) if len(cuts) > 1 else np.empty(0)
     sums[cuts[1:] == cuts[:-1]] = 0.0
     if (sums > 1.0 + SUM_SLACK).any():
