@@ -13,7 +13,8 @@ from numba.core.compiler import Flags
 from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 from numba.extending import overload
-from skyband.kernels.nested import _Flags, nested_njit, shared_njit
+from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
+from skyband.kernels.repeated_work import LeanFlags
 
 
 @nested_njit
@@ -35,6 +36,41 @@ def both(values, of):
 def test_a_kernel_calls_it_with_its_options():
     assert both(np.arange(1.0, 6.0), 2.0) == (9.0, 5, 0.5)
     assert both(np.arange(1.0, 6.0), 0.0)[2] == np.inf, "numpy's division by 0"
+
+
+@kernel_njit(error_model="numpy")
+def kernel(values, of):
+    """Makes arrays, slices them, and divides."""
+    halves = np.zeros((2, len(values)))
+    for place in range(len(values)):
+        halves[0, place] = values[place] / of
+        halves[1] += values[place]
+    half, count = parts(halves[0])
+    return half, count, halves[1]
+
+
+def test_a_kernel_of_python_alone_is_what_numba_makes_of_it():
+    plain = njit(kernel.py_func, error_model="numpy")
+    for values in (np.arange(1.0, 6.0), np.arange(5), np.arange(3, dtype=np.float32)):
+        for of in (2.0, 0.0, 2, np.int32(3)):
+            ours, usual = kernel(values, of), plain(values, of)
+            np.testing.assert_array_equal(ours[0], usual[0])
+            np.testing.assert_array_equal(ours[2], usual[2])
+            assert ours[1] == usual[1]
+            assert [array.dtype for array in ours[::2]] == [array.dtype for array in usual[::2]]
+
+
+def test_a_kernel_of_python_alone_gives_back_what_it_takes_for_itself():
+    kernel(np.arange(5.0), 2.0)
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        for _ in range(10):
+            kernel(np.arange(5.0), 2.0)
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0
 
 
 class Pair(NamedTuple):
@@ -320,9 +356,9 @@ def test_what_came_while_numba_compiled_is_not_looked_at_at_once(state):
 def test_its_flags_are_those_that_numba_sees():
     given = Flags()
     given.nrt, given.error_model = True, "numpy"
-    assert _Flags(given).values() == given.values() != Flags().values()
-    assert _Flags(given) == given and hash(_Flags(given)) == hash(given)
-    assert type(_Flags(given).copy()) is _Flags, "numba goes on with copies"
+    assert LeanFlags(given).values() == given.values() != Flags().values()
+    assert LeanFlags(given) == given and hash(LeanFlags(given)) == hash(given)
+    assert type(LeanFlags(given).copy()) is LeanFlags, "numba goes on with copies"
 
 
 CODE = """

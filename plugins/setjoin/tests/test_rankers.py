@@ -167,8 +167,8 @@ def test_the_best_of_a_stock_are_those_of_it_flushed(flushed, waiting, k, horizo
         band = kskyband_kernels.flush(band)
         for key, (score, end) in enumerate(some):
             kskyband_kernels.add(band, score, end, len(some) - key, key)
-    before = np.zeros(2, kskyband_kernels.ITEM)
-    best, end = best_of(band, horizon, before, 2)
+    best = np.zeros(2 + k, kskyband_kernels.ITEM)
+    end = best_of(band, horizon, best, 2)
     wanted = kskyband_kernels.topk(kskyband_kernels.flush(band), k, horizon)
     assert best[2:end].tolist() == wanted.tolist()
 

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Never
 
-from numba.core import config, errors, event, sigutils, targetconfig
+import numba
+from numba.core import config, errors, event, sigutils
 from numba.core import types as numba_types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, _LowerResult
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
@@ -24,16 +25,25 @@ from numba.core.typing.templates import _OverloadFunctionTemplate
 
 import skyband.kernels.cache_invalidation  # noqa: F401 - has numba renew what it keeps on disk
 from skyband.kernels.reference_counts import ReferenceCounts, only_borrows
+from skyband.kernels.repeated_work import LeanFlags, are_lean
 
 types: Any = numba_types
 """What mypy knows of it lacks half of its classes."""
+
+
+def kernel_njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """`numba.njit(cache=True)` for a function that only Python calls: compiled like what it calls, but for its wrapper.
+
+    Takes numba's options, as `nested_njit` does.
+    """
+    return numba.njit(function, cache=True, pipeline_class=_KernelCompiler, **options)
 
 
 def nested_njit(function: Callable[..., Any] | None = None, *, vectorized: bool = False, **options: Any) -> Any:
     """`numba.njit` for a function that is called by compiled functions only; called by Python it raises TypeError.
 
     Takes numba's options (`error_model`, `nogil` and so on). `cache` has no use: the kernel that Python calls is cached
-    with all that it calls. Use `njit(cache=True)` for that one. Of a constant that it is called with it sees the type
+    with all that it calls. Use `kernel_njit` for that one. Of a constant that it is called with it sees the type
     only, so `numba.literally` has none either.
 
     With `vectorized` it is optimized by itself as well, which takes longer: a loop over arrays that a processor does
@@ -130,6 +140,14 @@ class _Library(JITCodeLibrary):
         )
         passes.run(self._final_module, builder)
 
+    def _optimize_functions(self, module: Any) -> None:
+        """Those that are here, not those that are only declared."""
+        module.data_layout = self._codegen._data_layout
+        for function in module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()
+                passes.run(function, builder)
+
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
@@ -163,34 +181,38 @@ def _nothing() -> None:
     """In place of what need not be done."""
 
 
-_UNLESS_SET = {name: option.default for name, option in Flags.options.items()}
-
-
-class _Flags(Flags):
-    """numba asks for all flags of a function at each operator in it that it looks up: here they are taken together."""
-
-    __slots__ = ()
-
-    def values(self) -> dict[str, Any]:
-        return _UNLESS_SET | self._values
-
-
 class _Compiler(CompilerBase):
     vectorized = False
+    lowering = _Lowering
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.state.flags = _Flags(self.state.flags)
+        self.state.flags = LeanFlags(self.state.flags)
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(_Lowering if each is NativeLowering else each, why) for each, why in passes.passes]
+        passes.passes = [(self.lowering if each is NativeLowering else each, why) for each, why in passes.passes]
         passes.finalize()
         return [passes]
 
 
 class _VectorizingCompiler(_Compiler):
     vectorized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _KernelLowering(NativeLowering):
+    _name = "lower_kernel"
+
+    def run_pass(self, state: Any) -> bool:
+        state.flags.no_cfunc_wrapper = True
+        state.targetctx = state.targetctx.subtarget()
+        vars(state.targetctx)["nrt"] = ReferenceCounts(state.targetctx, state.targetctx.enable_nrt)
+        return super().run_pass(state)
+
+
+class _KernelCompiler(_Compiler):
+    lowering = _KernelLowering
 
 
 class _Uncollected(event.Listener):
@@ -220,7 +242,7 @@ event.register("numba:compile", _Uncollected())
 
 def _decorator(template: Any) -> Any:
     """What makes numba's implementation of a function one to compile: nested, where a nested function calls it."""
-    if not isinstance(targetconfig.ConfigStack.top_or_none(), _Flags):
+    if not are_lean():
         return _usual_decorator(template)
 
     def with_options(**options: Any) -> Callable[..., Any]:

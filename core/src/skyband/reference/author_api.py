@@ -44,7 +44,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.registry": ("Binding",),
     "skyband.kernels.kskyband": ("KSkyband",),
     "skyband.kernels.kskyband_kernels": (),
-    "skyband.kernels.nested": ("nested_njit", "shared_njit"),
+    "skyband.kernels.nested": ("kernel_njit", "nested_njit", "shared_njit"),
     "skyband.comparison.scenarios": ("Scenario",),
     "skyband.scaffold.project": ("Template",),
     "skyband_specs.driver": ("Driver", "Case", "Trial", "advances"),

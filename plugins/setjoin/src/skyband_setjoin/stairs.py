@@ -64,14 +64,12 @@ def rank_before(older, steps, base, shift, rank, number):
 
 
 @nested_njit
-def settle_if_due(band, stairs, sets, settles):
-    """Flush the stock after an answer, once answers have looked at a quarter as many waiting pairs as it holds, or at
-    once where it `settles`.
+def is_due(band, stairs):
+    """Take in that an answer was given; whether answers have looked at a quarter as many waiting pairs as the stock
+    holds, so that a flush is worth while.
     """
     stairs.marks[WORK] += band.counts[PENDING]
-    if not settles and stairs.marks[WORK] * PATIENCE <= band.counts[SIZE]:
-        return band, stairs
-    return settle(band, stairs, sets)
+    return stairs.marks[WORK] * PATIENCE > band.counts[SIZE]
 
 
 @shared_njit

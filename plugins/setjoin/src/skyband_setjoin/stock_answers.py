@@ -10,16 +10,19 @@ from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
 from skyband.kernels.nested import nested_njit, shared_njit
 
 
+@nested_njit
+def most_of(band):
+    """The most pairs that an answer may have now."""
+    return min(band.counts[K], band.counts[SIZE] + band.counts[PENDING])
+
+
 @shared_njit
 def best_of(band, horizon, best, used):
     """Put the best K pairs that end at `horizon` or later after the first `used` of `best`, waiting ones included.
 
-    Returns `best`, enlarged where it has to be, and the new end. O(K + pairs passed over + waiting pairs).
+    `best` has room for as many more as `most_of` says. Returns the new end. O(K + pairs passed over + waiting pairs).
     """
-    k = band.counts[K]
-    most = used + min(k, band.counts[SIZE] + band.counts[PENDING])
-    if most > len(best):
-        best = kskyband_kernels.grown(best, used, 2 * most)
+    k, most = band.counts[K], used + most_of(band)
     end = used
     for i in range(band.counts[SIZE]):
         if end == most:
@@ -28,7 +31,7 @@ def best_of(band, horizon, best, used):
             best[end] = band.items[i]
             end += 1
     waiting = _better(band.buffer, band.counts[PENDING], horizon, best, end, end - used == k)
-    return best, _merged(best, used, end, most, band.buffer, waiting)
+    return _merged(best, used, end, most, band.buffer, waiting)
 
 
 @nested_njit

@@ -14,10 +14,9 @@ key = right. Source: section 5 of the paper, algorithm 4.
 """
 
 import numpy as np
-from numba import njit
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import kernel_njit, nested_njit
 from skyband.kernels.similarity import similarity
 from skyband.roles.pair_ranker import KEPT, MEETS
 
@@ -28,15 +27,25 @@ from skyband_setjoin.blocks import ENTRIES, LONG
 from skyband_setjoin.index import LISTS
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones, walk_order
 from skyband_setjoin.sets import FIRST, NEXT
-from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, settle, settle_if_due
-from skyband_setjoin.stock_answers import best_of
+from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, is_due, settle
+from skyband_setjoin.stock_answers import best_of, most_of
 
 KIND, ORDER, SIDES, LENGTH, SETTLES = range(5)
+FLUSH, ANSWERS, ROOM, END = range(4)
+"""What a batch needs to go on: that the stock is flushed, room for answers or for its next set; or it is at its END."""
+
+ROW, STEP, ASKED, SIDE, TOKENS, SIGNATURE, FOUND, DONE, FRESH = range(9)
+"""How far a batch is: its next row, and which STEP of it is to come; answers that were ASKED; of that row's set the
+side, how many tokens, and the signature; sets that it FOUND and how many of them are DONE, and whether the stock is
+still as it was when they were found.
+"""
+
+MEET, VERIFY, KEEP = range(3)
 MET = np.dtype([("number", np.int64), ("limit", np.int64), ("start", np.int64)])
 """A set met in a list: the position in B that a pair with it has to come before, and where its tokens begin."""
 
 
-@njit(cache=True)
+@kernel_njit
 def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops):
     """Take in a batch; moments[i], before which come the rows up to stops[i], is answered on the way.
 
@@ -47,8 +56,6 @@ def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, toke
     Returns (sets, index, band, stairs, met, blocks) to go on with, cuts int64[q + 1] and the answers one after
     the other as ITEM[m]. All calls from Python come here with arrays of the same kinds, so it is compiled once.
     """
-    kind, order, two = rule[KIND], rule[ORDER], rule[SIDES] == 2
-    length, rows = abs(rule[LENGTH]), rule[LENGTH] < 0
     longest = 1
     for row in range(len(times)):
         longest = max(longest, offsets[row + 1] - offsets[row])
@@ -58,65 +65,110 @@ def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, toke
     weights = np.empty(longest, np.int64)
     cuts = np.zeros(len(moments) + 1, np.int64)
     best = np.empty(len(moments) + 1, band.items.dtype)
-    asked = 0
-    for row in range(len(times) + 1):
-        while asked < len(moments) and stops[asked] == row:
-            horizon = horizon_of(moments[asked], length)
-            expire(sets, index, horizon)
-            kskyband_kernels.advance(band, horizon)
-            best, cuts[asked + 1] = best_of(band, horizon, best, cuts[asked])
-            band, stairs = settle_if_due(band, stairs, sets, rule[SETTLES])
-            asked += 1
-        if row == len(times):
-            break
-        horizon = horizon_of(times[row] + rows, length)
-        size, signature = _arrived(sets, index, band, horizon, tokens, offsets[row], offsets[row + 1], scratch)
-        side = np.int64(sides[row])
-        if 2 * (index.marks[LISTS] + size) > len(index.table) or row & 4095 == 4095:
-            index = lists.roomy(lists.trim(index), size)
-        found, new_left = 0, two and side == 0
-        meets, kept = parts[row] & MEETS != 0, parts[row] & KEPT != 0
-        if meets:
-            blocks = stretches.fitted(blocks, index.pool)
-            found = _collect(
-                sets, index, band, stairs, kind, own, 1 - side if two else side, scratch, signature, size, places,
-                order, walk, weights, met, blocks, new_left,
-            )  # fmt: skip
-        done, fresh = 0, True
-        while done < found:
-            if kskyband_kernels.is_full(band):
-                band, stairs = settle(band, stairs, sets)
-                fresh = False
-            done = _verify(sets, band, kind, own, scratch, size, met, done, found, new_left, fresh)
-        size = size if kept else np.int64(0)
-        if two or not meets:
-            find_all(index.table, side, scratch, size, places)
-        if not lists.is_reserved(index.marks, index.table, index.pool, places, size):
-            index = lists.reserved(index, places, size)
-        if not window.has_room(sets, size):
-            sets = window.enlarged(sets, size)
-            met = met if len(met) >= len(sets.records) else np.empty(len(sets.records), MET)
-        _kept(sets, index, band, stairs, times[row], side, scratch, size, signature, places)
-    sets = window.trim(sets)
-    met = met if len(met) <= len(sets.records) else np.empty(len(sets.records), MET)
-    return (sets, lists.trim(index), band, stairs, met, blocks), cuts, best
+    blocks = stretches.fitted(blocks, index.pool)
+    at = np.zeros(FRESH + 1, np.int64)
+    while True:
+        need = _go_on(
+            sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops, at,
+            scratch, places, walk, weights, cuts, best,
+        )  # fmt: skip
+        if need == FLUSH:
+            band, stairs = settle(band, stairs, sets)
+        elif need == ANSWERS:
+            best = kskyband_kernels.grown(best, cuts[at[ASKED]], 2 * (cuts[at[ASKED]] + most_of(band)))
+        else:
+            sets, index, met, blocks = _fitted(sets, index, met, blocks, at[SIDE], scratch, at[TOKENS], places)
+            if need == END:
+                return (sets, index, band, stairs, met, blocks), cuts, best
 
 
 @nested_njit
-def _arrived(sets, index, band, horizon, tokens, start, stop, scratch):
-    """Forget what has expired; the set's tokens go to `scratch`. Returns their number and signature."""
+def _go_on(  # noqa: C901 - a numeric kernel is one loop
+    sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops, at,
+    scratch, places, walk, weights, cuts, best,
+):  # fmt: skip
+    """Go on with the batch up to where an array may have to grow, which is the caller's: returns what is needed.
+
+    Everything is changed in place, so nothing here counts references. at: int64[9], how far it is with the batch.
+    """
+    kind, two, settles = rule[KIND], rule[SIDES] == 2, rule[SETTLES] != 0
+    length, rows = abs(rule[LENGTH]), rule[LENGTH] < 0
+    while True:
+        row, step = at[ROW], at[STEP]
+        if step == MEET and at[ASKED] < len(moments) and stops[at[ASKED]] == row:
+            asked = at[ASKED]
+            horizon = horizon_of(moments[asked], length)
+            _expire(sets, index, band, horizon)
+            if cuts[asked] + most_of(band) > len(best):
+                return ANSWERS
+            cuts[asked + 1] = best_of(band, horizon, best, cuts[asked])
+            at[ASKED] += 1
+            if is_due(band, stairs) or settles:
+                return FLUSH
+            continue
+        if row == len(times):
+            at[TOKENS] = 0
+            return END
+        meets, kept, side = parts[row] & MEETS != 0, parts[row] & KEPT != 0, np.int64(sides[row])
+        new_left = two and side == 0
+        if step == MEET:
+            _expire(sets, index, band, horizon_of(times[row] + rows, length))
+            size, signature = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
+            found = 0
+            if meets:
+                found = _collect(
+                    sets, index, band, stairs, kind, own, 1 - side if two else side, scratch, signature, size, places,
+                    rule[ORDER], walk, weights, met, blocks, new_left,
+                )  # fmt: skip
+            at[STEP], at[SIDE], at[TOKENS], at[SIGNATURE] = VERIFY, side, size, signature
+            at[FOUND], at[DONE], at[FRESH] = found, 0, 1
+        size, signature = at[TOKENS], np.uint64(at[SIGNATURE])
+        while at[DONE] < at[FOUND]:
+            if kskyband_kernels.is_full(band):
+                at[FRESH] = 0
+                return FLUSH
+            at[DONE] = _verify(sets, band, kind, own, scratch, size, met, at[DONE], at[FOUND], new_left, at[FRESH] != 0)
+        if step != KEEP:
+            at[STEP] = KEEP
+            at[TOKENS] = size = size if kept else np.int64(0)
+            if two or not meets:
+                find_all(index.table, side, scratch, size, places)
+            if row & 4095 == 4095 or not _has_room(sets, index, places, size):
+                return ROOM
+        insert_all(index, side, sets.marks[NEXT], scratch, size, signature, places)
+        close(band, stairs, sets.marks[NEXT] - 1, times[row])
+        window.append(sets, sets.marks[NEXT], times[row], side, scratch, size)
+        at[STEP] = MEET
+        at[ROW] += 1
+
+
+@nested_njit
+def _has_room(sets, index, places, size):
+    """Whether there is room for a set more, the lists of its tokens being at `places`."""
+    marks, table, pool = index.marks, index.table, index.pool
+    fits = 2 * (marks[LISTS] + size) <= len(table) and lists.is_reserved(marks, table, pool, places, size)
+    return fits and window.has_room(sets, size)
+
+
+@nested_njit
+def _fitted(sets, index, met, blocks, side, tokens, size, places):
+    """Give memory back of which little is used, and make room for a set more; its lists may then be at other places."""
+    sets = window.trim(sets)
+    if not window.has_room(sets, size):
+        sets = window.enlarged(sets, size)
+    index = lists.roomy(lists.trim(index), size)
+    find_all(index.table, side, tokens, size, places)
+    index = lists.reserved(index, places, size)
+    if len(met) != len(sets.records):
+        met = np.empty(len(sets.records), MET)
+    return sets, index, met, stretches.fitted(blocks, index.pool)
+
+
+@nested_njit
+def _expire(sets, index, band, horizon):
+    """Forget the sets and pairs older than `horizon`."""
     expire(sets, index, horizon)
     kskyband_kernels.advance(band, horizon)
-    return window.normalise(tokens, start, stop, scratch)
-
-
-@nested_njit
-def _kept(sets, index, band, stairs, time, side, tokens, size, signature, places):
-    """Add a set to the window and the lists of its tokens, room being there."""
-    number = sets.marks[NEXT]
-    insert_all(index, side, number, tokens, size, signature, places)
-    close(band, stairs, number - 1, time)
-    window.append(sets, number, time, side, tokens, size)
 
 
 @nested_njit

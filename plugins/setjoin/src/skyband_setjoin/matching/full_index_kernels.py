@@ -9,8 +9,7 @@ first met in the i-th of them (from 0) shares at most |s| − i tokens.
 """
 
 import numpy as np
-from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import kernel_njit, nested_njit
 from skyband.kernels.similarity import HAMMING, OVERLAP, similarity
 from skyband.kernels.sorting import sort
 from skyband.roles.pair_ranker import KEPT, MEETS
@@ -27,7 +26,7 @@ from skyband_setjoin.sets import FIRST, NEXT
 _PLACE_BITS = 31
 
 
-@njit(cache=True)
+@kernel_njit
 def take(sets, index, own, rest, asked, counted, numbers, times, offsets, tokens, sides, parts):
     """Take in a batch; returns (sets, index) to go on with, cuts int64[n + 1] and MATCH[…], the matches of each set.
 

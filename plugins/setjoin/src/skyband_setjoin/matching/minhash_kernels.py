@@ -12,8 +12,7 @@ Source: Broder, On the Resemblance and Containment of Documents, 1997; bands as 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from skyband.kernels.nested import nested_njit, shared_njit
+from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
 from skyband.kernels.similarity import similarity
 from skyband.roles.pair_ranker import KEPT, MEETS
 
@@ -47,7 +46,7 @@ class Hashes(NamedTuple):
     terms: Any
 
 
-@njit(cache=True)
+@kernel_njit
 def take(sets, bands, hashes, own, rest, asked, numbers, times, offsets, tokens, sides, parts):
     """Take in a batch; returns (sets, bands) to go on with, cuts int64[n + 1] and MATCH[…], the matches of each set."""
     rule = rule_from(own, rest)

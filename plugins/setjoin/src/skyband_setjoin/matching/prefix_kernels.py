@@ -22,7 +22,7 @@ PVLDB 2016), the order that is learnt anew is ours.
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import kernel_njit, nested_njit
 from skyband.kernels.similarity import HAMMING, OVERLAP, similarity
 from skyband.roles.pair_ranker import KEPT, MEETS
 
@@ -49,7 +49,7 @@ KEPT_SINCE, LIVE_THEN = range(2)
 _NEGATIVE = 1 << 31
 
 
-@njit(cache=True)
+@kernel_njit
 def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets, tokens, sides, parts):
     """Take in a batch; returns (sets, index, levels) to go on with, cuts int64[n + 1] and MATCH[…] of each set.
 
