@@ -25,14 +25,16 @@ SET = np.dtype(
 stamp: the set that met it last; hits: later sets at least as similar to it as `level` is.
 """
 
-FIRST, NEXT, TOKENS = range(3)
+FIRST, NEXT, TOKENS, SMALLEST, MEASURED = range(5)
 LEAST = 16
+_NO_SIZE = 2**31 - 1
 
 
 class Sets(NamedTuple):
     """Sets FIRST to NEXT − 1 of those ever put here, set i in records[i & mask].
 
-    marks:   int64[3], indexed by FIRST, NEXT, TOKENS (tokens ever stored: the next set's start)
+    marks:   int64[5], indexed by FIRST, NEXT, TOKENS (tokens ever stored: the next set's start), SMALLEST (no set with
+             tokens has fewer) and MEASURED, the number that came next when all were looked at for it
     records: SET[power of two]
     tokens:  int64[power of two], a set's tokens ascending and distinct at start, start + 1, … & mask
     """
@@ -44,7 +46,7 @@ class Sets(NamedTuple):
 
 def new(first: int = 0) -> Sets:
     """An empty window whose next set is number `first`."""
-    return Sets(np.array([first, first, 0], np.int64), np.zeros(LEAST, SET), np.zeros(LEAST, np.int64))
+    return Sets(np.array([first, first, 0, _NO_SIZE, first], np.int64), np.zeros(LEAST, SET), np.zeros(LEAST, np.int64))
 
 
 @shared_njit
@@ -118,6 +120,8 @@ def append(sets, number, time, side, tokens, size):
         ring[(marks[TOKENS] + i) & mask] = tokens[i]
     marks[TOKENS] += size
     marks[NEXT] += 1
+    if size:
+        marks[SMALLEST] = min(marks[SMALLEST], size)
 
 
 @shared_njit
@@ -130,14 +134,29 @@ def expire(sets, horizon):
 
 @shared_njit
 def trim(sets):
-    """Give memory back after a burst: rings of which less than an eighth is used shrink to a quarter."""
+    """Give memory back after a burst: rings of which less than an eighth is used shrink to a quarter.
+
+    The SMALLEST size is found anew where none is left of the sets that it was found of.
+    """
     marks, records, ring = sets.marks, sets.records, sets.tokens
+    if marks[NEXT] - marks[MEASURED] >= marks[NEXT] - marks[FIRST]:
+        _measure(marks, records)
     if len(records) > LEAST and 8 * (marks[NEXT] - marks[FIRST]) < len(records):
         records = _moved(records, marks[FIRST], marks[NEXT], max(len(records) // 4, LEAST))
     oldest = _oldest_token(sets)
     if len(ring) > LEAST and 8 * (marks[TOKENS] - oldest) < len(ring):
         ring = _moved(ring, oldest, marks[TOKENS], max(len(ring) // 4, LEAST))
     return Sets(marks, records, ring)
+
+
+@nested_njit
+def _measure(marks, records):
+    """Find the SMALLEST size anew, as the sets that had it may have gone. Once for as many sets as there are."""
+    marks[SMALLEST], marks[MEASURED] = _NO_SIZE, marks[NEXT]
+    for number in range(marks[FIRST], marks[NEXT]):
+        size = np.int64(records[number & (len(records) - 1)].size)
+        if size:
+            marks[SMALLEST] = min(marks[SMALLEST], size)
 
 
 @nested_njit

@@ -3,11 +3,12 @@
 
 A new set s meets the sets of the window through the lists of its tokens. What it meets first in the i-th list
 shares at most o = |s| − i + 1 tokens with it, so no such pair is more similar than f(o, |s|, o): the positional
-upper bound. The stock says from which expiry on that still matters (`crop_rank`): one binary search gives the
-number of the oldest set worth looking at, and the list is walked from its tail to there. On the way a set is
-passed over where its size and signature bound the similarity below the skyband lower bound at its end, and 64 sets at
-once where their sizes do (`blocks`); only the rest is verified. All comparisons count ties in the contract's order,
-where equal similarity goes to the smaller left: a pair that only equals the bound may still win, unlike in the paper.
+upper bound, or than f(o, |s|, m) where no set in the window has fewer than m > o tokens. The stock says from which
+expiry on that still matters (`crop_rank`): one binary search gives the number of the oldest set worth looking at, and
+the list is walked from its tail to there. On the way a set is passed over where its size and signature bound the
+similarity below the skyband lower bound at its end, and 64 sets at once where their sizes do (`blocks`); only the rest
+is verified. All comparisons count ties in the contract's order, where equal similarity goes to the smaller left: a pair
+that only equals the bound may still win, unlike in the paper.
 
 Pairs are stock items with expiry = time of the older set (so no window length can overflow), tie = left and
 key = right. Source: section 5 of the paper, algorithm 4.
@@ -26,7 +27,7 @@ from skyband_setjoin import sets as window
 from skyband_setjoin.blocks import ENTRIES, LONG
 from skyband_setjoin.index import LISTS
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones, walk_order
-from skyband_setjoin.sets import FIRST, NEXT
+from skyband_setjoin.sets import FIRST, NEXT, SMALLEST
 from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, is_due, settle
 from skyband_setjoin.stock_answers import best_of, most_of
 
@@ -182,7 +183,7 @@ def _collect(
     """
     find_all(index.table, side, tokens, size, places)
     walk_order(index.table, places, size, order, walk, weights)
-    records, first, number = sets.records, sets.marks[FIRST], sets.marks[NEXT]
+    records, first, number, smallest = sets.records, sets.marks[FIRST], sets.marks[NEXT], sets.marks[SMALLEST]
     table, pool = index.table, index.pool
     items, k, stocked = band.items, band.counts[K], band.counts[SIZE]
     older, steps, base, shift = stairs.older, stairs.steps, stairs.marks[BASE], stairs.marks[SHIFT]
@@ -191,7 +192,7 @@ def _collect(
         if places[walk[i]] == lists.NONE:
             continue
         remaining = size - i
-        bound = similarity(kind, own, remaining, size, remaining)
+        bound = similarity(kind, own, remaining, size, max(remaining, smallest))
         cut = kskyband_kernels.crop_rank_of(items, stocked, k, bound)
         oldest = older[cut - 1] + 1 if cut > 0 else first
         row = table[places[walk[i]]]

@@ -3,13 +3,15 @@
 
 least(n) is the least overlap with which any set matches one of n tokens, need(n, m) that with one of m. Tokens have a
 total order, the rare ones first (`rarity`), fixed between two rebuilds, and the lists of the index hold of each set its
-n − least(n) + 1 rarest tokens: its prefix. A new set walks the lists of its own prefix.
+n − least(n) + 1 rarest tokens: its prefix. A new set walks the lists of its own prefix, or of its n − need(n, m) + 1
+rarest tokens where no set in the window has fewer than m: need does not fall as m grows.
 
 No match is missed: let w be the rarest token that a matching pair has in common, and o their overlap. o − 1 common
 tokens follow w in either set, so it stands at a place of at most n − o <= n − least(n) in one and m − least(m) in the
 other, which is in both prefixes; and min(n − i, m − j) >= o >= need, i and j being its places, so the pair is not
-passed over. At a later common token that bound is smaller still: a pair that it rejects is none. As sets do not come by
-size, the whole prefix is indexed and not only what sets at least as long would need.
+passed over. The place in the new set is at most n − need(n, m) where that is so for every set in the window. At a later
+common token that bound is smaller still: a pair that it rejects is none. As sets do not come by size, the whole prefix
+is indexed and not only what sets at least as long would need.
 
 Sets expire by number alone: a list's old entries are cut off when it is walked, and what nobody walks goes with the
 rebuild, after as many sets again as two windows hold, when the order is learnt anew. Both follow from the sets, and not
@@ -32,10 +34,10 @@ from skyband_setjoin.index import ENTRIES, LISTS
 from skyband_setjoin.indexed import find_all, horizon_of, ones
 from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
 from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
-from skyband_setjoin.matching.bounds import least_of, rule_from, slack_of, widest_of
+from skyband_setjoin.matching.bounds import NEVER, least_of, rule_from, slack_of, widest_of
 from skyband_setjoin.matching.rarity import learnt, rarest_first
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
-from skyband_setjoin.sets import FIRST, NEXT
+from skyband_setjoin.sets import FIRST, NEXT, SMALLEST
 
 CLIPPED = 0xFFFF
 """An entry has 16 bits for a size, which then is looked up, and as many for a place, where it only weakens a bound."""
@@ -74,9 +76,10 @@ def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets,
         if prefix > 0:
             rarest_first(levels, words, keys, size, prefix)
         if parts[row] & MEETS and prefix > 0:
+            walked = size - max(least_of(rule, size), _need(rule, size, sets.marks[SMALLEST])) + 1
             find_all(index.table, 1 - side if two else side, words, prefix, places)
             matches, count = _probe(
-                sets, index, rule, bag, mask, signature, size, places, prefix, numbers[row], asked[WANTED], matches
+                sets, index, rule, bag, mask, signature, size, places, walked, numbers[row], asked[WANTED], matches
             )
             count = arrange(matches, count, asked[WANTED])
             answers = told(answers, cuts[row], matches, count)
@@ -97,6 +100,13 @@ def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets,
                     find_all(index.table, side, words, prefix, places)
                 index = _entered(index, sets.marks, side, words, size, signature, places, prefix)
     return (window.trim(sets), index, levels), cuts, answers
+
+
+@nested_njit
+def _need(rule, size, smallest):
+    """The least overlap with which a set matches one that is no smaller than the smallest; 0 where that is not told."""
+    slack = slack_of(rule, size, smallest)
+    return (size + smallest - slack) >> 1 if slack != NEVER else np.int64(0)
 
 
 @nested_njit
