@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit
+from skyband.kernels.nested import kernel_njit, nested_njit
 
 from skyband_totals import bar, pane_log, slots
 from skyband_totals import candidates as bars
@@ -159,12 +159,10 @@ def _reach(ledger: Any, pane: int, first: int) -> Any:
     for window in range(len(spans)):
         evict(ledger, window, first - spans[window, PANES])
     pane_log.release(ledger.panes, counts, spans, FIRST)
-    if is_sparse(counts, ledger.hot):
-        ledger = renew(ledger)
     return ledger
 
 
-@njit(cache=True)
+@kernel_njit
 def run(ledger: Any, times: Any, objects: Any, units: Any, moments: Any, only: int, share: float) -> Any:
     """Take in rows, and come to moments on the way: answers for one window, all (−1) or none (−2).
 
@@ -181,21 +179,20 @@ def run(ledger: Any, times: Any, objects: Any, units: Any, moments: Any, only: i
         stopped = go_on(ledger, written, times, objects, units, moments, begin, end, share, cursor)
         if stopped == DONE:
             return ledger, answers.cut(written)
-        if stopped == PANE_BEGINS:
-            pane = times[cursor[ROW]] // counts[LENGTH]
-            ledger = _reach(ledger, pane, pane)
-            counts[PANE] = pane
-        elif stopped == FULL:
-            ledger = renew(ledger)
-        elif stopped == PANES_END:
-            moment = moments[cursor[MOMENT]]
-            pane = moment // counts[LENGTH]
-            ledger = _reach(ledger, pane, pane + (moment > pane * counts[LENGTH]))
-        else:
+        begins, full = stopped == PANE_BEGINS, stopped == FULL
+        if begins or stopped == PANES_END:  # each called from one place, as it is compiled for each
+            time = times[cursor[ROW]] if begins else moments[cursor[MOMENT]]
+            pane = time // counts[LENGTH]
+            ledger = _reach(ledger, pane, pane if begins or time == pane * counts[LENGTH] else pane + 1)
+            counts[PANE] = pane if begins else counts[PANE]
+            full = is_sparse(counts, ledger.hot)
+        elif not full:
             written, candidates = answers.prepare(
                 written, ledger.hot, ledger.candidates, spans, cursor[WINDOW], counts[K], counts[USED]
             )
             ledger = with_candidates(ledger, candidates)
+        if full:
+            ledger = renew(ledger)
 
 
 @nested_njit

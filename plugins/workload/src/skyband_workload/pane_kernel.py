@@ -5,10 +5,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from skyband.arrays import Float64, Int64
 from skyband.kernels import kskyband_kernels
-from skyband.kernels.nested import nested_njit, shared_njit
+from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
 
 from skyband_workload.delay_line import (
     BLOCK,
@@ -46,7 +45,7 @@ MOMENT, TAKEN, ENTERED, FILLED = range(4)
 """How far `_go_on` has come, in int64[4]: moments answered, rows taken, panes entered, objects of answers written."""
 
 
-@njit(cache=True)
+@kernel_njit
 def run(
     band: Any, line: Any, panes: Int64, rows: Rows, before: Int64, at: Int64, start: Int64, k: Int64,
     settles: bool, now: int,
