@@ -11,7 +11,10 @@ MANY, FEW = 6, 3
 
 
 class Tally(GroupProcessor):
-    """Counts its turns: it retains as many items, takes ten bytes for each, and is due again so much later."""
+    """Counts its turns: it retains as many items, takes ten bytes for each, and is due again so much later.
+
+    Python's own are counted as ten bytes more.
+    """
 
     def __init__(self):
         self.turns = 0
@@ -36,7 +39,7 @@ class Tally(GroupProcessor):
 
     @property
     def nbytes(self):
-        return 10 * self.turns
+        return 10 * self.turns - 10
 
     def dump_state(self):
         return {"turns": self.turns}, {}
@@ -50,6 +53,7 @@ def few_bytes(monkeypatch):
     monkeypatch.setattr(processor_cache, "MOST_ACTIVE", MANY)
     monkeypatch.setattr(processor_cache, "FEW_ACTIVE", FEW)
     monkeypatch.setattr(processor_cache, "MOST_BYTES", 100)
+    monkeypatch.setattr(processor_cache, "OF_PYTHON", 10)
 
 
 def turn(cache, keys, rows=1):

@@ -14,10 +14,13 @@ from skyband.operator.inactive_group_states import PackedStates
 from skyband.queries.processor import GroupProcessor
 
 MOST_ACTIVE = 20_000
-"""Processors kept as objects, each some 10 KB of Python beside its backends; inactive, it is a few hundred bytes."""
+"""Processors kept as objects. Inactive, one is a few hundred bytes."""
 
 FEW_ACTIVE, MOST_BYTES = 1000, 1 << 28
-"""More than so few are kept only while their backends take no more than so many bytes."""
+"""More than so few are kept only while they take no more than so many bytes."""
+
+OF_PYTHON = 10_000
+"""Bytes that one takes besides its backends."""
 
 _AT_ONCE = 4096
 """Groups whose bytes are taken out, and put back, together: each time costs a copy of a few numbers of all groups."""
@@ -110,7 +113,7 @@ class ProcessorCache:
         return many > MOST_ACTIVE or (many > FEW_ACTIVE and self._all_bytes > MOST_BYTES)
 
     def _had_a_turn(self, key: int, processor: GroupProcessor) -> None:
-        nbytes = processor.nbytes
+        nbytes = processor.nbytes + OF_PYTHON
         self._all_bytes += nbytes - self._nbytes.get(key, 0)
         self._next[key], self._nbytes[key] = processor.next_at, nbytes
         self._retained.pop(key, None)
