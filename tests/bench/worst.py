@@ -19,9 +19,6 @@ Where `a result` is above 3, and why:
   as they have the least to beat. No proof.
 - set-matcher, 12 of 24 tokens: 3.6, and 1.9 of a quarter of the rows. A set walks two lists, each with up to half of
   the window, 32 entries at a time. No proof.
-- workload-ranker, slides of 7: an answer of the window of 100 rows looks at those rows, 14 for each row that came, and
-  no row may wait longer than a third of that window before it is ranked for the others. A list of its own for the short
-  window would make it some 3.3. With falling scores 10,000 rows are kept, as each is the best of some window.
 - total-ranker, no object repeats, with --rows 0.25 only: 4. Within the 50,000 rows measured the table grows once, from
   4 MB to 8, and the system hands out each page of that when it is first touched: an `np.zeros` of 8 MB that does
   nothing else takes 4.5 to 5.8 ms where this was measured, or 90 to 115 ns a row, of 210. Where the process has that

@@ -60,18 +60,42 @@ def test_answers_are_those_of_one_ranked_list(scores, times, queries):
         assert_equal(line.advance(int(columns[0][-1]) + 7000), plain.advance(int(columns[0][-1]) + 7000))
 
 
-@pytest.mark.parametrize("times", ["rows", "bursts"])
-@pytest.mark.parametrize("scores", ["uniform", "falling", "ties", "one score"])
-def test_short_windows_answered_often_beside_long_ones(scores, times):
-    """Their answers are of the line's last rows, which are not ranked for them."""
-    moments, objects, ranks = (column[:5000] for column in stream(scores, times))
-    queries = [(3000, 1000, 20), (400, 7, 5), (90, 7, 40), (1, 1, 1)]
-    line, plain = (made(name, queries, times) for name in ("paneband", "mtoplist"))
+SHORT = {
+    "one": [(100, 7, 5)],
+    "each longer by a half": [(90, 7, 16), (135, 4, 16), (200, 11, 16)],
+    "each three times as long": [(20, 3, 5), (60, 4, 5), (180, 7, 5)],
+    "some too long, or of too many": [(400, 7, 5), (90, 7, 40), (60, 5, 17), (1, 1, 1)],
+}
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("scores", ["uniform", "falling", "ties", "one score", "always lower"])
+@pytest.mark.parametrize("short", SHORT)
+@pytest.mark.parametrize("long", [[], [(3000, 1000, 20)]], ids=["alone", "beside a long one"])
+def test_short_windows_answered_often(long, short, scores, times):
+    """Their answers are of the youngest rows, which are not ranked for them."""
+    columns = [column[:5000] for column in stream(scores, times)]
+    line, plain = (made(name, [*long, *SHORT[short]], times) for name in ("paneband", "mtoplist"))
     for first in range(0, 5000, 1700):
-        part = slice(first, first + 1700)
-        found, wanted = (ranker.update(moments[part], objects[part], ranks[part]) for ranker in (line, plain))
-        assert_equal(found, wanted)
+        part = [column[first : first + 1700] for column in columns]
+        assert_equal(line.update(*part), plain.update(*part))
     assert line.snapshot() == skyband.restore(line.snapshot()).snapshot()
+
+
+@pytest.mark.parametrize("scores", ["uniform", "falling"])
+@pytest.mark.parametrize("times", ["rows", "bursts"])
+def test_rows_wait_for_long_windows_though_there_are_short_ones(times, scores):
+    """And the best of the youngest outlast several lines, and are not found anew for each answer."""
+    queries = [(3000, 300, 20), (100, 7, 5)]
+    moments, objects, ranks = stream(scores, times)
+    line, waited, found = made("paneband", queries, times), 0, set()
+    for first in range(0, ROWS, 7):
+        part = slice(first, first + 7)
+        line.update(moments[part], objects[part], ranks[part])
+        waited += line._line.state[delay_line.GATE] != delay_line.NO_GATE
+        found.add(int(line._line.state[delay_line.BEST_FROM]))
+    assert waited > ROWS / 7 / 2
+    assert len(found) < ROWS / 7 / 5
 
 
 @pytest.mark.parametrize("times", TIMES)

@@ -37,11 +37,6 @@ class MetaQuery:
         """How far back the meta query looks."""
         return int(self.window.max())
 
-    @property
-    def shortest_window(self) -> int:
-        """How far back every query looks at least."""
-        return int(self.window.min())
-
     def alone(self, query: int) -> "MetaQuery":
         """The meta query of one query."""
         one = slice(query, query + 1)

@@ -1,9 +1,11 @@
 """PaneBand's delay line: rows wait, unranked, until most of them turn out to be in no answer.
 
-Let no answer be due after `deadline` and s be `deadline` less the shortest window. Then every view answered until the
-deadline holds all kept objects of panes from s on, and all rows that came since. So a row that the k-th best of those
-beats, the *gate*, is in no answer until then, and need not be looked at before: at the deadline most such rows have
-been beaten by k later ones and are dropped unranked. The others, *hot*, are ranked at the next answer.
+A view that begins at s or before holds all kept objects of panes from s on, and all rows that came since. So a row that
+the k-th best of those beats, the *gate*, is in no answer of such a view, and need not be looked at before one is due
+that begins after s: by then most such rows have been beaten by k later ones and are dropped unranked. The others,
+*hot*, are ranked at the next answer.
+
+A view of a few hundred rows would come too soon for that. It has a list of its own, `best`, and nothing waits for it.
 """
 
 # mypy: disable-error-code="untyped-decorator"
@@ -19,17 +21,28 @@ from skyband.kernels.selection import select
 from skyband_workload import radix
 from skyband_workload.thinning import thin
 
-PANE, PANE_AT, RAISE_AT, HOT, MOST_HOT, RANKED, GATE, BEGAN, DEADLINE, MOST, LONGEST, SHORTEST, TIE = range(13)
+PANE, PANE_AT, RAISE_AT, HOT, MOST_HOT, RANKED, GATE, LAST_START, BEGAN, CAME, MOST, LONGEST, SHORTEST, TIE = range(14)
 """Where a state keeps, in turn: the pane of the last row, the place in the line of its first row, and how many rows in
-the line raise its limit; how many rows are hot, may be, and are ranked; the gate's place among the kept objects; when
-the line began, its deadline, and how many rows it may hold; the longest and the shortest window; and
-the object up to which rows of the limit's score are let in."""
+the line raise its limit; how many rows are hot, may be, and are ranked; the gate's place among the kept objects, and
+where views begin at the latest that it is for; when the line began, how many rows came since, and how many it may hold;
+the longest window, and the shortest that is answered from what is kept; and the object up to which rows of the limit's
+score are let in."""
+
+BEST, MOST_BEST, BEST_FROM, BEST_TO, BEST_USED = range(14, 19)
+"""How many rows are in `best`, and may be; the pane from which on they are the best, the first row of the line that
+they have not been compared with, and whether this line had an answer from them."""
 
 NO_GATE = NEVER = np.iinfo(np.int64).max
-"""Without a gate every row is hot, and the line has no deadline."""
+"""Without a gate every row is hot."""
 
 SHARE = 3
-"""The line is at most this part of the shortest window: a half to a quarter cost the same."""
+"""The line is at most this part of the shortest window that has no list: a half to a quarter cost the same."""
+
+SHORT, FEW_WANTED = 256, 16
+"""Rows of a view that has a list of its own, and how many of them are wanted at most."""
+
+BEST_ROOM = 3 * FEW_WANTED
+"""Three times as many are kept as are wanted: they last for two windows until they have to be found anew."""
 
 ENOUGH = 256
 """Rows that a line has to be expected to hold: the gate costs more than it saves on fewer."""
@@ -53,11 +66,12 @@ _LARGE = 1 << 40
 class Line(NamedTuple):
     """What goes with a band whose buffer is the line: its first PENDING items, in order of arrival.
 
-    state: int64[13], see above. limit: float64[1], the score below which a row of the last pane is in no answer.
+    state: int64[19], see above. limit: float64[1], the score below which a row of the last pane is in no answer.
     hot: int64[2 FLUSH_AT], indices into the buffer, in order of rank as far as state[RANKED], then of arrival; its
     second half is for those being ranked. place, scores: int64[FLUSH_AT] and float64[FLUSH_AT], how many of the kept
     objects rank before each that is ranked, and its score. latest: int64[blocks], the latest pane of every BLOCK
-    objects kept.
+    objects kept. best: ITEM[BEST_ROOM], the best of the youngest rows, whether they are in the line or kept, in order
+    of rank. windows: int64[w], ascending, those that may be short, then a longer one or NEVER.
     """
 
     state: Any
@@ -66,13 +80,20 @@ class Line(NamedTuple):
     place: Any
     scores: Any
     latest: Any
+    best: Any
+    windows: Any
 
 
-def new(pane: int, longest: int, shortest: int) -> Line:
-    """A line that holds nothing, beside an empty band."""
-    state = np.array([pane, 0, NEVER, 0, LEAST_HOT, 0, NO_GATE, 0, NEVER, ROOM * FLUSH_AT, longest, shortest, NEVER])
+def new(pane: int, window: Int64, k: Int64) -> Line:
+    """A line that holds nothing, beside an empty band, for queries of these windows and numbers of objects."""
+    most = window[k > FEW_WANTED].min(initial=NEVER)
+    windows = np.append(np.unique(window[window < most]), most)
+    state = np.zeros(19, np.int64)
+    state[[PANE, MOST_HOT, MOST, LONGEST]] = pane, LEAST_HOT, ROOM * FLUSH_AT, window.max()
+    state[[RAISE_AT, GATE, LAST_START, TIE, BEST_FROM]] = NEVER
     hot, place, latest = np.empty(2 * FLUSH_AT, np.int64), np.empty(FLUSH_AT, np.int64), np.empty(1, np.int64)
-    return Line(state, np.array([-np.inf]), hot, place, np.empty(FLUSH_AT, np.float64), latest)
+    best = np.empty(BEST_ROOM, kskyband_kernels.ITEM)
+    return Line(state, np.array([-np.inf]), hot, place, np.empty(FLUSH_AT, np.float64), latest, best, windows)
 
 
 @shared_njit
@@ -100,17 +121,25 @@ def _flushed(band: Any, line: Any, ranking: Int64, now: int, rows: int) -> tuple
 @shared_njit
 def begin(band: Any, line: Any, now: int, rows: int) -> Any:
     """Begin an empty line at `now`, for the band as it is; the line before held `rows` rows."""
-    state, size = line.state, band.counts[kskyband_kernels.SIZE]
-    delay, passed = state[SHORTEST] // SHARE, now - state[BEGAN]
-    state[HOT] = state[RANKED] = 0
-    state[BEGAN], state[DEADLINE], state[GATE] = now, NEVER, NO_GATE
+    state, size, passed = line.state, band.counts[kskyband_kernels.SIZE], now - line.state[BEGAN]
+    shortest = 0
+    while shortest < len(line.windows) - 1 and float(state[CAME]) * line.windows[shortest] <= float(SHORT) * passed:
+        shortest += 1
+    state[SHORTEST] = line.windows[shortest] if state[CAME] else 0
+    delay = state[SHORTEST] // SHARE
+    state[HOT] = state[RANKED] = state[CAME] = state[BEST_TO] = 0
+    if not state[BEST_USED]:
+        state[BEST_FROM] = NEVER
+    state[BEST_USED] = 0
+    state[BEGAN], state[LAST_START], state[GATE] = now, NEVER, NO_GATE
     state[MOST], state[MOST_HOT] = ROOM * max(size, FLUSH_AT), min(max(size // 2, LEAST_HOT), FLUSH_AT)
     enter_pane(band, line, state[PANE])
     since = now - (state[SHORTEST] - delay)
     gate = band.counts[kskyband_kernels.K] - 1 + kskyband_kernels.ended(band, since if since <= now else _FIRST)
-    if gate < size and now <= NEVER - delay and float(rows) * delay >= float(ENOUGH) * passed:
-        state[GATE], state[DEADLINE] = gate, now + delay
-    return Line(state, line.limit, line.hot, line.place, line.scores, _latest_panes(band, line.latest))
+    if gate < size and state[SHORTEST] != NEVER and float(rows) * delay >= float(ENOUGH) * passed:
+        state[GATE], state[LAST_START] = gate, since if since <= now else _FIRST
+    latest = _latest_panes(band, line.latest)
+    return Line(state, line.limit, line.hot, line.place, line.scores, latest, line.best, line.windows)
 
 
 @nested_njit
@@ -172,10 +201,32 @@ def close(band: Any, line: Any, now: int) -> tuple[Any, Any]:
             return _flushed(band, line, radix.ranking(band.buffer, left), now, rows)
         for i in range(left):
             line.hot[i] = i
-        state[HOT], state[RANKED] = left, 0
+        state[HOT], state[RANKED], state[BEST_TO] = left, 0, left
         _measure_pane(band, line, left)
-    state[BEGAN], state[GATE], state[DEADLINE] = now, NO_GATE, NEVER
+    state[BEGAN], state[CAME], state[GATE], state[LAST_START] = now, 0, NO_GATE, NEVER
     return band, line
+
+
+@nested_njit
+def compare(band: Any, line: Any) -> None:
+    """Put the rows of the line that `best` has not been compared with among them, if they are."""
+    if line.state[BEST_FROM] == NEVER:
+        return
+    state, best, buffer, rows = line.state, line.best, band.buffer, band.counts[kskyband_kernels.PENDING]
+    count, most = state[BEST], state[MOST_BEST]
+    bar = best[most - 1].score if count == most else -np.inf
+    for i in range(state[BEST_TO], rows):
+        if buffer[i].score < bar or (count == most and not kskyband_kernels.ranks_before(buffer[i], best[most - 1])):
+            continue
+        place = min(count, most - 1)
+        while place > 0 and kskyband_kernels.ranks_before(buffer[i], best[place - 1]):
+            best[place] = best[place - 1]
+            place -= 1
+        best[place] = buffer[i]
+        count = min(count + 1, most)
+        if count == most:
+            bar = best[most - 1].score
+    state[BEST], state[BEST_TO] = count, rows
 
 
 @nested_njit

@@ -4,15 +4,11 @@
 
 from typing import Any
 
-import numpy as np
 from skyband.arrays import Float64, Int64
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.nested import nested_njit
 
-from skyband_workload.delay_line import BLOCK, FEW, FLUSH_AT, RANKED
-
-SHORT, FEW_WANTED = 256, 16
-"""Rows of a view that are looked through, and how many of them are wanted."""
+from skyband_workload.delay_line import BEST, BEST_FROM, BEST_TO, BEST_USED, BLOCK, MOST_BEST, RANKED, compare
 
 
 @nested_njit
@@ -41,34 +37,36 @@ def alive(band: Any, start: int, first: int) -> int:
 
 
 @nested_njit
-def is_short(wanted: int, rows: int) -> bool:
-    """Whether to look through so many rows for so many is less work than to rank the line."""
-    return rows <= SHORT and (wanted <= FEW_WANTED or rows <= FEW)
+def extract_best(
+    band: Any, line: Any, start: int, wanted: int, objects: Int64, scores: Float64, filled: int
+) -> int:  # fmt: skip
+    """As `extract`, from the best of the youngest rows; returns how many it found, which may be too few."""
+    compare(band, line)
+    best, found = line.best, 0
+    line.state[BEST_USED] = 1
+    for i in range(line.state[BEST]):
+        objects[filled + found], scores[filled + found] = best[i].tie, best[i].score
+        found += best[i].expiry >= start
+        if found == wanted:
+            break
+    return found
 
 
 @nested_njit
-def extract_latest(band: Any, line: Any, first: int, wanted: int, objects: Int64, scores: Float64, filled: int) -> None:
-    """As `extract`, for a view that begins after the line did: the best `wanted` of the line's rows from `first` on."""
-    buffer, best, pending = band.buffer, line.hot, band.counts[kskyband_kernels.PENDING]
-    bar = -np.inf
-    for i in range(first, pending):
-        score = buffer[i].score
-        if score < bar:
+def find_best(band: Any, line: Any, start: int, first: int, k: int) -> None:
+    """Find the best rows of a view of k; those of it in the line, from `first` on, are yet to be compared with them."""
+    state, best, items, found, i = line.state, line.best, band.items, 0, 0
+    most = 3 * k
+    size = band.counts[kskyband_kernels.SIZE] if first == 0 else 0
+    while i < size and found < most:
+        if i % BLOCK == 0 and line.latest[i // BLOCK] < start:
+            i += BLOCK
             continue
-        place = FLUSH_AT + min(i - first, wanted)
-        if i - first >= wanted:
-            place -= 1
-            if not kskyband_kernels.ranks_before(buffer[i], buffer[best[place]]):
-                continue
-        while place > FLUSH_AT and kskyband_kernels.ranks_before(buffer[i], buffer[best[place - 1]]):
-            best[place] = best[place - 1]
-            place -= 1
-        best[place] = i
-        if i - first + 1 >= wanted:
-            bar = buffer[best[FLUSH_AT + wanted - 1]].score
-    for r in range(wanted):
-        objects[filled + r] = buffer[best[FLUSH_AT + r]].tie
-        scores[filled + r] = buffer[best[FLUSH_AT + r]].score
+        if items[i].expiry >= start:
+            best[found] = items[i]
+            found += 1
+        i += 1
+    state[BEST], state[MOST_BEST], state[BEST_FROM], state[BEST_TO] = found, most, start, first
 
 
 @nested_njit

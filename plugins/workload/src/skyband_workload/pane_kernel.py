@@ -10,20 +10,26 @@ from skyband.kernels import kskyband_kernels
 from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
 
 from skyband_workload.delay_line import (
+    BEST_FROM,
     BLOCK,
-    DEADLINE,
+    CAME,
     FEW,
+    FEW_WANTED,
     GATE,
     HOT,
+    LAST_START,
     MOST,
     MOST_HOT,
     NO_GATE,
     PANE,
     RAISE_AT,
     RANKED,
+    SHORT,
+    SHORTEST,
     SORTED,
     TIE,
     close,
+    compare,
     enter_pane,
     flushed,
     raise_limit,
@@ -32,7 +38,7 @@ from skyband_workload.delay_line import (
     spread,
     with_room,
 )
-from skyband_workload.pane_answers import alive, extract, extract_latest, first_in_line, is_short
+from skyband_workload.pane_answers import alive, extract, extract_best, find_best, first_in_line
 from skyband_workload.table import Rows
 
 MOST_ROOM = 1 << 20
@@ -63,6 +69,7 @@ def run(
     settled = not settles
     while True:
         stopped = _go_on(band, line, panes, rows, before, at, start, k, cursor, sizes, objects, scores)
+        compare(band, line)
         if stopped == DONE and settled:
             return band, line, sizes, objects[: cursor[FILLED]], scores[: cursor[FILLED]]
         if stopped == LINE_FULL:
@@ -102,24 +109,39 @@ def _go_on(
     while True:
         m = cursor[MOMENT]
         last = before[m] if m < len(before) else len(rows.time)
-        if cursor[TAKEN] < last and not _take(band, line, panes, rows, last, cursor):
-            return LINE_FULL
+        taken = cursor[TAKEN]
+        if taken < last:
+            finds_room = _take(band, line, panes, rows, last, cursor)
+            state[CAME] += cursor[TAKEN] - taken
+            if not finds_room:
+                return LINE_FULL
         if m == len(before):
             return DONE
-        if at[m] > state[DEADLINE]:
-            return LINE_OVER
-        first, filled = first_in_line(band, start[m]), cursor[FILLED]
-        wanted = min(k[m], alive(band, start[m], first))
-        if filled + wanted + BLOCK > len(objects):
-            return ANSWERS_FULL
-        if first > 0 and is_short(wanted, band.counts[kskyband_kernels.PENDING] - first):
-            extract_latest(band, line, first, wanted, objects, scores, filled)
-        else:
+        filled, wanted = cursor[FILLED], k[m]
+        few = wanted <= FEW_WANTED and filled + wanted + BLOCK <= len(objects)
+        while True:
+            if (
+                few
+                and start[m] >= state[BEST_FROM]
+                and extract_best(band, line, start[m], wanted, objects, scores, filled) == wanted
+            ):
+                break
+            first = first_in_line(band, start[m])
+            wanted = min(wanted, alive(band, start[m], first))
+            if filled + wanted + BLOCK > len(objects):
+                return ANSWERS_FULL
+            in_line = first > 0 and band.counts[kskyband_kernels.PENDING] - first <= SHORT
+            if few and (in_line or at[m] - start[m] < state[SHORTEST]):
+                find_best(band, line, start[m], first, k[m])
+                continue
+            if start[m] > state[LAST_START]:
+                return LINE_OVER
             if state[HOT] - state[RANKED] > FEW:
                 return MANY_HOT
             if state[RANKED] < state[HOT]:
                 rank_few(band, line)
             extract(band, line, start[m], wanted, objects, scores, filled)
+            break
         cursor[FILLED] = filled + wanted
         cursor[MOMENT] = m + 1
         sizes[m] = wanted

@@ -28,7 +28,8 @@ class PaneBand(MetaRanker):
     of time between two neighbouring starts of views: rows of one pane are in the same views. So a row that K rows of
     its own or later panes beat, K being the largest k, is in no answer to come and is dropped. What is kept is the
     K-skyband in (score, pane). Rows wait unranked for at most a third of the shortest window, in which time most of
-    them are beaten.
+    them are beaten. Windows of a few hundred rows have a list of the best of the youngest rows, and no row waits less
+    for their sake.
 
     With `repeats = "best"` an object is in an answer once, by its best row. Then a row is dropped that rows of K other
     objects beat, or a row of its own, and the answer is the first row of each of k objects.
@@ -46,9 +47,10 @@ class PaneBand(MetaRanker):
     ----------
     A row costs O(n / b) amortised for n objects kept and b rows waiting, whatever the number of queries and views. An
     answer of r objects costs O(r + objects of other views passed over), of which 64 neighbours that are all older than
-    the view count as one. Retained are about K (1 + ln(W / K)) objects for W rows in the longest window, somewhat more
-    than the least possible where k differs between queries, and at most three waiting rows for each object. With
-    `repeats = "best"` an answer after new rows costs O(n log n + n K).
+    the view count as one; one of a short window O(r), and O(rows of the window) once in two windows. Retained are about
+    K (1 + ln(W / K)) objects for W rows in the longest window, somewhat more than the least possible where k differs
+    between queries, and at most three waiting rows for each object. With `repeats = "best"` an answer after new rows
+    costs O(n log n + n K).
 
     References
     ----------
@@ -93,7 +95,7 @@ class PaneBand(MetaRanker):
             self._objects = ObjectBand(meta.largest_k, items)
             return
         self._band = kskyband_kernels.new(meta.largest_k, delay_line.FLUSH_AT)
-        self._line = delay_line.new(self._scheduler.latest_start(self._last), meta.longest_window, meta.shortest_window)
+        self._line = delay_line.new(self._scheduler.latest_start(self._last), meta.window, meta.k)
         if len(items):
             self._band = kernel.filled(self._band, items)
             self._line = delay_line.begin(self._band, self._line, self._passed, 0)
