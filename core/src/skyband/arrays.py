@@ -11,6 +11,9 @@ from skyband.errors import InputError
 TIME_MIN, TIME_MAX = -(2**63), 2**63 - 1
 """The ends of int64: before every moment and after every moment, so also "no moment yet" and "no moment any more"."""
 
+FEW = 16
+"""Up to so many values Python has looked at one by one before numpy has begun, as where many groups get a row each."""
+
 Array = npt.NDArray[Any]
 Int8 = npt.NDArray[np.int8]
 Int32 = npt.NDArray[np.int32]
@@ -78,6 +81,8 @@ def never_back(name: str, times: Int64, now: int | None) -> None:
         return
     if now is not None and times[0] < now:
         raise InputError(name, f"{int(times[0])} is before {now}, the time already reached; times never go back", 0)
+    if len(times) == 1:
+        return
     falls = times[1:] < times[:-1]
     if falls.any():
         row = int(falls.argmax()) + 1
@@ -86,6 +91,8 @@ def never_back(name: str, times: Int64, now: int | None) -> None:
 
 def within(name: str, values: Array, low: float, high: float) -> None:
     """Raise unless every value is a number in [low, high]."""
+    if len(values) <= FEW and all(low <= value <= high for value in values.tolist()):
+        return
     bad = ~((values >= low) & (values <= high))
     if bad.any():
         row = int(bad.argmax())
@@ -106,8 +113,17 @@ def offsets_of(name: str, offsets: Int64, length: int) -> None:
     """Raise unless `offsets` cut an array of `length` values into consecutive lists, as Arrow's do."""
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != length:
         raise InputError(name, f"must begin with 0 and end with {length}, the number of values")
-    if (offsets[1:] < offsets[:-1]).any():
+    if len(offsets) > 2 and (offsets[1:] < offsets[:-1]).any():
         raise InputError(name, "must be ascending", int((offsets[1:] < offsets[:-1]).argmax()) + 1)
+
+
+def first_bad_span(starts: Int64, stops: Int64, least: int, most: int) -> int | None:
+    """The first row without least <= starts[i] <= stops[i] <= most, None where there is none."""
+    if len(starts) <= FEW:
+        spans = zip(starts.tolist(), stops.tolist(), strict=True)
+        return next((row for row, (start, stop) in enumerate(spans) if not least <= start <= stop <= most), None)
+    wrong = (starts < least) | (stops < starts) | (stops > most)
+    return int(wrong.argmax()) if wrong.any() else None
 
 
 def read_only(array: Array) -> Array:

@@ -51,7 +51,7 @@ class ArrivedRows:
 
     def forget(self, before: int) -> None:
         """Columns of rows before this time are not needed any more."""
-        gone = int(np.searchsorted(self._times, before))
+        gone = int(self._times.searchsorted(before))
         if gone:
             self._times, self._first = self._times[gone:], self._first + gone
             self._columns = [column.slice(gone) for column in self._columns]

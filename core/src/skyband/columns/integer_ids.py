@@ -1,5 +1,7 @@
 """Integers that are their own ids, and back; loads no compiled code."""
 
+from functools import lru_cache
+
 import numpy as np
 import pyarrow as pa
 
@@ -21,7 +23,10 @@ def integers_of(ids: Int64, kind: pa.DataType) -> pa.Array:
     return plain if kind == pa.int64() else plain.cast(kind)
 
 
+_arrow_type = lru_cache(maxsize=64)(pa.from_numpy_dtype)
+
+
 def numbers_column(values: Array) -> pa.Array:
     """Numbers as a column, their memory shared: `pa.array` imports pandas where it is installed."""
     shared = np.ascontiguousarray(values)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(shared.dtype), len(shared), [None, pa.py_buffer(shared)])
+    return pa.Array.from_buffers(_arrow_type(shared.dtype), len(shared), [None, pa.py_buffer(shared)])

@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 
 from skyband.arrays import Array, Int64
 from skyband.columns.hashing import hash_column
+from skyband.columns.rows import Rows
 
 WHAT = "a list of text or of integers"
 
@@ -46,6 +47,17 @@ def sets_of(lists: pa.LargeListArray) -> tuple[Int64, Int64]:
     """The token sets of a frame's rows as a pair ranker takes them: (offsets int64[n + 1], tokens int64[m])."""
     offsets = lists.offsets.to_numpy()
     return offsets - offsets[0], lists.values.to_numpy()[offsets[0] : offsets[-1]]
+
+
+def sets_of_rows(rows: Rows) -> tuple[Int64, Int64]:
+    """`sets_of` the column "tokens" of a frame's rows, which is looked at once for all that are slices of it."""
+    (offsets, tokens), start, stop = rows.once(_all_sets)
+    own = offsets[start : stop + 1]
+    return own - own[0], tokens[own[0] : own[-1]]
+
+
+def _all_sets(rows: Rows) -> tuple[Int64, Int64]:
+    return sets_of(rows["tokens"])
 
 
 def _running(entries: Array, kind: type[np.generic]) -> Array:

@@ -15,7 +15,7 @@ from skyband.columns.rows import Rows
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.sides import is_side, sides_of
 from skyband.columns.tokens import WHAT as TOKENS
-from skyband.columns.tokens import encode_tokens, is_tokens, sets_of
+from skyband.columns.tokens import encode_tokens, is_tokens, sets_of_rows
 from skyband.config.calendar_lengths import SO_FAR, Length, length
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, integer
@@ -244,7 +244,7 @@ class _PairProcessor(BatchedProcessor):
         sides = rows["side"] if self._ranker.sides == 2 else None
         marks = asked - (self._ranker.by == "time")
         parts = rows[PART] if self._shared else None
-        found = self._ranker.answers(times, *sets_of(rows["tokens"]), marks, sides, parts)
+        found = self._ranker.answers(times, *sets_of_rows(rows), marks, sides, parts)
         if len(times):
             self._ids.update(times, self._ids.columns(rows))
         if len(times) and self._shared:
@@ -257,12 +257,12 @@ class _PairProcessor(BatchedProcessor):
         return answers
 
     def _answers(self, asked: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> AnswerColumns:
-        sizes, ids = np.diff(cuts), self._ids.ids
+        sizes, ids = cuts[1:] - cuts[:-1], self._ids.ids
         both = self._ids.of(np.concatenate([left, right]))
         pair = [[column.slice(start, len(left)) for column in both] for start in (0, len(left))]
         columns = [
-            np.repeat(asked, sizes),
-            np.arange(1, len(left) + 1) - np.repeat(cuts[:-1], sizes),
+            asked.repeat(sizes),
+            np.arange(1, len(left) + 1) - cuts[:-1].repeat(sizes),
             *(column for side in pair for column in side[:ids]),
             similarity,
             *(column for side in pair for column in side[ids:]),

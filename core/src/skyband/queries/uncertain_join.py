@@ -191,6 +191,11 @@ class UncertainJoin(Query):
         return JoinProcessor(self, bindings, answers)
 
 
+def _meeting(rows: Rows, turn: Int64) -> Int64:
+    """Which of the rows at `turn` meet the other side's."""
+    return np.flatnonzero(rows[PART][turn] & MEETS) if PART in rows else np.arange(len(turn))
+
+
 class JoinProcessor(PerRowProcessor):
     """The sides of a join, each of whose rows is matched with the window of the other as it comes."""
 
@@ -202,19 +207,19 @@ class JoinProcessor(PerRowProcessor):
 
     def arrive(self, rows: Rows) -> AnswerColumns | None:
         samples = samples_of(rows)
-        sides = rows["side"] if len(self._sides) == 2 else np.zeros(len(rows), np.int8)
-        meets = (rows[PART] & MEETS).astype(bool) if PART in rows else np.ones(len(rows), bool)
-        turns = [np.flatnonzero(sides == number) for number in range(len(self._sides))]
+        every = np.arange(len(rows))
+        turns = [np.flatnonzero(rows["side"] == number) for number in (0, 1)] if len(self._sides) == 2 else [every]
         columns, (existence, _) = self._sides[0].ids.columns(rows), existence_and_means(rows)
         bounds = []
         for side, turn in zip(self._sides, turns, strict=True):
             own = columns if len(turn) == len(rows) else [column.take(pa.array(turn)) for column in columns]
             bounds.append(side.append(rows.times[turn], samples.of_rows(turn), own, existence[turn]))
         found = [
-            self._probe(number, rows.times, samples, turns, np.flatnonzero(meets[turn]), bounds)
+            self._probe(number, rows.times, samples, turns, _meeting(rows, turn), bounds)
             for number, turn in enumerate(turns)
         ]
-        answers = self._answers(rows, *(np.concatenate(column) for column in zip(*found, strict=True)))
+        together = found[0] if len(found) == 1 else [np.concatenate(column) for column in zip(*found, strict=True)]
+        answers = self._answers(rows, *together)
         for side in self._sides:
             side.evict(int(rows.times[-1]))
         return answers

@@ -1,5 +1,6 @@
 """Matcher: which uncertain tuples of a window are near a probe."""
 
+import math
 from abc import abstractmethod
 from typing import ClassVar
 
@@ -7,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import Float64, Int64, column, offsets_of, whole, within
+from skyband.arrays import FEW, Float64, Int64, column, first_bad_span, offsets_of, whole, within
 from skyband.config.parameters import number
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
@@ -96,9 +97,8 @@ class Matcher(Backend):
         n = len(cuts) - 1
         low: Int64 = np.full(n, self._start) if starts is None else column("starts", starts, np.int64, n)
         high: Int64 = np.full(n, self._end) if ends is None else column("ends", ends, np.int64, n)
-        wrong = (low < self._start) | (high < low) | (high > self._end)
-        if wrong.any():
-            row = int(wrong.argmax())
+        row = first_bad_span(low, high, self._start, self._end)
+        if row is not None:
             message = f"{int(low[row])} to {int(high[row])} is not within {self._start} to {self._end}, the tuples held"
             raise InputError("starts", message, row)
         return self._match(cuts, samples, weights, low, high)
@@ -124,12 +124,13 @@ def checked_tuples(
     weights: Float64 = column("probabilities", probabilities, np.float64, len(samples))
     cuts: Int64 = column("offsets", offsets, np.int64)
     offsets_of("offsets", cuts, len(samples))
-    finite = np.isfinite(samples)
-    if not finite.all():
-        row = int((~finite).argmax())
-        raise InputError("values", f"must be finite (got {samples[row].item()!r})", row)
+    if len(samples) > FEW or not all(map(math.isfinite, samples.tolist())):
+        finite = np.isfinite(samples)
+        if not finite.all():
+            row = int((~finite).argmax())
+            raise InputError("values", f"must be finite (got {samples[row].item()!r})", row)
     within("probabilities", weights, 0.0, 1.0)
-    if weights.sum() <= 1.0:  # of all together: as where few come at a time
+    if len(weights) <= FEW and sum(weights.tolist()) <= 1.0:  # of all together: as where few come at a time
         return cuts, samples, weights
     sums = np.add.reduceat(np.append(weights, 0.0), cuts[:-1]) if len(cuts) > 1 else np.empty(0)
     sums[cuts[1:] == cuts[:-1]] = 0.0

@@ -112,7 +112,7 @@ class PairRanker(Clocked):
         rows = self._checked(times, offsets, tokens, sides, parts)
         marks: Int64 = column("moments", moments, np.int64)
         never_back("moments", marks, self._now)
-        stops = np.searchsorted(rows[0], marks, side="left" if self.by == "rows" else "right").astype(np.int64)
+        stops = rows[0].searchsorted(marks, side="left" if self.by == "rows" else "right").astype(np.int64)
         return self._answers(*rows, marks, stops)
 
     def _checked(

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import Float64, Int64, column, within
+from skyband.arrays import Float64, Int64, column, first_bad_span, within
 from skyband.config.parameters import integer, number
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
@@ -78,9 +78,8 @@ class Window(Backend):
         within("probabilities", given, 0.0, 1.0)
         places: Int64 = column("positions", positions, np.int64)
         stops: Int64 = column("ends", ends, np.int64, len(places))
-        wrong = (places < 0) | (places >= stops) | (stops > len(given))
-        if wrong.any():
-            row = int(wrong.argmax())
+        row = first_bad_span(places + 1, stops, 1, len(given))
+        if row is not None:
             message = f"must be after the position {int(places[row])} and at most {len(given)} (got {int(stops[row])})"
             raise InputError("ends", message, row)
         return self._presence(given, places, stops)

@@ -8,10 +8,11 @@ import pyarrow as pa
 from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.arrived_rows import ArrivedRows
 from skyband.columns.ids import ValuesByArrival, id_values
+from skyband.columns.integer_ids import numbers_column
 from skyband.columns.keyed_frames import PART
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried_values
-from skyband.columns.tokens import sets_of
+from skyband.columns.tokens import sets_of_rows
 from skyband.queries import state_arrays
 from skyband.queries.answer_columns import AnswerColumns, ProcessorAnswers
 from skyband.queries.composite_ids import Columns, identity_names, several
@@ -142,16 +143,16 @@ class NearDuplicatesProcessor(PerRowProcessor):
         when = np.arange(seen, seen + len(rows)) if self._query.rows else rows.times
         sides = rows["side"] if self._matcher.sides == 2 else None
         self._known.update(when, [*self._named(rows), *self._carried(rows, self._query.carry_match)])
-        self._times.update(when, pa.array(rows.times))
+        self._times.update(when, numbers_column(rows.times))
         if self._shared:
             self._places.update(when, places_of(rows.times, rows["code"], rows["tie"]))
         parts = rows[PART] if self._shared else None
-        return self._matcher.update(when, *sets_of(rows["tokens"]), sides, parts)
+        return self._matcher.update(when, *sets_of_rows(rows), sides, parts)
 
     def _answers(self, rows: Rows, cuts: Int64, earlier: Int64, similarity: Array) -> AnswerColumns | None:
         if self._query.output == PAIRS and not len(earlier):
             return None
-        counts = np.diff(cuts)
+        counts = cuts[1:] - cuts[:-1]
         least = np.zeros(len(rows), np.int64)
         if self._query.output != PAIRS:
             least = (rows[PART] & MEETS).astype(bool).astype(np.int64) if self._shared else least + 1

@@ -24,7 +24,7 @@ def alike(*arrays: Array) -> list[Array]:
     """The arrays as read-only ones, as those from Arrow are; a kernel is compiled anew for each mix of the two."""
     views = [array.view() for array in arrays]
     for view in views:
-        view.flags.writeable = False
+        view.setflags(write=False)
     return views
 
 

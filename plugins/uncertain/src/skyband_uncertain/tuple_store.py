@@ -27,7 +27,7 @@ class Samples(NamedTuple):
 
 def in_order(offsets: Int64, values: Float64, probabilities: Float64) -> Samples:
     """The tuples with their samples in the order in which products are added up. O(m log m)."""
-    if (np.diff(offsets) <= FEW).all():
+    if len(values) <= FEW or (np.diff(offsets) <= FEW).all():
         return Samples(writable(offsets), *sort_each(offsets, values, probabilities))
     owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((probabilities, values, owners))

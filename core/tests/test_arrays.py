@@ -1,0 +1,74 @@
+"""Checks of arrays find the first row at fault, in few values, where Python looks, as in many, where numpy does."""
+
+import numpy as np
+import pytest
+from skyband.arrays import FEW, first_bad_span, never_back, offsets_of, within
+from skyband.errors import InputError
+from skyband.roles.matcher import checked_tuples
+
+LENGTHS = [1, 2, FEW, FEW + 1, 5 * FEW]
+
+
+def row_at_fault(check, *given):
+    """The row that a check names, None where it passes."""
+    try:
+        check("given", *given)
+    except InputError as error:
+        return error.row
+    return None
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("wrong", [np.nan, -1e-9, 1.0 + 1e-9, np.inf, -np.inf])
+def test_the_first_value_outside_is_named(length, wrong):
+    assert row_at_fault(within, np.linspace(0.0, 1.0, length), 0.0, 1.0) is None
+    for row in {0, length // 2, length - 1}:
+        values = np.linspace(0.0, 1.0, length)
+        values[[row, -1]] = wrong
+        assert row_at_fault(within, values, 0.0, 1.0) == row
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_sample_that_is_not_finite_is_named(length, wrong):
+    offsets = np.array([0, length])
+    for row in {0, length // 2, length - 1}:
+        values = np.arange(length, dtype=float)
+        values[[row, -1]] = wrong
+        with pytest.raises(InputError, match="values") as refused:
+            checked_tuples(offsets, values, np.zeros(length))
+        assert refused.value.row == row
+
+
+@pytest.mark.parametrize("tuples", [1, 2, FEW, 5 * FEW])
+def test_a_tuple_that_exists_more_than_surely_is_named(tuples):
+    """Though all tuples together may sum to more than 1."""
+    offsets, weights = np.arange(0, 2 * tuples + 1, 2), np.full(2 * tuples, 0.5)
+    checked_tuples(offsets, weights, weights)
+    weights[-1] = 0.6
+    with pytest.raises(InputError, match="probabilities") as refused:
+        checked_tuples(offsets, weights, weights)
+    assert refused.value.row == tuples - 1
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_the_first_span_outside_is_named(length):
+    starts, stops = np.full(length, 3), np.full(length, 7)
+    assert first_bad_span(starts, stops, 3, 7) is None
+    for row in {0, length // 2, length - 1}:
+        for start, stop in ((2, 7), (3, 8), (6, 5)):
+            wrong = starts.copy(), stops.copy()
+            wrong[0][[row, -1]], wrong[1][[row, -1]] = start, stop
+            assert first_bad_span(*wrong, 3, 7) == row
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_what_falls_is_named(length):
+    times = np.arange(length)
+    assert row_at_fault(never_back, times, 0) is None
+    assert row_at_fault(never_back, times, 1) == 0
+    assert row_at_fault(offsets_of, times, length - 1) is None
+    if length > 2:
+        times[1] = length
+        assert row_at_fault(never_back, times, None) == 2
+        assert row_at_fault(offsets_of, times, length - 1) == 2
