@@ -19,16 +19,9 @@ Where `a result` is above 3, and why:
   as they have the least to beat. No proof.
 - set-matcher, 12 of 24 tokens: 3.6, and 1.9 of a quarter of the rows. A set walks two lists, each with up to half of
   the window, 32 entries at a time. No proof.
-- total-ranker, no object repeats, with --rows 0.25 only: 4. Within the 50,000 rows measured the table grows once, from
-  4 MB to 8, and the system hands out each page of that when it is first touched: an `np.zeros` of 8 MB that does
-  nothing else takes 4.5 to 5.8 ms where this was measured, or 90 to 115 ns a row, of 210. Where the process has that
-  memory from before it is 2.2 to 3.1 times.
-- total-ranker, no object repeats, in no order: 3.5 to 5.6. Objects whose numbers follow each other lie side by side,
-  these each at a place of its own, in 17 MB where the typical 10,000 take 1. A kernel that does nothing but put each
-  row into a table and take it out again 100,000 rows later takes 60 ns a row, and 14 of the typical stream: 4.4 times,
-  with a dense array of objects and an index of 4 bytes a slot. Where more is taken there is no proof.
-- total-ranker, a window of one row: each row begins and ends a pane, which costs what it does with many rows in it. No
-  proof.
+- total-ranker, no object repeats, in no order: 2.4 to 2.9, but 3.3 to 4.7 with --rows 0.5, where the table grows once more
+  within the rows measured, and with 2, where it is half full more of the time. Objects whose numbers follow each other
+  lie side by side, these each at a place of its own, in 17 MB where the typical 10,000 take 1. No proof.
 
 Where only `ratio` is, a row has many results: k = 10,000, a slide of one row, a low threshold, identical sets.
 """

@@ -31,7 +31,8 @@ spans: int64[windows, 14], a row for each window, indexed by
     DRAWN  objects of the stock that were drawn
     STOCK  objects of the stock, 0 if not all of them could be drawn
     LOT    how many the next scan puts into the stock; 0: n
-candidates.near: int32[windows, room], the slots of each window's candidates.
+candidates.near: int32[windows, room], the slots of each window's candidates; first those of the last answer, in its
+order, where it had few objects.
 candidates.stock: int64[2, windows, room], totals and objects in the stock of each window as they were at the scan.
 """
 
@@ -93,9 +94,12 @@ def end_stock_before(spans: Any, window: int, total: Any, key: Any) -> None:
 
 
 @nested_njit
-def has_room(candidates: Any, spans: Any, window: int, more: int, k: int) -> bool:
-    """Whether a window may have so many candidates more before the bar is to rise or the room to grow."""
-    return bool(spans[window, SIZE] + more <= min(candidates.near.shape[1], 2 * aim(spans, window, k) + 64))
+def most_candidates(spans: Any) -> Any:
+    """Candidates of the window that has most."""
+    most = spans[0, SIZE]
+    for window in range(1, len(spans)):
+        most = max(most, spans[window, SIZE])
+    return most
 
 
 @nested_njit

@@ -23,10 +23,10 @@ from skyband_totals.bar import (
     Candidates,
     aim,
     end_stock_before,
-    has_room,
     is_before_bar,
+    most_candidates,
 )
-from skyband_totals.selection import count_of_share, heap_of, in_order, nth_largest, offer, rank, ranks_before
+from skyband_totals.selection import FEW, count_of_share, heap_of, nth_largest, offer, rank, ranks_before
 from skyband_totals.slots import FLAGS, KEY, TOTAL, find
 
 _ONE = np.int64(1)
@@ -35,24 +35,27 @@ _FEW_OF_ALL = 16
 
 
 @nested_njit
-def enter(hot: Any, candidates: Any, spans: Any, window: int, slot: int, k: int) -> Any:
-    """Make an object that is none a candidate of a window; returns the candidates, with more room where it took that.
+def with_room_for(candidates: Any, spans: Any, more: int) -> Any:
+    """The candidates, with room for so many more of each window."""
+    needed, room = most_candidates(spans) + more, candidates.near.shape[1]
+    return candidates if room >= needed else _with_room(candidates, max(needed, room + room // 2))
 
-    Amortised O(1).
-    """
+
+@nested_njit(forceinline=True)
+def enter(hot: Any, candidates: Any, spans: Any, window: int, slot: int) -> None:
+    """Make an object that is none a candidate of a window, which has room for it."""
     hot[slot, FLAGS] |= _ONE << window
-    room = candidates.near.shape[1]
-    if not has_room(candidates, spans, window, 1, k):
-        if spans[window, SIZE] >= 2 * aim(spans, window, k) + 64:
-            _raise_bar(hot, candidates, spans, window, aim(spans, window, k))
-        if spans[window, SIZE] == room:
-            candidates = _with_room(candidates, 2 * room)
-        if not is_before_bar(spans, window, hot[slot, TOTAL + window], hot[slot, KEY]):
-            hot[slot, FLAGS] &= ~(_ONE << window)
-            return candidates
     candidates.near[window, spans[window, SIZE]] = slot
     spans[window, SIZE] += 1
-    return candidates
+
+
+@nested_njit
+def keep_few(hot: Any, candidates: Any, spans: Any, k: int) -> None:
+    """Raise the bar of each window that has too many candidates. Amortised O(candidates that entered)."""
+    for window in range(len(spans)):
+        n = aim(spans, window, k)
+        if spans[window, SIZE] > 2 * n + 64:
+            _raise_bar(hot, candidates, spans, window, n)
 
 
 @nested_njit
@@ -199,14 +202,14 @@ def prepare(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
 
 @nested_njit(forceinline=True)
 def _best(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> int:
-    """How many the best k are, written as a heap; −1 where that takes a scan or room for candidates."""
-    count = _best_candidates(hot, candidates.near, spans, window, k, totals, keys)
-    while _is_short(spans, window, k):
+    """How many the best k are, written in no order; −1 where that takes a scan or room for candidates."""
+    while True:
+        count = _best_candidates(hot, candidates.near, spans, window, k, totals, keys)
+        if not _is_short(spans, window, k):
+            return count
         if spans[window, DRAWN] == spans[window, STOCK] or candidates.near.shape[1] < aim(spans, window, k):
             return -1
         _draw(hot, candidates, spans, window, k)
-        count = _best_candidates(hot, candidates.near, spans, window, k, totals, keys)
-    return count
 
 
 @nested_njit
@@ -223,23 +226,46 @@ def _is_short(spans: Any, window: int, k: int) -> bool:
 
 @nested_njit
 def _best_candidates(hot: Any, near: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> int:
-    """Let candidates below the bar go, and make a heap of the best k of the others; returns how many."""
-    count, left, size = 0, 0, spans[window, SIZE]
+    """Let candidates below the bar go, and write the best k of the others; returns how many.
+
+    Few are written in order, and so are their slots: where few totals have changed until the next answer, all but few
+    are where they belong.
+    """
+    left, size = 0, spans[window, SIZE]
     bar, last = spans[window, BAR], spans[window, KEYS]
     for number in range(size):
         slot = near[window, number]
-        total = hot[slot, TOTAL + window]
-        if total < bar or (total == bar and hot[slot, KEY] > last):
+        total, key = hot[slot, TOTAL + window], hot[slot, KEY]
+        if total < bar or (total == bar and key > last):
             hot[slot, FLAGS] &= ~(_ONE << window)
-            end_stock_before(spans, window, total, hot[slot, KEY])
+            end_stock_before(spans, window, total, key)
             continue
-        near[window, left] = slot
+        place = left
         left += 1
-        if count < k or (k > 0 and total >= totals[0] and ranks_before(total, hot[slot, KEY], totals[0], keys[0])):
-            count = offer(totals, keys, count, k, total, hot[slot, KEY])
+        if k < FEW:
+            if place >= k:
+                if k == 0 or not ranks_before(total, key, totals[k - 1], keys[k - 1]):
+                    near[window, place] = slot
+                    continue
+                near[window, place] = near[window, k - 1]
+                place = k - 1
+            while place > 0 and ranks_before(total, key, totals[place - 1], keys[place - 1]):
+                totals[place], keys[place] = totals[place - 1], keys[place - 1]
+                near[window, place] = near[window, place - 1]
+                place -= 1
+            totals[place], keys[place], near[window, place] = total, key, slot
+            continue
+        near[window, place] = slot
+        if place < k:
+            totals[place], keys[place] = total, key
+            continue
+        if place == k:
+            heap_of(totals, keys, k)
+        if total >= totals[0]:
+            offer(totals, keys, k, k, total, key)
     spans[window, SIZE] = left
     spans[window, LOOKS] += size
-    return count
+    return min(left, k)
 
 
 @nested_njit(forceinline=True)
@@ -254,7 +280,8 @@ def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: fl
     count = _best(hot, candidates, spans, window, most, totals, keys)
     if count < 0:
         return np.int64(-1), np.int64(0)
-    in_order(totals, keys, count)
+    if most >= FEW:
+        rank(totals, keys, count)
     return _cut_by_share(totals, count, k, share, spans[window, GRAND])
 
 

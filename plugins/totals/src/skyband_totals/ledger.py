@@ -8,6 +8,11 @@ ALL, NONE = -1, -2
 """Every window, and no window."""
 
 
+def windows_of(only: int, windows: int) -> tuple[int, int]:
+    """begin, end: those windows that answers are for."""
+    return {ALL: (0, windows), NONE: (0, 0)}.get(only, (only, only + 1))
+
+
 class RawAnswers(NamedTuple):
     """Answers by moment and window: int64[a + 1] offsets, int64[m] objects and totals, int64[a] grand and rest."""
 

@@ -87,7 +87,10 @@ def renew_pairs(ledger: Any) -> Any:
 def renew_objects(ledger: Any) -> Any:
     """The ledger with a table of the objects that the longest window holds, and room for as many again."""
     counts, pairs = ledger.counts, ledger.pairs
-    hot, moved, alive = slots.renewed(ledger.hot, TOTAL + counts[LONGEST])
+    longest = TOTAL + counts[LONGEST]
+    size = slots.slots_for_alive(ledger.hot, longest)
+    hot = ledger.hot if size == len(ledger.hot) else slots.empty(size, ledger.hot.shape[1])
+    moved, alive = slots.move_alive(ledger.hot, hot, longest)
     for slot in range(len(pairs)):
         if pairs[slot, LAST] != NEVER and pairs[slot, OBJECT] != UNKNOWN:
             pairs[slot, OBJECT] = moved[pairs[slot, OBJECT]]
@@ -180,10 +183,11 @@ def sight(ledger: Any, objects: Any, values: Any, words: Any, start: int, stop: 
         start, ready = _sight(
             ledger.hot, ledger.pairs, ledger.log, counts, spans, bounds, objects, values, words, risen, start, stop
         )
-        candidates = ledger.candidates
+        candidates = bars.with_room_for(ledger.candidates, spans, ready)
         for number in range(ready):
             window, slot = np.int64(risen[number, 0]), np.int64(risen[number, 1])
-            candidates = bars.enter(ledger.hot, candidates, spans, window, slot, counts[K])
+            bars.enter(ledger.hot, candidates, spans, window, slot)
+        bars.keep_few(ledger.hot, candidates, spans, counts[K])
         log = ledger.log
         if counts[TAIL] - counts[HEAD] == len(log):
             log = pane_log.larger_ring(log, counts, len(log) + len(log) // 4)
@@ -250,11 +254,11 @@ def _sight(
 
 
 @njit(cache=True)
-def run(ledger: Any, times: Any, objects: Any, values: Any, moments: Any, only: int, share: float) -> Any:
-    """As that of `sum_kernels`, of pairs."""
+def run(
+    ledger: Any, written: Any, times: Any, objects: Any, values: Any, moments: Any, begin: int, end: int, share: float
+) -> Any:
+    """Take in rows, and answer for windows begin..end at moments on the way; returns the ledger and what is written."""
     counts, spans = ledger.counts, ledger.spans
-    begin, end = (0, len(spans)) if only < 0 else (only, only + 1)
-    written = answers.room_for(len(moments) * (end - begin))
     start = 0
     for asked in moments:
         stop = first_from(times, start, asked)
@@ -267,7 +271,7 @@ def run(ledger: Any, times: Any, objects: Any, values: Any, moments: Any, only: 
                 ledger = Ledger(
                     counts, ledger.hot, ledger.pairs, ledger.log, ledger.bounds, ledger.panes, spans, candidates
                 )  # fmt: skip
-    return feed(ledger, times, objects, values, start, len(times)), answers.cut(written)
+    return feed(ledger, times, objects, values, start, len(times)), written
 
 
 @njit(cache=True)

@@ -7,8 +7,9 @@ from skyband.arrays import Array, Int64, read_only
 
 from skyband_totals import pair_kernels as kernel
 from skyband_totals import pairs
+from skyband_totals import written_answers as answers
 from skyband_totals.bar import GRAND
-from skyband_totals.ledger import ALL, RawAnswers
+from skyband_totals.ledger import ALL, RawAnswers, windows_of
 
 
 class PairLedger:
@@ -21,8 +22,10 @@ class PairLedger:
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
         """Take in rows and answer at moments on the way, for all windows or only one."""
         rows = read_only(times), read_only(objects), read_only(amounts), read_only(moments)
-        self._ledger, found = kernel.run(self._ledger, *rows, only, self._share)
-        return RawAnswers(*found)
+        begin, end = windows_of(only, len(self._ledger.spans))
+        written = answers.room_for(len(moments) * (end - begin))
+        self._ledger, written = kernel.run(self._ledger, written, *rows, begin, end, self._share)
+        return answers.cut(written)
 
     def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
         """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""

@@ -46,19 +46,39 @@ def larger_ring(ring: Any, ends: Any, larger: int) -> Any:
 
 
 @nested_njit
-def panes_with_room(panes: Any, ends: Any, spans: Any, first: int) -> Any:
-    """The list of panes with room for one more; `first` is the column of `spans` that holds places in it."""
+def has_pane_room(panes: Any, ends: Any, spans: Any, first: int) -> bool:
+    """Whether the list of panes has room for one more, if need be where panes were that no window holds any more.
+
+    `first` is the column of `spans` that holds places in the list. Amortised O(1).
+    """
     if ends[NEXT] < len(panes):
+        return True
+    if 2 * (ends[NEXT] - ends[OLDEST]) > len(panes):
+        return False
+    _move_panes(panes, panes, ends, spans, first)
+    return True
+
+
+@nested_njit
+def panes_with_room(panes: Any, ends: Any, spans: Any, first: int) -> Any:
+    """The list of panes with room for one more."""
+    if has_pane_room(panes, ends, spans, first):
         return panes
+    larger = np.empty((2 * len(panes), 2), np.int64)
+    _move_panes(panes, larger, ends, spans, first)
+    return larger
+
+
+@nested_njit
+def _move_panes(panes: Any, target: Any, ends: Any, spans: Any, first: int) -> None:
+    """Write the panes of a list to the front of another, or of itself."""
     held = ends[NEXT] - ends[OLDEST]
-    target = panes if 2 * held <= len(panes) else np.empty((2 * len(panes), 2), np.int64)
     for number in range(held):
         for column in range(2):
             target[number, column] = panes[ends[OLDEST] + number, column]
     for window in range(len(spans)):
         spans[window, first] -= ends[OLDEST]
     ends[OLDEST], ends[NEXT] = 0, held
-    return target
 
 
 @nested_njit

@@ -8,7 +8,7 @@ from skyband.kernels.nested import nested_njit
 
 from skyband_totals.slots import KEY
 
-_FEW = 256
+FEW = 256
 """Fewer objects than this a heap has in order before counts of their digits are even cleared."""
 _TOP = np.int64(0)
 _DIGIT = 11
@@ -85,7 +85,7 @@ def heap_of(totals: Any, keys: Any, size: int) -> None:
 @nested_njit
 def rank(totals: Any, keys: Any, count: int) -> None:
     """Put the first `count` objects in the order of an answer, in place. O(count), with as much memory again."""
-    if count < _FEW:
+    if count < FEW:
         heap_of(totals, keys, count)
         in_order(totals, keys, count)
         return

@@ -43,7 +43,7 @@ def new(slots: int, columns: int) -> Any:
 
 
 empty = nested_njit(new)
-"""`new`, in kernels."""
+"""`new`, in kernels. Of numpy a large table has large pages of the system where there are any, of numba it has not."""
 
 
 @njit(inline="always")
@@ -93,20 +93,27 @@ def sweep(hot: Any, longest: int) -> int:
 
 
 @nested_njit
-def renewed(hot: Any, longest: int) -> Any:
-    """A table of what is alive, four to eight times as large; returns it, where each slot went (−1: gone), how many.
+def slots_for_alive(hot: Any, longest: int) -> Any:
+    """Slots of a table of what is alive, four to eight times as many.
 
-    Alive is what the running pane or the longest window holds. `longest` is that window's column. Where the table has
-    that size already it is kept: no memory is taken, which costs as much again as all else.
+    Alive is what the running pane or the longest window holds. `longest` is that window's column.
     """
-    alive = 0
+    alive = np.int64(0)
     for slot in range(len(hot)):
         alive += hot[slot, CURRENT] != 0 or hot[slot, longest] != 0
-    slots = FEWEST
+    slots = np.int64(FEWEST)
     while slots < 4 * alive:
         slots *= 2
-    moved = np.full(len(hot), -1, np.int32)
-    table = hot if slots == len(hot) else empty(slots, hot.shape[1])
+    return slots
+
+
+@nested_njit
+def move_alive(hot: Any, table: Any, longest: int) -> Any:
+    """Move what is alive to an empty table, or within one; returns where each slot went (−1: gone), and how many did.
+
+    A table that has the right size already is kept: to take memory costs as much again as all else.
+    """
+    moved, alive = np.full(len(hot), -1, np.int32), np.int64(0)
     start, mask = 0, len(hot) - 1
     while hot[start, FLAGS] != 0:
         start += 1
@@ -116,9 +123,10 @@ def renewed(hot: Any, longest: int) -> Any:
         hot[slot, FLAGS] = 0
         if hot[slot, CURRENT] != 0 or hot[slot, longest] != 0:
             target = find(table, hot[slot, KEY])
-            for column in range(hot.shape[1] if slot != target or slots != len(hot) else 0):
+            for column in range(hot.shape[1] if slot != target or len(table) != len(hot) else 0):
                 table[target, column] = hot[slot, column]
                 hot[slot, column] = 0
             table[target, FLAGS] = flags
             moved[slot] = target
-    return table, moved, alive
+            alive += 1
+    return moved, alive

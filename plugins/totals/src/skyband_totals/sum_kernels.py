@@ -10,38 +10,32 @@ from skyband.kernels.nested import kernel_njit, nested_njit
 from skyband_totals import bar, pane_log, slots
 from skyband_totals import candidates as bars
 from skyband_totals import written_answers as answers
-from skyband_totals.bar import FAR, FIRST, GRAND, PANES
+from skyband_totals.bar import FIRST
 from skyband_totals.pane_log import HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import best_of
-from skyband_totals.slots import CURRENT, FLAGS, KEY, TOTAL
+from skyband_totals.slots import CURRENT, KEY, TOTAL
 from skyband_totals.sum_steps import (
     COUNTS,
     DONE,
-    FULL,
     LENGTH,
+    LOG,
     LONGEST,
-    MOMENT,
     PANE,
-    PANE_BEGINS,
-    PANES_END,
-    ROW,
+    TABLE,
     TOUCHED,
     USED,
     WINDOW,
     K,
-    evict,
     go_on,
-    is_sparse,
 )
-
-_ONE = np.int64(1)
 
 
 class Ledger(NamedTuple):
     """The state, for compiled code.
 
-    counts:     int64[10], indexed by the ends of the log and USED (slots), TOUCHED (objects of the running pane),
-                PANE (its number), LENGTH (of a pane), LONGEST (the longest window), K (objects in an answer, at most)
+    counts:     int64[11], indexed by the ends of the log and USED (slots), TOUCHED (objects of the running pane),
+                PANE (its number), LENGTH (of a pane), LONGEST (the longest window), K (objects in an answer, at most),
+                SEEN (nothing)
     hot:        the table of objects
     touched:    int32[slots / 2], the slots that the running pane has added to
     log, sums:  int32[room] slots and int64[room] what a closed pane added to each, a ring
@@ -76,127 +70,70 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
     )
 
 
+@kernel_njit
+def run(
+    ledger: Any, table: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any, begin: int, end: int,
+    share: float, cursor: Any,
+) -> Any:  # fmt: skip
+    """Take in rows, and answer for windows begin..end at moments on the way; goes on where it stopped by `cursor`.
+
+    Where there are answers, moments are multiples of a pane's length.
+
+    Returns the ledger, what is written, and 0 where all is done; or else how many slots the table is to have: it is to
+    be called again with such a table, without objects. Else `table` is the one in use.
+    """
+    counts, spans = ledger.counts, ledger.spans
+    renews = len(table) != len(ledger.hot)
+    while True:
+        if renews:  # called from one place, as it is compiled for each
+            ledger = _renewed(ledger, table)
+        stopped = go_on(ledger, written, times, objects, units, moments, begin, end, share, cursor)
+        renews = stopped == TABLE
+        if stopped == DONE:
+            return ledger, written, np.int64(0)
+        if renews:
+            slots_wanted = slots.slots_for_alive(ledger.hot, TOTAL + counts[LONGEST])
+            if slots_wanted != len(ledger.hot):
+                return ledger, written, slots_wanted
+            table = ledger.hot
+        elif stopped == LOG:
+            ledger = _with_room(ledger)
+        else:
+            written, candidates = answers.prepare(
+                written, ledger.hot, ledger.candidates, spans, cursor[WINDOW], counts[K], counts[USED]
+            )
+            ledger = _with_candidates(ledger, candidates)
+
+
 @nested_njit
-def renew(ledger: Any) -> Any:
-    """The ledger with a table of what is alive only, and room for as much again."""
+def _renewed(ledger: Any, table: Any) -> Any:
+    """The ledger with what is alive in this table."""
     counts, log, touched = ledger.counts, ledger.log, ledger.touched
-    hot, moved, alive = slots.renewed(ledger.hot, TOTAL + counts[LONGEST])
+    moved, alive = slots.move_alive(ledger.hot, table, TOTAL + counts[LONGEST])
     place = counts[HEAD] % len(log)
     for _ in range(counts[TAIL] - counts[HEAD]):
         log[place] = moved[log[place]]
         place = place + 1 if place + 1 < len(log) else 0
-    new_touched = np.empty(len(hot) // 2 + 1, np.int32)
+    new_touched = np.empty(len(table) // 2 + 1, np.int32)
     for number in range(counts[TOUCHED]):
         new_touched[number] = moved[touched[number]]
     bars.follow(ledger.candidates.near, ledger.spans, moved)
     counts[USED] = alive
-    return Ledger(counts, hot, new_touched, log, ledger.sums, ledger.panes, ledger.spans, ledger.candidates)
+    return Ledger(counts, table, new_touched, log, ledger.sums, ledger.panes, ledger.spans, ledger.candidates)
 
 
 @nested_njit
-def close(ledger: Any) -> Any:
-    """Close the running pane: log what it added, and add that to the totals of all windows."""
-    counts, spans = ledger.counts, ledger.spans
-    count = counts[TOUCHED]
-    if count == 0:
-        return ledger
+def _with_room(ledger: Any) -> Any:
+    """The ledger with room for the running pane to end."""
+    counts, spans, count = ledger.counts, ledger.spans, ledger.counts[TOUCHED]
     log, sums = pane_log.ring_with_room(ledger.log, ledger.sums, counts, count)
     panes = pane_log.panes_with_room(ledger.panes, counts, spans, FIRST)
-    panes[counts[NEXT], NUMBER], panes[counts[NEXT], START] = counts[PANE], counts[TAIL]
-    counts[NEXT] += 1
-    risen = np.empty((count * len(spans), 2), np.int32)
-    ready = _add_pane(ledger.hot, ledger.touched, count, log, sums, counts[TAIL] % len(log), spans, risen)
-    candidates = ledger.candidates
-    for number in range(ready):
-        window, slot = np.int64(risen[number, 0]), np.int64(risen[number, 1])
-        if bar.is_before_bar(spans, window, ledger.hot[slot, TOTAL + window], ledger.hot[slot, KEY]):
-            candidates = bars.enter(ledger.hot, candidates, spans, window, slot, counts[K])
-    counts[TAIL] += count
-    counts[TOUCHED] = 0
+    candidates = bars.with_room_for(ledger.candidates, spans, count)
     return Ledger(counts, ledger.hot, ledger.touched, log, sums, panes, spans, candidates)
 
 
 @nested_njit
-def _add_pane(hot: Any, touched: Any, count: int, log: Any, sums: Any, place: int, spans: Any, risen: Any) -> int:
-    """Log the running pane from a place on, add it to all totals; returns how many (window, slot) rose to a bar."""
-    windows, room = len(spans), len(log)
-    grand = np.int64(0)
-    ready = 0
-    for number in range(count):
-        slot = touched[number]
-        added = hot[slot, CURRENT]
-        flags = hot[slot, FLAGS]
-        hot[slot, CURRENT] = 0
-        grand += added
-        log[place], sums[place] = slot, added
-        place += 1
-        if place == room:
-            place = 0
-        for window in range(windows):
-            total = hot[slot, TOTAL + window] + added
-            hot[slot, TOTAL + window] = total
-            if (
-                total >= spans[window, FAR]
-                and flags >> window & _ONE == 0
-                and bar.rises(spans, window, total, hot[slot, KEY])
-            ):
-                risen[ready, 0], risen[ready, 1] = window, slot
-                ready += 1
-    for window in range(windows):
-        spans[window, GRAND] += grand
-    return ready
-
-
-@nested_njit
-def _reach(ledger: Any, pane: int, first: int) -> Any:
-    """Come to a moment: the running pane is closed if it ends before, and what no window holds then is forgotten.
-
-    The moment is in `pane`, and the first pane that begins then or later is `first`: that one, or the next.
-    """
-    counts, spans = ledger.counts, ledger.spans
-    if counts[PANE] < pane:
-        ledger = close(ledger)
-    for window in range(len(spans)):
-        evict(ledger, window, first - spans[window, PANES])
-    pane_log.release(ledger.panes, counts, spans, FIRST)
-    return ledger
-
-
-@kernel_njit
-def run(ledger: Any, times: Any, objects: Any, units: Any, moments: Any, only: int, share: float) -> Any:
-    """Take in rows, and come to moments on the way: answers for one window, all (−1) or none (−2).
-
-    Where there are answers, moments are multiples of a pane's length.
-
-    Returns the ledger and, by moment and window: int64[q · m + 1] offsets of answers, their objects and totals, and
-    int64[q · m] grand totals and the largest total of what is in no answer.
-    """
-    counts, spans = ledger.counts, ledger.spans
-    begin, end = (only, only + 1) if only >= 0 else (0, len(spans) if only == -1 else 0)
-    written = answers.room_for(len(moments) * (end - begin))
-    cursor = np.array([0, 0, begin], np.int64)
-    while True:
-        stopped = go_on(ledger, written, times, objects, units, moments, begin, end, share, cursor)
-        if stopped == DONE:
-            return ledger, answers.cut(written)
-        begins, full = stopped == PANE_BEGINS, stopped == FULL
-        if begins or stopped == PANES_END:  # each called from one place, as it is compiled for each
-            time = times[cursor[ROW]] if begins else moments[cursor[MOMENT]]
-            pane = time // counts[LENGTH]
-            ledger = _reach(ledger, pane, pane if begins or time == pane * counts[LENGTH] else pane + 1)
-            counts[PANE] = pane if begins else counts[PANE]
-            full = is_sparse(counts, ledger.hot)
-        elif not full:
-            written, candidates = answers.prepare(
-                written, ledger.hot, ledger.candidates, spans, cursor[WINDOW], counts[K], counts[USED]
-            )
-            ledger = with_candidates(ledger, candidates)
-        if full:
-            ledger = renew(ledger)
-
-
-@nested_njit
-def with_candidates(ledger: Any, candidates: Any) -> Any:
+def _with_candidates(ledger: Any, candidates: Any) -> Any:
     """The ledger with these candidates."""
     return Ledger(
         ledger.counts, ledger.hot, ledger.touched, ledger.log, ledger.sums, ledger.panes, ledger.spans, candidates

@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 from skyband.arrays import Array, Int64, read_only
 
+from skyband_totals import slots
 from skyband_totals import sum_kernels as kernel
+from skyband_totals import written_answers as answers
 from skyband_totals.bar import GRAND
-from skyband_totals.ledger import ALL, NONE, RawAnswers
+from skyband_totals.ledger import ALL, NONE, RawAnswers, windows_of
 from skyband_totals.pane_log import HEAD, TAIL
 from skyband_totals.slots import CURRENT
 from skyband_totals.sum_steps import LENGTH, LONGEST, TOUCHED
@@ -26,8 +28,16 @@ class SumLedger:
         """Take in rows and answer at moments on the way, for all windows or only one."""
         units = _NOTHING if amounts is None else read_only(amounts)
         rows = read_only(times), read_only(objects), units, read_only(moments)
-        self._ledger, found = kernel.run(self._ledger, *rows, only, self._share)
-        return RawAnswers(*found)
+        begin, end = windows_of(only, len(self._ledger.spans))
+        written = answers.room_for(len(moments) * (end - begin))
+        table, cursor = self._ledger.hot, np.array([0, 0, begin], np.int64)
+        while True:
+            self._ledger, written, size = kernel.run(
+                self._ledger, table, written, *rows, begin, end, self._share, cursor
+            )
+            if not size:
+                return answers.cut(written)
+            table = slots.new(size, table.shape[1])
 
     def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
         """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""

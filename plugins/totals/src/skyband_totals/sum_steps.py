@@ -13,20 +13,26 @@ from skyband.kernels.nested import nested_njit
 
 from skyband_totals import pane_log, slots
 from skyband_totals import written_answers as answers
-from skyband_totals.bar import FAR, FIRST, GRAND, PANES, SIZE, has_room, rises
-from skyband_totals.candidates import drop_fallen
+from skyband_totals.bar import FAR, FIRST, GRAND, PANES, most_candidates, rises
+from skyband_totals.candidates import drop_fallen, enter, keep_few
 from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import first_from
 from skyband_totals.slots import CURRENT, FLAGS, KEY, TOTAL
 
-USED, TOUCHED, PANE, LENGTH, LONGEST, K = range(ENDS, ENDS + 6)
-COUNTS = ENDS + 6
+USED, TOUCHED, PANE, LENGTH, LONGEST, K, SEEN = range(ENDS, ENDS + 7)
+COUNTS = ENDS + 7
+"""SEEN holds no more than what `_touched` returns, so that it is not left out."""
 
-DONE, PANE_BEGINS, FULL, PANES_END, ANSWER = range(5)
-"""Why `go_on` stops: all is done, or else what needs memory comes next."""
+DONE, TABLE, LOG, ANSWER = range(4)
+"""Why `go_on` stops: all is done, or else the table is to be made anew, a pane needs room, or an answer does."""
 ROW, MOMENT, WINDOW = range(3)
 """How far it has come, in int64[3]: rows taken, moments answered, and the window to be answered next."""
 _ONE = np.int64(1)
+_CACHED = 2**18
+"""Numbers in a table that does not stay in the second cache."""
+_AHEAD = 32
+"""Rows whose slots are fetched together."""
+_LONG_AGO, _NEVER = np.int64(-(2**63)), np.int64(2**63 - 1)
 
 
 @nested_njit
@@ -36,18 +42,34 @@ def go_on(
 ) -> int:  # fmt: skip
     """Take in rows and answer moments for windows begin..end until something needs memory; returns what."""
     counts = ledger.counts
+    length, pane = counts[LENGTH], counts[PANE]
+    opens, reached = pane * length, _LONG_AGO
     while True:
-        last = cursor[MOMENT] == len(moments)
-        asked = np.int64(0) if last else moments[cursor[MOMENT]]
-        stop = len(times) if last else first_from(times, cursor[ROW], asked)
-        stopped = _feed_at_hand(ledger, times, objects, units, stop, cursor)
-        if stopped != DONE:
-            return stopped
-        if last:
+        row, last = cursor[ROW], cursor[MOMENT] == len(moments)
+        asked = _NEVER if last else moments[cursor[MOMENT]]
+        is_row = row < len(times) and times[row] < asked
+        if last and not is_row:
             return DONE
-        pane = asked // counts[LENGTH]
-        if not _reach_at_hand(ledger, pane, pane + (asked > pane * counts[LENGTH])):
-            return PANES_END
+        time = times[row] if is_row else asked
+        if not 0 <= time - opens < length:
+            pane = time // length
+            opens = pane * length
+        first = pane if is_row else pane + (time > opens)  # the first pane that begins then or later
+        ends = counts[PANE] < pane and counts[TOUCHED] > 0
+        if ends or first > reached:
+            if ends and not _close(ledger):
+                return LOG
+            _evict_all(ledger, first)
+            if is_sparse(counts, ledger.hot):
+                return TABLE
+            reached = first
+        if is_row:
+            counts[PANE] = pane
+            stop = first_from(times, row, min(asked, opens + length))
+            cursor[ROW] = add(ledger.hot, ledger.touched, counts, objects, units, row, stop)
+            if cursor[ROW] < stop and not _make_room(ledger):
+                return TABLE
+            continue
         while cursor[WINDOW] < end:
             if not answers.write(
                 written, ledger.hot, ledger.candidates, ledger.spans, cursor[WINDOW], counts[K], counts[USED], share
@@ -56,23 +78,6 @@ def go_on(
             cursor[WINDOW] += 1
         cursor[MOMENT] += 1
         cursor[WINDOW] = begin
-
-
-@nested_njit(forceinline=True)
-def _feed_at_hand(ledger: Any, times: Any, objects: Any, units: Any, stop: int, cursor: Any) -> int:
-    """Take in the rows before `stop`; returns what needs memory, or else DONE."""
-    counts = ledger.counts
-    while cursor[ROW] < stop:
-        pane = times[cursor[ROW]] // counts[LENGTH]
-        if counts[PANE] != pane or counts[TOUCHED] == 0:
-            if not _reach_at_hand(ledger, pane, pane):
-                return PANE_BEGINS
-            counts[PANE] = pane
-        until = min(stop, first_from(times, cursor[ROW], (pane + 1) * counts[LENGTH]))
-        cursor[ROW] = add(ledger.hot, ledger.touched, counts, objects, units, cursor[ROW], until)
-        if cursor[ROW] < until and not _make_room(ledger):
-            return FULL
-    return DONE
 
 
 @nested_njit
@@ -86,27 +91,14 @@ def _make_room(ledger: Any) -> bool:
 
 
 @nested_njit(forceinline=True)
-def _reach_at_hand(ledger: Any, pane: int, first: int) -> bool:
-    """`sum_kernels._reach`, where that takes no memory; otherwise False, and it has still to be done."""
-    counts, spans = ledger.counts, ledger.spans
-    if counts[PANE] < pane and counts[TOUCHED] > 0 and not _close_at_hand(ledger):
-        return False
-    for window in range(len(spans)):
-        evict(ledger, window, first - spans[window, PANES])
-    pane_log.release(ledger.panes, counts, spans, FIRST)
-    return not is_sparse(counts, ledger.hot)
-
-
-@nested_njit(forceinline=True)
-def _close_at_hand(ledger: Any) -> bool:
-    """`sum_kernels.close` of a pane that has rows, where there is room; otherwise False, and nothing has changed."""
+def _close(ledger: Any) -> bool:
+    """Close the running pane: log what it added, and add that to the totals of all windows; False: no room for that."""
     counts, spans, log, hot, candidates = ledger.counts, ledger.spans, ledger.log, ledger.hot, ledger.candidates
     count, windows = counts[TOUCHED], len(spans)
-    if counts[TAIL] - counts[HEAD] + count > len(log) or counts[NEXT] == len(ledger.panes):
+    if counts[TAIL] - counts[HEAD] + count > len(log) or most_candidates(spans) + count > candidates.near.shape[1]:
         return False
-    for window in range(windows):
-        if not has_room(candidates, spans, window, count, counts[K]):
-            return False
+    if not pane_log.has_pane_room(ledger.panes, counts, spans, FIRST):
+        return False
     ledger.panes[counts[NEXT], NUMBER], ledger.panes[counts[NEXT], START] = counts[PANE], counts[TAIL]
     counts[NEXT] += 1
     place, grand = counts[TAIL] % len(log), np.int64(0)
@@ -125,13 +117,12 @@ def _close_at_hand(ledger: Any) -> bool:
                 and hot[slot, FLAGS] >> window & _ONE == 0
                 and rises(spans, window, total, hot[slot, KEY])
             ):
-                hot[slot, FLAGS] |= _ONE << window
-                candidates.near[window, spans[window, SIZE]] = slot
-                spans[window, SIZE] += 1
+                enter(hot, candidates, spans, window, slot)
     for window in range(windows):
         spans[window, GRAND] += grand
     counts[TAIL] += count
     counts[TOUCHED] = 0
+    keep_few(hot, candidates, spans, counts[K])
     return True
 
 
@@ -142,7 +133,16 @@ def is_sparse(counts: Any, hot: Any) -> bool:
 
 
 @nested_njit(forceinline=True)
-def evict(ledger: Any, window: int, pane: int) -> None:
+def _evict_all(ledger: Any, first: int) -> None:
+    """Forget what no window holds where a pane of this number begins."""
+    spans = ledger.spans
+    for window in range(len(spans)):
+        _evict(ledger, window, first - spans[window, PANES])
+    pane_log.release(ledger.panes, ledger.counts, spans, FIRST)
+
+
+@nested_njit(forceinline=True)
+def _evict(ledger: Any, window: int, pane: int) -> None:
     """Take the panes before this number out of a window."""
     counts, panes, spans = ledger.counts, ledger.panes, ledger.spans
     first = spans[window, FIRST]
@@ -171,28 +171,42 @@ def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int
 
 
 @nested_njit(forceinline=True)
+def _touched(hot: Any, objects: Any, start: int, stop: int, mask: int) -> Any:
+    """Read a slot of each row, so that what is not in the cache is fetched side by side. The result has no meaning."""
+    seen = np.int64(0)
+    for row in range(start, stop):
+        seen ^= hot[slots.place(objects[row], mask), FLAGS]
+    return seen
+
+
+@nested_njit(forceinline=True)
 def add(hot: Any, touched: Any, counts: Any, objects: Any, units: Any, start: int, stop: int) -> int:
     """Add rows start..stop to the running pane; returns the row before which the table is full, or `stop`."""
     mask, most = len(hot) - 1, len(hot) >> 1
     used, count = counts[USED], counts[TOUCHED]
-    weighed = len(units) > 0
-    row = start
-    while row < stop:
-        key = objects[row]
-        slot = slots.place(key, mask)
-        while hot[slot, FLAGS] != 0 and hot[slot, KEY] != key:
-            slot = (slot + 1) & mask
-        added = units[row] if weighed else 1
-        current = hot[slot, CURRENT]
-        if current == 0 and added != 0:
-            if hot[slot, FLAGS] == 0:
-                if used >= most:
-                    break
-                slots.take(hot, slot, key)
-                used += 1
-            touched[count] = slot
-            count += 1
-        hot[slot, CURRENT] = current + added
-        row += 1
+    weighed, large = len(units) > 0, len(hot) * hot.shape[1] > _CACHED
+    row, until = start, start
+    while row == until and row < stop:
+        until = stop
+        if large:
+            until = min(row + _AHEAD, stop)
+            counts[SEEN] = _touched(hot, objects, row, until, mask)
+        while row < until:
+            key = objects[row]
+            slot = slots.place(key, mask)
+            while hot[slot, FLAGS] != 0 and hot[slot, KEY] != key:
+                slot = (slot + 1) & mask
+            added = units[row] if weighed else 1
+            current = hot[slot, CURRENT]
+            if current == 0 and added != 0:
+                if hot[slot, FLAGS] == 0:
+                    if used >= most:
+                        break
+                    slots.take(hot, slot, key)
+                    used += 1
+                touched[count] = slot
+                count += 1
+            hot[slot, CURRENT] = current + added
+            row += 1
     counts[USED], counts[TOUCHED] = used, count
     return row

@@ -8,6 +8,7 @@ from skyband.kernels.nested import nested_njit
 
 from skyband_totals import candidates as bars
 from skyband_totals.bar import GRAND
+from skyband_totals.ledger import RawAnswers
 from skyband_totals.selection import grown
 
 
@@ -28,8 +29,7 @@ class Written(NamedTuple):
     rest: Any
 
 
-@nested_njit
-def room_for(answers: int) -> Any:
+def room_for(answers: int) -> Written:
     """None yet, of so many."""
     numbers = np.zeros(answers, np.int64), np.zeros(answers, np.int64)
     objects, totals = np.empty(64, np.int64), np.empty(64, np.int64)
@@ -66,8 +66,7 @@ def prepare(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k:
     return Written(written.done, written.offsets, objects, totals, written.grand, written.rest), candidates
 
 
-@nested_njit
-def cut(written: Any) -> Any:
-    """Offsets, objects, totals, grand totals and rests of all answers."""
-    stop = written.offsets[written.done[0]]
-    return written.offsets, written.objects[:stop], written.totals[:stop], written.grand, written.rest
+def cut(written: Written) -> RawAnswers:
+    """All answers, without the room that was left."""
+    stop = written.offsets[-1]
+    return RawAnswers(written.offsets, written.objects[:stop], written.totals[:stop], written.grand, written.rest)
