@@ -19,7 +19,7 @@ Where `a result` is above 3, and why:
   as they have the least to beat. No proof.
 - set-matcher, 12 of 24 tokens: 3.6, and 1.9 of a quarter of the rows. A set walks two lists, each with up to half of
   the window, 32 entries at a time. No proof.
-- total-ranker, no object repeats, in no order: 2.4 to 2.9, but 3.3 to 4.7 with --rows 0.5, where the table grows once more
+- total-ranker, no object repeats, in no order: 2.4 to 2.9, but 3.3 to 4.7 with --rows 0.5, where the table grows again
   within the rows measured, and with 2, where it is half full more of the time. Objects whose numbers follow each other
   lie side by side, these each at a place of its own, in 17 MB where the typical 10,000 take 1. No proof.
 
