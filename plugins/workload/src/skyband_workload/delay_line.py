@@ -96,21 +96,15 @@ def new(pane: int, window: Int64, k: Int64) -> Line:
     return Line(state, np.array([-np.inf]), hot, place, np.empty(FLUSH_AT, np.float64), latest, best, windows)
 
 
-@shared_njit
-def flushed(band: Any, line: Any, now: int) -> tuple[Any, Any]:
-    """What the line leaves is in the band, and another line begins at `now`."""
-    rows = band.counts[kskyband_kernels.PENDING]
+@nested_njit
+def flushed(band: Any, line: Any, now: int, rows: int) -> tuple[Any, Any]:
+    """What the line leaves of so many rows is in the band, and another line begins at `now`."""
     if line.state[HOT] < rows or 2 * line.state[RANKED] < rows:  # most are not ranked
         thin(band)
         ranking = radix.ranking(band.buffer, band.counts[kskyband_kernels.PENDING])
     else:
         rank_hot(band, line)
         ranking = line.hot
-    return _flushed(band, line, ranking, now, rows)
-
-
-@nested_njit
-def _flushed(band: Any, line: Any, ranking: Int64, now: int, rows: int) -> tuple[Any, Any]:
     oldest = now - line.state[LONGEST]
     if oldest < now:  # else 64 bits do not reach it
         kskyband_kernels.advance(band, oldest)
@@ -191,20 +185,20 @@ def raise_limit(band: Any, line: Any) -> None:
 
 
 @nested_njit
-def close(band: Any, line: Any, now: int) -> tuple[Any, Any]:
-    """End the line before an answer at `now`: few rows left of it become hot, many are flushed."""
-    state, rows = line.state, band.counts[kskyband_kernels.PENDING]
-    if state[HOT] < rows:
+def close(band: Any, line: Any, now: int) -> bool:
+    """End the line before an answer at `now`: few rows left of it become hot. False where many are to be flushed."""
+    state = line.state
+    if state[HOT] < band.counts[kskyband_kernels.PENDING]:
         thin(band)
         left = band.counts[kskyband_kernels.PENDING]
         if left > state[MOST_HOT] // 2:
-            return _flushed(band, line, radix.ranking(band.buffer, left), now, rows)
+            return False
         for i in range(left):
             line.hot[i] = i
         state[HOT], state[RANKED], state[BEST_TO] = left, 0, left
         _measure_pane(band, line, left)
     state[BEGAN], state[CAME], state[GATE], state[LAST_START] = now, 0, NO_GATE, NEVER
-    return band, line
+    return True
 
 
 @nested_njit

@@ -72,19 +72,21 @@ def run(
         compare(band, line)
         if stopped == DONE and settled:
             return band, line, sizes, objects[: cursor[FILLED]], scores[: cursor[FILLED]]
+        pending, flushes, moment = band.counts[kskyband_kernels.PENDING], False, now
         if stopped == LINE_FULL:
-            pending = band.counts[kskyband_kernels.PENDING]
             if pending == line.state[RAISE_AT]:
                 raise_limit(band, line)
             elif pending == len(band.buffer) and pending < line.state[MOST]:
                 band = with_room(band, line.state[MOST])
             elif pending == len(band.buffer) or not spread(line):
-                band, line = flushed(band, line, rows.time[cursor[TAKEN]])
+                flushes, moment = True, rows.time[cursor[TAKEN]]
         elif stopped == LINE_OVER:
-            band, line = close(band, line, at[cursor[MOMENT]])
-        elif stopped == DONE or (stopped == MANY_HOT and line.state[HOT] - line.state[RANKED] > SORTED):
-            band, line = flushed(band, line, now if stopped == DONE else at[cursor[MOMENT]])
-            settled = settled or stopped == DONE
+            moment = at[cursor[MOMENT]]
+            flushes = not close(band, line, moment)
+        elif stopped == DONE:
+            flushes = settled = True
+        elif stopped == MANY_HOT and line.state[HOT] - line.state[RANKED] > SORTED:
+            flushes, moment = True, at[cursor[MOMENT]]
         elif stopped == MANY_HOT:
             rank_hot(band, line)
         else:
@@ -93,6 +95,8 @@ def run(
             larger = 2 * (filled + most) + BLOCK
             objects = kskyband_kernels.grown(objects, filled, larger)
             scores = kskyband_kernels.grown(scores, filled, larger)
+        if flushes:
+            band, line = flushed(band, line, moment, pending)
 
 
 @nested_njit
