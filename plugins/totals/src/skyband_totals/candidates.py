@@ -20,11 +20,11 @@ from skyband_totals.bar import (
     LOT,
     SIZE,
     STOCK,
+    WANTED,
     Candidates,
     aim,
     end_stock_before,
     is_before_bar,
-    most_candidates,
 )
 from skyband_totals.selection import FEW, count_of_share, heap_of, nth_largest, offer, rank, ranks_before
 from skyband_totals.slots import FLAGS, KEY, TOTAL, find
@@ -32,13 +32,6 @@ from skyband_totals.slots import FLAGS, KEY, TOTAL, find
 _ONE = np.int64(1)
 _FEW_OF_ALL = 16
 """From this part of all objects on they are put in order together: to pick the best by a heap would take longer."""
-
-
-@nested_njit
-def with_room_for(candidates: Any, spans: Any, more: int) -> Any:
-    """The candidates, with room for so many more of each window."""
-    needed, room = most_candidates(spans) + more, candidates.near.shape[1]
-    return candidates if room >= needed else _with_room(candidates, max(needed, room + room // 2))
 
 
 @nested_njit(forceinline=True)
@@ -105,16 +98,18 @@ def _set_bar(spans: Any, window: int, totals: Any, keys: Any, count: int, n: int
 
 @nested_njit
 def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
-    """Put the best of all objects into the stock, from which candidates are then drawn; returns the candidates."""
+    """Put the best of all objects into the stock, from which candidates are then drawn; returns what room it lacks."""
     column = TOTAL + window
-    for number in range(spans[window, SIZE]):
-        hot[candidates.near[window, number], FLAGS] &= ~(_ONE << window)
-    wanted = _next_lot(spans, window, len(hot), k) + aim(spans, window, k)
+    if spans[window, WANTED] == 0:
+        spans[window, WANTED] = _next_lot(spans, window, len(hot), k) + aim(spans, window, k)
+    wanted = spans[window, WANTED]
     most = min(len(hot) >> 1, spans[window, GRAND])  # there are no more objects
     if _FEW_OF_ALL * wanted < most:
         most = wanted
     if most > candidates.stock.shape[2]:
-        candidates = _with_stock(candidates, most)
+        return most
+    for number in range(spans[window, SIZE]):
+        hot[candidates.near[window, number], FLAGS] &= ~(_ONE << window)
     totals, keys = candidates.stock[0, window], candidates.stock[1, window]
     count, chosen = 0, False
     for slot in range(len(hot)):
@@ -137,9 +132,9 @@ def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
     spans[window, BAR], spans[window, KEYS] = ALL_KEYS, FIRST_KEY  # before all
     if count == 0:
         spans[window, BAR], spans[window, KEYS] = spans[window, FAR], spans[window, ENDS]
-    spans[window, SIZE] = spans[window, DRAWN] = spans[window, LOOKS] = 0
+    spans[window, SIZE] = spans[window, DRAWN] = spans[window, LOOKS] = spans[window, WANTED] = 0
     spans[window, STOCK] = count
-    return candidates
+    return np.int64(0)
 
 
 @nested_njit
@@ -187,17 +182,16 @@ def _draw(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> None:
 
 @nested_njit
 def prepare(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
-    """Do one of the things that `answer` could not do; returns the candidates."""
+    """Do one of the things that `answer` could not do; returns what room it lacks, for candidates and for the stock."""
     if _too_many(hot, spans, window, k):
         spans[window, AIM] >>= 1
         spans[window, LOOKS] = 0
         _raise_bar(hot, candidates, spans, window, aim(spans, window, k))
-        return candidates
-    if spans[window, DRAWN] == spans[window, STOCK]:
-        candidates = _scan(hot, candidates, spans, window, k)
-    if candidates.near.shape[1] < aim(spans, window, k):
-        candidates = _with_room(candidates, 2 * aim(spans, window, k) + 64)
-    return candidates
+    elif candidates.near.shape[1] < aim(spans, window, k):
+        return np.int64(2 * aim(spans, window, k) + 64), np.int64(0)
+    elif spans[window, DRAWN] == spans[window, STOCK]:
+        return np.int64(0), _scan(hot, candidates, spans, window, k)
+    return np.int64(0), np.int64(0)
 
 
 @nested_njit(forceinline=True)
@@ -309,22 +303,17 @@ def follow(near: Any, spans: Any, moved: Any) -> None:
         spans[window, SIZE] = left
 
 
-@nested_njit
-def _with_room(candidates: Any, room: int) -> Any:
+def with_room(candidates: Any, room: int) -> Any:
+    """The candidates, with room for so many of each window."""
     near = candidates.near
     larger = np.empty((near.shape[0], room), np.int32)
-    for window in range(near.shape[0]):
-        for number in range(near.shape[1]):
-            larger[window, number] = near[window, number]
+    larger[:, : near.shape[1]] = near
     return Candidates(larger, candidates.stock)
 
 
-@nested_njit
-def _with_stock(candidates: Any, room: int) -> Any:
+def with_stock(candidates: Any, room: int) -> Any:
+    """The candidates, with room for so many in the stock of each window."""
     stock = candidates.stock
     larger = np.empty((2, stock.shape[1], room), np.int64)
-    for half in range(2):
-        for window in range(stock.shape[1]):
-            for number in range(stock.shape[2]):
-                larger[half, window, number] = stock[half, window, number]
+    larger[:, :, : stock.shape[2]] = stock
     return Candidates(candidates.near, larger)

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import nested_njit, shared_njit
+from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
 
 from skyband_totals import bar, pane_log, slots
 from skyband_totals import candidates as bars
+from skyband_totals import growth_kernels as growth
 from skyband_totals import written_answers as answers
 from skyband_totals.bar import FAR, FIRST, GRAND, PANES
 from skyband_totals.pairs import HASH, LAST, NEVER, OBJECT, UNKNOWN, hash_pair, no_pairs, renewed_pairs
@@ -165,7 +166,9 @@ def feed(ledger: Any, times: Any, objects: Any, values: Any, start: int, stop: i
 def begin_pane(ledger: Any, pane: int) -> Any:
     """The ledger with a pane of this number at the end of its log."""
     counts = ledger.counts
-    panes = pane_log.panes_with_room(ledger.panes, counts, ledger.spans, FIRST)
+    panes = ledger.panes
+    if not pane_log.has_pane_room(panes, counts, ledger.spans, FIRST):
+        panes = growth.more_panes(panes, counts, ledger.spans, FIRST)
     panes[counts[NEXT], NUMBER], panes[counts[NEXT], START] = pane, counts[TAIL]
     counts[NEXT] += 1
     counts[PANE] = pane
@@ -183,14 +186,18 @@ def sight(ledger: Any, objects: Any, values: Any, words: Any, start: int, stop: 
         start, ready = _sight(
             ledger.hot, ledger.pairs, ledger.log, counts, spans, bounds, objects, values, words, risen, start, stop
         )
-        candidates = bars.with_room_for(ledger.candidates, spans, ready)
+        candidates = ledger.candidates
+        if bar.most_candidates(spans) + ready > candidates.near.shape[1]:
+            candidates = growth.with_room(
+                candidates, bar.most_candidates(spans) + max(ready, candidates.near.shape[1] // 2)
+            )
         for number in range(ready):
             window, slot = np.int64(risen[number, 0]), np.int64(risen[number, 1])
             bars.enter(ledger.hot, candidates, spans, window, slot)
         bars.keep_few(ledger.hot, candidates, spans, counts[K])
         log = ledger.log
         if counts[TAIL] - counts[HEAD] == len(log):
-            log = pane_log.larger_ring(log, counts, len(log) + len(log) // 4)
+            log = growth.larger_ring(log, counts, len(log) + len(log) // 4)
         ledger = Ledger(counts, ledger.hot, ledger.pairs, log, bounds, ledger.panes, spans, candidates)
         if 2 * counts[PAIRS] >= len(ledger.pairs):
             ledger = renew_pairs(ledger)
@@ -253,25 +260,43 @@ def _sight(
     return row, ready
 
 
-@njit(cache=True)
+@nested_njit
+def _prepare(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int) -> Any:
+    """Take memory for an answer, or else find candidates for it; returns all answers, and the candidates."""
+    stop = answers.end_of_next(written, k, used)
+    if stop > len(written.totals):
+        return growth.with_answers(written, stop), candidates
+    near, stock = bars.prepare(hot, candidates, spans, window, min(k, used))
+    if near > 0:
+        candidates = growth.with_room(candidates, near)
+    if stock > 0:
+        candidates = growth.with_stock(candidates, stock)
+    return written, candidates
+
+
+@kernel_njit
 def run(
     ledger: Any, written: Any, times: Any, objects: Any, values: Any, moments: Any, begin: int, end: int, share: float
 ) -> Any:
     """Take in rows, and answer for windows begin..end at moments on the way; returns the ledger and what is written."""
     counts, spans = ledger.counts, ledger.spans
     start = 0
-    for asked in moments:
-        stop = first_from(times, start, asked)
-        ledger = forget(feed(ledger, times, objects, values, start, stop), asked // counts[LENGTH])
+    for number in range(len(moments) + 1):
+        last = number == len(moments)
+        stop = len(times) if last else first_from(times, start, moments[number])
+        ledger = feed(ledger, times, objects, values, start, stop)  # from one place, as it is compiled for each
+        if last:
+            break
+        ledger = forget(ledger, moments[number] // counts[LENGTH])
         start = stop
         for window in range(begin, end):
             hot, k = ledger.hot, counts[K]
             while not answers.write(written, hot, ledger.candidates, spans, window, k, counts[USED], share):
-                written, candidates = answers.prepare(written, hot, ledger.candidates, spans, window, k, counts[USED])
+                written, candidates = _prepare(written, hot, ledger.candidates, spans, window, k, counts[USED])
                 ledger = Ledger(
                     counts, ledger.hot, ledger.pairs, ledger.log, ledger.bounds, ledger.panes, spans, candidates
                 )  # fmt: skip
-    return feed(ledger, times, objects, values, start, len(times)), written
+    return ledger, written
 
 
 @njit(cache=True)

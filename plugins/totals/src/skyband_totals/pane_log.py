@@ -21,27 +21,16 @@ NUMBER, START = range(2)
 ROOM = 16
 
 
-@nested_njit
-def ring_with_room(slots: Any, sums: Any, ends: Any, more: int) -> Any:
-    """The ring (slots and sums) with room for `more` entries after those it holds."""
-    held = ends[TAIL] - ends[HEAD]
-    room = len(slots)
-    if held + more <= room:
-        return slots, sums
-    larger = max(held + more, room + room // 4, ROOM)
-    return larger_ring(slots, ends, larger), larger_ring(sums, ends, larger)
+def ring_size(room: int, ends: Any, more: int) -> int:
+    """Room of a ring that has too little of it for `more` entries after those it holds."""
+    return max(int(ends[TAIL] - ends[HEAD]) + more, room + room // 4, ROOM)
 
 
-@nested_njit
 def larger_ring(ring: Any, ends: Any, larger: int) -> Any:
     """The ring in so much room, every entry at its number's place."""
-    room = len(ring)
+    numbers = np.arange(ends[HEAD], ends[TAIL])
     new = np.empty(larger, ring.dtype)
-    source, target = ends[HEAD] % room, ends[HEAD] % larger
-    for _ in range(ends[TAIL] - ends[HEAD]):
-        new[target] = ring[source]
-        source = source + 1 if source + 1 < room else 0
-        target = target + 1 if target + 1 < larger else 0
+    new[numbers % larger] = ring[numbers % len(ring)]
     return new
 
 
@@ -55,30 +44,24 @@ def has_pane_room(panes: Any, ends: Any, spans: Any, first: int) -> bool:
         return True
     if 2 * (ends[NEXT] - ends[OLDEST]) > len(panes):
         return False
-    _move_panes(panes, panes, ends, spans, first)
-    return True
-
-
-@nested_njit
-def panes_with_room(panes: Any, ends: Any, spans: Any, first: int) -> Any:
-    """The list of panes with room for one more."""
-    if has_pane_room(panes, ends, spans, first):
-        return panes
-    larger = np.empty((2 * len(panes), 2), np.int64)
-    _move_panes(panes, larger, ends, spans, first)
-    return larger
-
-
-@nested_njit
-def _move_panes(panes: Any, target: Any, ends: Any, spans: Any, first: int) -> None:
-    """Write the panes of a list to the front of another, or of itself."""
     held = ends[NEXT] - ends[OLDEST]
     for number in range(held):
         for column in range(2):
-            target[number, column] = panes[ends[OLDEST] + number, column]
+            panes[number, column] = panes[ends[OLDEST] + number, column]
     for window in range(len(spans)):
         spans[window, first] -= ends[OLDEST]
     ends[OLDEST], ends[NEXT] = 0, held
+    return True
+
+
+def more_panes(panes: Any, ends: Any, spans: Any, first: int) -> Any:
+    """The list of panes in twice the room."""
+    held = ends[NEXT] - ends[OLDEST]
+    larger = np.empty((2 * len(panes), 2), np.int64)
+    larger[:held] = panes[ends[OLDEST] : ends[NEXT]]
+    spans[:, first] -= ends[OLDEST]
+    ends[OLDEST], ends[NEXT] = 0, held
+    return larger
 
 
 @nested_njit

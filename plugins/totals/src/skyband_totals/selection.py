@@ -13,6 +13,8 @@ FEW = 256
 _TOP = np.int64(0)
 _DIGIT = 11
 _DIGITS = 1 << _DIGIT
+_PARTS = 6
+"""Digits of int64."""
 _ASCENDING, _DESCENDING = np.uint64(2**63), np.uint64(2**63 - 1)
 """What turns int64 into uint64 in this order, by exclusive or."""
 
@@ -91,30 +93,30 @@ def rank(totals: Any, keys: Any, count: int) -> None:
         return
     totals, keys = totals[:count], keys[:count]
     other_totals, other_keys = np.empty(count, np.int64), np.empty(count, np.int64)
-    if _sort_by(keys, totals, other_keys, other_totals, _ASCENDING):
-        elsewhere = not _sort_by(other_totals, other_keys, totals, keys, _DESCENDING)
-    else:
-        elsewhere = _sort_by(totals, keys, other_totals, other_keys, _DESCENDING)
-    if elsewhere:
+    differing_totals, differing_keys = _differing(totals), _differing(keys)
+    places, moves = np.empty(_DIGITS, np.int64), 0
+    for step in range(2 * _PARTS):  # all digits of the keys, then of the totals; sorted from one place, as it is long
+        shift, by_total = step % _PARTS * _DIGIT, step >= _PARTS
+        if ((differing_totals if by_total else differing_keys) >> shift) & (_DIGITS - 1) == 0:
+            continue
+        values, others = (totals, keys) if by_total else (keys, totals)
+        to_values, to_others = (other_totals, other_keys) if by_total else (other_keys, other_totals)
+        order = _DESCENDING if by_total else _ASCENDING
+        _sort_by_digit(values, others, to_values, to_others, places, np.uint64(shift), order)
+        totals, keys, other_totals, other_keys = other_totals, other_keys, totals, keys
+        moves += 1
+    if moves & 1 == 1:
         for number in range(count):
-            totals[number], keys[number] = other_totals[number], other_keys[number]
+            other_totals[number], other_keys[number] = totals[number], keys[number]
 
 
 @nested_njit
-def _sort_by(values: Any, others: Any, to_values: Any, to_others: Any, order: Any) -> bool:
-    """Sort by one column, stably, digit by digit where they differ; whether all are now in `to_values`, `to_others`."""
-    differ = np.int64(0)
+def _differing(values: Any) -> Any:
+    """The bits in which values differ."""
+    bits = np.int64(0)
     for number in range(len(values)):
-        differ |= values[number] ^ values[0]
-    places, there = np.empty(_DIGITS, np.int64), False
-    for shift in range(0, 64, _DIGIT):
-        if (differ >> shift) & (_DIGITS - 1) != 0:
-            if there:
-                _sort_by_digit(to_values, to_others, values, others, places, np.uint64(shift), order)
-            else:
-                _sort_by_digit(values, others, to_values, to_others, places, np.uint64(shift), order)
-            there = not there
-    return there
+        bits |= values[number] ^ values[0]
+    return bits
 
 
 @nested_njit
@@ -200,12 +202,3 @@ def first_from(times: Any, start: int, moment: int) -> int:
         else:
             high = middle
     return low
-
-
-@nested_njit
-def grown(values: Any, count: int, room: int) -> Any:
-    """The first `count` values in an array with more room."""
-    larger = np.empty(room, values.dtype)
-    for number in range(count):
-        larger[number] = values[number]
-    return larger

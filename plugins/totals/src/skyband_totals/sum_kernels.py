@@ -10,21 +10,22 @@ from skyband.kernels.nested import kernel_njit, nested_njit
 from skyband_totals import bar, pane_log, slots
 from skyband_totals import candidates as bars
 from skyband_totals import written_answers as answers
-from skyband_totals.bar import FIRST
 from skyband_totals.pane_log import HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import best_of
 from skyband_totals.slots import CURRENT, KEY, TOTAL
 from skyband_totals.sum_steps import (
+    ANSWER,
     COUNTS,
-    DONE,
     LENGTH,
-    LOG,
     LONGEST,
+    NEAR,
     PANE,
+    STOCK,
     TABLE,
     TOUCHED,
     USED,
     WINDOW,
+    WRITTEN,
     K,
     go_on,
 )
@@ -53,6 +54,11 @@ class Ledger(NamedTuple):
     candidates: Any
 
 
+def new_touched(size: int) -> Any:
+    """Room for the slots that a pane can add to, of so many."""
+    return np.empty(size // 2 + 1, np.int32)
+
+
 def new(windows: list[int], length: int, k: int) -> Ledger:
     """An empty ledger: windows in panes of this length, answers of at most k objects."""
     counts = np.zeros(COUNTS, np.int64)
@@ -61,7 +67,7 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
     return Ledger(
         counts,
         slots.new(slots.FEWEST, slots.columns_for(len(windows))),
-        np.empty(slots.FEWEST // 2 + 1, np.int32),
+        new_touched(slots.FEWEST),
         np.empty(pane_log.ROOM, np.int32),
         np.empty(pane_log.ROOM, np.int64),
         np.empty((pane_log.ROOM, 2), np.int64),
@@ -72,72 +78,56 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
 
 @kernel_njit
 def run(
-    ledger: Any, table: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any, begin: int, end: int,
-    share: float, cursor: Any,
+    ledger: Any, table: Any, touched: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any,
+    begin: int, end: int, share: float, cursor: Any,
 ) -> Any:  # fmt: skip
-    """Take in rows, and answer for windows begin..end at moments on the way; goes on where it stopped by `cursor`.
+    """Take in rows, and answer for windows begin..end at moments on the way, as far as there is room.
 
-    Where there are answers, moments are multiples of a pane's length.
+    Where there are answers, moments are multiples of a pane's length. `table` and `touched` are those of the ledger,
+    or new ones of another size: all goes there first, and they are the ledger's from then on.
 
-    Returns the ledger, what is written, and 0 where all is done; or else how many slots the table is to have: it is to
-    be called again with such a table, without objects. Else `table` is the one in use.
+    Returns DONE and 0, or else what has to have how much room before this is called again; `cursor` tells it where to
+    go on.
     """
     counts, spans = ledger.counts, ledger.spans
     renews = len(table) != len(ledger.hot)
     while True:
         if renews:  # called from one place, as it is compiled for each
-            ledger = _renewed(ledger, table)
+            _move(ledger, table, touched)
+            ledger = Ledger(
+                counts, table, touched, ledger.log, ledger.sums, ledger.panes, spans, ledger.candidates
+            )  # fmt: skip
         stopped = go_on(ledger, written, times, objects, units, moments, begin, end, share, cursor)
         renews = stopped == TABLE
-        if stopped == DONE:
-            return ledger, written, np.int64(0)
         if renews:
-            slots_wanted = slots.slots_for_alive(ledger.hot, TOTAL + counts[LONGEST])
-            if slots_wanted != len(ledger.hot):
-                return ledger, written, slots_wanted
-            table = ledger.hot
-        elif stopped == LOG:
-            ledger = _with_room(ledger)
+            needed = slots.slots_for_alive(ledger.hot, TOTAL + counts[LONGEST])
+            if needed != len(ledger.hot):
+                return TABLE, needed
+        elif stopped == ANSWER:
+            stop = answers.end_of_next(written, counts[K], counts[USED])
+            if stop > len(written.totals):
+                return WRITTEN, stop
+            most = min(counts[K], counts[USED])
+            near, stock = bars.prepare(ledger.hot, ledger.candidates, spans, cursor[WINDOW], most)
+            if near + stock > 0:
+                return (NEAR if near > 0 else STOCK), near + stock
         else:
-            written, candidates = answers.prepare(
-                written, ledger.hot, ledger.candidates, spans, cursor[WINDOW], counts[K], counts[USED]
-            )
-            ledger = _with_candidates(ledger, candidates)
+            return stopped, np.int64(0)
 
 
 @nested_njit
-def _renewed(ledger: Any, table: Any) -> Any:
-    """The ledger with what is alive in this table."""
-    counts, log, touched = ledger.counts, ledger.log, ledger.touched
+def _move(ledger: Any, table: Any, touched: Any) -> None:
+    """Move what is alive to this table."""
+    counts, log = ledger.counts, ledger.log
     moved, alive = slots.move_alive(ledger.hot, table, TOTAL + counts[LONGEST])
     place = counts[HEAD] % len(log)
     for _ in range(counts[TAIL] - counts[HEAD]):
         log[place] = moved[log[place]]
         place = place + 1 if place + 1 < len(log) else 0
-    new_touched = np.empty(len(table) // 2 + 1, np.int32)
     for number in range(counts[TOUCHED]):
-        new_touched[number] = moved[touched[number]]
+        touched[number] = moved[ledger.touched[number]]
     bars.follow(ledger.candidates.near, ledger.spans, moved)
     counts[USED] = alive
-    return Ledger(counts, table, new_touched, log, ledger.sums, ledger.panes, ledger.spans, ledger.candidates)
-
-
-@nested_njit
-def _with_room(ledger: Any) -> Any:
-    """The ledger with room for the running pane to end."""
-    counts, spans, count = ledger.counts, ledger.spans, ledger.counts[TOUCHED]
-    log, sums = pane_log.ring_with_room(ledger.log, ledger.sums, counts, count)
-    panes = pane_log.panes_with_room(ledger.panes, counts, spans, FIRST)
-    candidates = bars.with_room_for(ledger.candidates, spans, count)
-    return Ledger(counts, ledger.hot, ledger.touched, log, sums, panes, spans, candidates)
-
-
-@nested_njit
-def _with_candidates(ledger: Any, candidates: Any) -> Any:
-    """The ledger with these candidates."""
-    return Ledger(
-        ledger.counts, ledger.hot, ledger.touched, ledger.log, ledger.sums, ledger.panes, ledger.spans, candidates
-    )
 
 
 @njit(cache=True)

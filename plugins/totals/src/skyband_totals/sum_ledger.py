@@ -5,14 +5,15 @@ from typing import Any
 import numpy as np
 from skyband.arrays import Array, Int64, read_only
 
+from skyband_totals import candidates as bars
 from skyband_totals import slots
 from skyband_totals import sum_kernels as kernel
 from skyband_totals import written_answers as answers
-from skyband_totals.bar import GRAND
+from skyband_totals.bar import FIRST, GRAND, SIZE
 from skyband_totals.ledger import ALL, NONE, RawAnswers, windows_of
-from skyband_totals.pane_log import HEAD, TAIL
+from skyband_totals.pane_log import HEAD, NEXT, TAIL, larger_ring, more_panes, ring_size
 from skyband_totals.slots import CURRENT
-from skyband_totals.sum_steps import LENGTH, LONGEST, TOUCHED
+from skyband_totals.sum_steps import DONE, LENGTH, LOG, LONGEST, NEAR, TABLE, TOUCHED, WRITTEN, K
 
 _NOTHING = read_only(np.empty(0, np.int64))
 
@@ -23,21 +24,50 @@ class SumLedger:
     def __init__(self, windows: list[int], length: int, k: int, share: float) -> None:
         self._ledger = kernel.new(windows, length, k)
         self._share = share
+        self._room = 64  # objects that there is room for in the answers of a call: as many as the largest had
 
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
         """Take in rows and answer at moments on the way, for all windows or only one."""
         units = _NOTHING if amounts is None else read_only(amounts)
         rows = read_only(times), read_only(objects), units, read_only(moments)
         begin, end = windows_of(only, len(self._ledger.spans))
-        written = answers.room_for(len(moments) * (end - begin))
-        table, cursor = self._ledger.hot, np.array([0, 0, begin], np.int64)
+        count = len(moments) * (end - begin)
+        written = answers.room_for(count, min(self._room, count * int(self._ledger.counts[K])))
+        cursor = np.array([0, 0, begin], np.int64)
+        table, touched = self._ledger.hot, self._ledger.touched
         while True:
-            self._ledger, written, size = kernel.run(
-                self._ledger, table, written, *rows, begin, end, self._share, cursor
-            )
-            if not size:
+            lacking, room = kernel.run(self._ledger, table, touched, written, *rows, begin, end, self._share, cursor)
+            if table is not self._ledger.hot:
+                self._ledger = self._ledger._replace(hot=table, touched=touched)
+            if lacking == DONE:
                 return answers.cut(written)
-            table = slots.new(size, table.shape[1])
+            if lacking == TABLE:
+                table, touched = slots.new(room, table.shape[1]), kernel.new_touched(room)
+            elif lacking == WRITTEN:
+                written = answers.with_room(written, room)
+                self._room = len(written.totals)
+            else:
+                self._make_room(lacking, room)
+
+    def _make_room(self, lacking: int, room: int) -> None:
+        """Lay out anew what has no room for a pane to end, or for so many candidates or objects of the stock."""
+        ledger = self._ledger
+        counts, candidates = ledger.counts, ledger.candidates
+        if lacking != LOG:
+            larger = bars.with_room if lacking == NEAR else bars.with_stock
+            self._ledger = ledger._replace(candidates=larger(candidates, room))
+            return
+        more = int(counts[TOUCHED])
+        if counts[TAIL] - counts[HEAD] + more > len(ledger.log):
+            size = ring_size(len(ledger.log), counts, more)
+            log, sums = larger_ring(ledger.log, counts, size), larger_ring(ledger.sums, counts, size)
+            ledger = ledger._replace(log=log, sums=sums)
+        if counts[NEXT] == len(ledger.panes):
+            ledger = ledger._replace(panes=more_panes(ledger.panes, counts, ledger.spans, FIRST))
+        near, most = candidates.near.shape[1], int(ledger.spans[:, SIZE].max()) + more
+        if most > near:
+            ledger = ledger._replace(candidates=bars.with_room(candidates, max(most, near + near // 2)))
+        self._ledger = ledger
 
     def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
         """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""

@@ -23,8 +23,11 @@ USED, TOUCHED, PANE, LENGTH, LONGEST, K, SEEN = range(ENDS, ENDS + 7)
 COUNTS = ENDS + 7
 """SEEN holds no more than what `_touched` returns, so that it is not left out."""
 
-DONE, TABLE, LOG, ANSWER = range(4)
-"""Why `go_on` stops: all is done, or else the table is to be made anew, a pane needs room, or an answer does."""
+DONE, TABLE, LOG, ANSWER, WRITTEN, NEAR, STOCK = range(7)
+"""Why `go_on` stops: all is done, or else the table is to be made anew, a pane cannot end, or an answer is not ready.
+
+`sum_kernels.run` tells what lacks room for an answer: those written, the candidates, or their stock.
+"""
 ROW, MOMENT, WINDOW = range(3)
 """How far it has come, in int64[3]: rows taken, moments answered, and the window to be answered next."""
 _ONE = np.int64(1)

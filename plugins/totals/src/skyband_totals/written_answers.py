@@ -9,7 +9,6 @@ from skyband.kernels.nested import nested_njit
 from skyband_totals import candidates as bars
 from skyband_totals.bar import GRAND
 from skyband_totals.ledger import RawAnswers
-from skyband_totals.selection import grown
 
 
 class Written(NamedTuple):
@@ -29,10 +28,10 @@ class Written(NamedTuple):
     rest: Any
 
 
-def room_for(answers: int) -> Written:
-    """None yet, of so many."""
+def room_for(answers: int, objects_in_all: int = 64) -> Written:
+    """None yet, of so many, with room for so many objects."""
     numbers = np.zeros(answers, np.int64), np.zeros(answers, np.int64)
-    objects, totals = np.empty(64, np.int64), np.empty(64, np.int64)
+    objects, totals = np.empty(objects_in_all, np.int64), np.empty(objects_in_all, np.int64)
     return Written(np.zeros(1, np.int64), np.zeros(answers + 1, np.int64), objects, totals, *numbers)
 
 
@@ -41,7 +40,7 @@ def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: i
     """Add the answer of a window, of at most k of the `used` objects; False where `prepare` has to be called before."""
     number = written.done[0]
     start = written.offsets[number]
-    stop = start + min(k, used)
+    stop = end_of_next(written, k, used)
     if stop > len(written.totals):
         return False
     kept, rest = bars.answer(
@@ -56,14 +55,17 @@ def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: i
 
 
 @nested_njit
-def prepare(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int) -> Any:
-    """Take memory for an answer, or else find candidates for it; returns all answers, and the candidates."""
+def end_of_next(written: Any, k: int, used: int) -> Any:
+    """Where the next answer ends, of at most k of the `used` objects; there may be no room for it."""
+    return written.offsets[written.done[0]] + min(k, used)
+
+
+def with_room(written: Any, stop: int) -> Any:
+    """The answers, with room for one that ends here and more."""
     start = written.offsets[written.done[0]]
-    stop = start + min(k, used)
-    if stop <= len(written.totals):
-        return written, bars.prepare(hot, candidates, spans, window, min(k, used))
-    objects, totals = grown(written.objects, start, 2 * stop), grown(written.totals, start, 2 * stop)
-    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest), candidates
+    objects, totals = np.empty(2 * stop, np.int64), np.empty(2 * stop, np.int64)
+    objects[:start], totals[:start] = written.objects[:start], written.totals[:start]
+    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest)
 
 
 def cut(written: Written) -> RawAnswers:
