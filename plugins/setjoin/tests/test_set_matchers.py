@@ -77,6 +77,15 @@ def test_exact_ones_agree_on_larger_windows_to_the_last_bit(similarity, keep):
     assert sum(map(len, fed(matcher("prefix", **keys), stream))) > 100
 
 
+@pytest.mark.parametrize("sizes", [[8], [7, 8, 9, 12]])
+def test_sets_without_a_rare_token_are_matched_in_lists_of_hundreds(sizes):
+    rng = np.random.default_rng(len(sizes))
+    stream = stream_of([rng.choice(16, rng.choice(sizes), replace=False).tolist() for _ in range(3000)])
+    found, wanted = (fed(matcher(name, window=900, threshold=0.75), stream) for name in ("prefix", "scan-count"))
+    assert found == wanted
+    assert sum(map(len, found)) > 3000
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_a_flood_of_equal_sets_costs_what_its_answers_do(name):
     """`keep = "first"` holds one of 5000 equal sets; the k earliest are told of those in the window."""

@@ -96,10 +96,14 @@ def _at_most(kind, own, shared, size, least, most):
 
 @njit(cache=True, inline="always")
 def _closest(pool, begin, signature):
-    """The largest size less the tokens that are in one set only, seen from signatures. LLVM takes several at once."""
+    """The largest size less the tokens that are in one set only, seen from signatures. LLVM takes several at once.
+
+    The index has no sign: where it might count from the array's end, entries are gathered one by one.
+    """
     closest = np.int64(-(2**62))
     for j in range(begin, begin + ENTRIES):
-        closest = max(closest, np.int64(pool[j].size) - ones(signature ^ pool[j].signature))
+        entry = pool[np.uint64(j)]
+        closest = max(closest, np.int64(entry.size) - ones(signature ^ entry.signature))
     return closest
 
 
