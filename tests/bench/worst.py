@@ -13,12 +13,6 @@ Where `a result` is above 3, and why:
 - sketch, an estimate every 128 rows: any moment may be asked for, so an estimate reads the stamps of all cells, 0.75 MB
   or 10 to 15 µs, where 128 typical rows take 0.7. A count kept up to date would need the cells in order of time, at
   least as many bytes again. The other half of an estimate's time are calls of Python, which is no proof.
-- pair-ranker, 12 of 24 tokens: 3.7, and 3.1 of a quarter of the rows. Each token is in half of the sets, so no list is
-  short: of a set some 780 entries are looked at by themselves and 140 stretches of 64 together, where a typical set
-  looks at 75 entries; half as many again are verified. To try the youngest of a list together, too, made it 5 % slower,
-  as they have the least to beat. No proof.
-- set-matcher, 12 of 24 tokens: 3.6, and 1.9 of a quarter of the rows. A set walks two lists, each with up to half of
-  the window, 32 entries at a time. No proof.
 - total-ranker, no object repeats, in no order: 2.4 to 2.9, but 3.3 to 4.7 with --rows 0.5, where the table grows again
   within the rows measured, and with 2, where it is half full more of the time. Objects whose numbers follow each other
   lie side by side, these each at a place of its own, in 17 MB where the typical 10,000 take 1. No proof.

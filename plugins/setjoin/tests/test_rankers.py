@@ -129,7 +129,7 @@ def test_a_token_that_all_sets_share_changes_no_answer(similarity, sides, most, 
 
 
 @pytest.mark.parametrize("similarity", ["jaccard", "hamming"])
-@pytest.mark.parametrize(("universe", "sizes"), [(10, [5]), (16, [3, 8, 9])])
+@pytest.mark.parametrize(("universe", "sizes"), [(10, [5]), (16, [3, 8, 9]), (24, [12]), (24, [8, 12, 16])])
 def test_sets_without_a_rare_token_answered_often(similarity, universe, sizes):
     rng = np.random.default_rng(universe)
     sets = [rng.choice(universe, rng.choice(sizes), replace=False) for _ in range(900)]

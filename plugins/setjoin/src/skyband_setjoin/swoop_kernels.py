@@ -15,6 +15,7 @@ key = right. Source: section 5 of the paper, algorithm 4.
 """
 
 import numpy as np
+from numba import njit
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
 from skyband.kernels.nested import kernel_njit, nested_njit
@@ -173,7 +174,7 @@ def _expire(sets, index, band, horizon):
 
 
 @nested_njit
-def _collect(
+def _collect(  # noqa: C901 - a numeric kernel is one loop
     sets, index, band, stairs, kind, own, side, tokens, signature, size, places, order, walk, weights, met, blocks,
     new_left,
 ):  # fmt: skip
@@ -228,7 +229,10 @@ def _collect(
                 apart = ones(signature ^ entry.signature)
                 most = min(remaining, theirs, (size + theirs - apart) >> 1)
                 bound = similarity(kind, own, most, size, theirs)
-                if bound < worst.score or (bound == worst.score and _loses(worst, number, candidate, new_left)):
+                if bound < worst.score:
+                    j = _passed(pool, offset, mask, j, head, signature, size, remaining, theirs, most)
+                    continue
+                if bound == worst.score and _loses(worst, number, candidate, new_left):
                     continue
             record = records[candidate & (len(records) - 1)]
             if record.stamp == number:
@@ -242,6 +246,22 @@ def _collect(
             found += 1
     _touch(sets.tokens, met, found)
     return found
+
+
+@njit(cache=True, inline="always")
+def _passed(pool, offset, mask, j, head, signature, size, remaining, theirs, most):
+    """Pass over what is refused as entry j was; returns j as it is after the last that is.
+
+    Entry j, of a set with `theirs` tokens of which at most `most` are shared, has more to beat than that gives. Older
+    sets have no less to beat: those as large that share no more are refused unseen. It ends where a stretch begins.
+    """
+    while j > head and j & (ENTRIES - 1) != 0:
+        entry = pool[offset + ((j - 1) & mask)]
+        apart = ones(signature ^ entry.signature)
+        if entry.size != theirs or min(remaining, theirs, (size + theirs - apart) >> 1) > most:
+            break
+        j -= 1
+    return j
 
 
 @nested_njit
