@@ -1,12 +1,10 @@
-"""What only total-rankers do."""
+"""Answers are right, or within their bounds, while rows come and expire, at any moment and however they are cut."""
 
 from collections import Counter
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from skyband import ConfigError, InputError
-from skyband.config.parameters import build
+from skyband import InputError
 from skyband_specs.batching import fed, seeded, visible
 from skyband_specs.binomial import allowed_failures
 from skyband_specs.check import Make, check, expect, expect_equal
@@ -14,17 +12,16 @@ from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 
 from skyband_totals.conformance.driver import beginnings
+from skyband_totals.conformance.expectations import ROUNDING, expect_exact, fault_of
 from skyband_totals.conformance.oracle import TotalOracle
 from skyband_totals.conformance.plain import columns, plain, rows_of
 from skyband_totals.conformance.streams import TotalStream, fallen, overtaken, stream, ties, zipf
 from skyband_totals.top import Top
 
-COUNT = 15
+COUNT = 9
 FLAKE = 1e-8
 TRIALS = 60
 ZIPF_ROWS = 9000
-ROUNDING = 1e-9
-"""Relative."""
 
 
 @check("oracle", guarantees=("exact",))
@@ -56,11 +53,7 @@ def _follow(make: Make, case: Case, rows: TotalStream, window: int, k: int) -> N
                 continue
             backend.advance(moment)
             for place, length in enumerate(backend.windows):
-                _expect_exact(backend.top(place), oracle.answer(moment - length, moment), f"top at {moment}")
-
-
-def _expect_exact(top: Top, answer: Any, what: str) -> None:
-    expect_equal((top.objects.tolist(), top.totals.tolist()), (answer.objects, answer.totals), what)
+                expect_exact(backend.top(place), oracle.answer(moment - length, moment), f"top at {moment}")
 
 
 @check("oracle")
@@ -92,7 +85,7 @@ def check_bounds_hold_the_truth(make: Make, case: Case) -> None:
     Always, or in all but a share `delta` of the answers where the backend has such a parameter.
     """
     delta = float(getattr(make(), "delta", 0.0))
-    misses = [_misses(*one) for one in _trials(make, case)]
+    misses = [fault_of(*one) for one in _trials(make, case)]
     allowed = allowed_failures(len(misses), delta, FLAKE)
     said = [miss for miss in misses if miss]
     expect(
@@ -122,21 +115,6 @@ def _trials(make: Make, case: Case) -> list[tuple[Top, Counter[int], float]]:
     return found
 
 
-def _misses(top: Top, truth: Counter[int], unit: float) -> str:
-    """What an answer says that is not so; nothing where it holds."""
-    for key, low, high in zip(top.objects.tolist(), top.low.tolist(), top.high.tolist(), strict=True):
-        if not low - ROUNDING <= truth[key] * unit <= high + ROUNDING:
-            return f"object {key} has {truth[key] * unit}, its bounds are {low} to {high}"
-    answered = set(top.objects.tolist())
-    largest = max((total * unit for key, total in truth.items() if key not in answered), default=0.0)
-    if largest > top.rest + ROUNDING:
-        return f"an object that is not in the answer has {largest}, rest is {top.rest}"
-    grand = sum(truth.values()) * unit
-    if not top.grand_low - ROUNDING <= grand <= top.grand_high + ROUNDING:
-        return f"the grand total is {grand}, its bounds are {top.grand_low} to {top.grand_high}"
-    return ""
-
-
 @check("oracle", guarantees=("bounded",))
 def check_totals_are_within_epsilon(make: Make, case: Case) -> None:
     """No total in an answer is off by more than epsilon times the grand total, but for a share `delta` of answers."""
@@ -159,7 +137,7 @@ def check_few_rows_are_exact(make: Make, case: Case) -> None:
         oracle = TotalOracle(case.parameters, rows_of(backend, few, len(few)))
         for begin in beginnings(backend, backend.grain):
             answer, top = oracle.answer(begin, 2**63), backend.since(begin)
-            _expect_exact(top, answer, f"since {begin}")
+            expect_exact(top, answer, f"since {begin}")
             expect_equal(top.grand, answer.grand, f"grand total since {begin}")
 
     if case.parameters.get("total") != "sum":  # a weight may be far more than its part of the rows
@@ -240,164 +218,3 @@ def check_answers_are_update_and_top(make: Make, case: Case) -> None:
         expect_equal(got, visible(case, plain_one, rows, len(rows)), "at the end")
 
     holds_for(case, seeded(case, (1, 2)), law)
-
-
-@check("merge", needs=("merge",))
-def check_merged_is_the_ranker_of_both_streams(make: Make, case: Case) -> None:
-    """Rows and weights of both add, values unite; bounded backends keep their bounds. The other one is left alone."""
-
-    def law(rows: TotalStream) -> None:
-        if make().by == "rows":
-            return
-        parts = _parts(rows)
-        left, right = (fed(make, case, part) for part in parts)
-        before = visible(case, right, rows, 0)
-        left.merge(right)
-        expect_equal(visible(case, right, rows, 0), before, "the other one, after the merge")
-        oracle = TotalOracle(case.parameters, [row for part in parts for row in rows_of(left, part, len(part))])
-        expect_equal(left.now, max((row[0] for row in oracle.rows), default=None), "now, merged")
-        for begin in beginnings(left, left.grain):
-            _expect_right(case, left, oracle, begin, "merged")
-
-    holds_for(case, seeded(case), law)
-
-
-@check("merge", needs=("merge",))
-def check_merged_goes_on(make: Make, case: Case) -> None:
-    """An empty one merged with one that was merged with older rows has all of them, is restored, and is its own."""
-
-    def law(rows: TotalStream) -> None:
-        mine = make()
-        if mine.by == "rows":
-            return
-        cut = len(rows) * 2 // 3
-        near = np.flatnonzero(rows.times[:cut] >= rows.times[:cut].max(initial=0) - mine.longest // 2)
-        early, late = (rows.take(part) for part in np.array_split(near, 2))
-        rest = rows.take(np.arange(cut, len(rows)))
-        other = fed(make, case, late)
-        other.merge(fed(make, case, early))
-        mine.merge(other)
-        oracle = TotalOracle(case.parameters, [row for part in (early, late) for row in rows_of(mine, part, len(part))])
-        for begin in beginnings(mine, mine.grain):
-            _expect_right(case, mine, oracle, begin, "merged with one that was merged")
-        before = visible(case, mine, rows, 0)
-        if case.has("snapshot"):
-            restored = case.restore(mine.snapshot())
-            expect_equal(visible(case, restored, rows, 0), before, "merged and restored")
-        case.driver.feed(other, rest, 0, len(rest))
-        expect_equal(visible(case, mine, rows, 0), before, "merged, when the other one went on")
-
-    holds_for(case, seeded(case), law)
-
-
-def _expect_right(case: Case, backend: Any, oracle: TotalOracle, begin: int, label: str) -> None:
-    """Exact totals are those of the oracle, certain bounds hold; what may be off is left to other checks."""
-    top = backend.since(begin)
-    if case.info.guarantee == "exact":
-        _expect_exact(top, oracle.answer(begin, 2**63), f"{label}, since {begin}")
-    elif not getattr(backend, "delta", 0.0):
-        expect_equal(_misses(top, oracle.totals(begin, 2**63), oracle.worth(1)), "", f"{label}, since {begin}")
-
-
-def _parts(rows: TotalStream) -> tuple[TotalStream, TotalStream]:
-    """The rows dealt to two streams; every fifth goes to both."""
-    lots = (rows.times * 31 + rows.objects * 7 + rows.values.view(np.int64)) % 5
-    return rows.take(np.flatnonzero(lots != 0)), rows.take(np.flatnonzero(lots <= 1))
-
-
-@check("merge", needs=("merge",), guarantees=("exact",))
-def check_merge_has_no_order(make: Make, case: Case) -> None:
-    """A with B is B with A, (A with B) with C is A with (B with C), and one without rows changes nothing."""
-
-    def law(rows: TotalStream) -> None:
-        if make().by == "rows":
-            return
-        deal = np.arange(len(rows)) % 3
-        parts = [rows.take(np.flatnonzero(deal == part)) for part in range(3)]
-        orders = ((0, 1, 2), (1, 0, 2), (2, 1, 0))
-        seen = []
-        for order in orders:
-            first, *others = (fed(make, case, parts[part]) for part in order)
-            for other in (*others, make()):
-                first.merge(other)
-            seen.append(visible(case, first, rows, 0))
-        grouped, tail = fed(make, case, parts[0]), fed(make, case, parts[1])
-        tail.merge(fed(make, case, parts[2]))
-        grouped.merge(tail)
-        for got in (*seen[1:], visible(case, grouped, rows, 0)):
-            expect_equal(got, seen[0], "merged in another order")
-
-    holds_for(case, seeded(case), law)
-
-
-@check("merge", needs=("merge",))
-def check_merge_refuses_other_rankers(make: Make, case: Case) -> None:
-    """Another class, or other parameters, raise InputError and change nothing; so do windows in rows."""
-    rows = case.driver.seeded(case, 1)
-    backend = fed(make, case, rows)
-    before = visible(case, backend, rows, len(rows))
-    strangers = [("longer windows", make(windows=[2 * length for length in backend.windows])), ("a number", 7)]
-    strangers += [("a larger k", make(k=(backend.k or 1) + 1))]
-    strangers += [("windows in rows", fed(make, case, rows))] if backend.by == "rows" else []
-    for label, other in strangers:
-        try:
-            backend.merge(other)
-        except InputError:
-            expect_equal(visible(case, backend, rows, len(rows)), before, f"after {label}, which was refused")
-            continue
-        raise AssertionError(f"{label} was merged; it must raise InputError")
-
-
-@check("bad-input", guarantees=("exact",))
-def check_a_total_beyond_64_bits_is_refused(make: Make, case: Case) -> None:
-    """Weights whose sum over the longest window would leave 64 bits are refused; those that expired make room."""
-    if case.parameters.get("total") != "sum":
-        return
-    heavy, step = 2.0**53, make().longest
-    for cut in (1, 700, 2100):
-        backend = make()
-        weights = np.full(1023, heavy * backend.unit)
-        for round_ in range(3):  # 2^63 − 2^53 fit, and again when the first have expired
-            for start in range(0, 1023, cut):
-                some = weights[start : start + cut]
-                backend.update(np.full(len(some), 2 * round_ * step), np.arange(len(some)), weights=some)
-        before = backend.snapshot() if case.has("snapshot") else b""
-        try:
-            backend.update([4 * step], [1], weights=[heavy * backend.unit])
-        except InputError as error:
-            expect("64 bits" in str(error), f"the error does not say why: {error}")
-            expect_equal(backend.snapshot() if case.has("snapshot") else b"", before, "after what was refused")
-            continue
-        raise AssertionError("a total beyond 64 bits was taken")
-
-
-@check("bad-input")
-def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
-    """Parameters that cannot be are refused, by name."""
-    good = dict(make().parameters())
-    wrong: list[tuple[str, Any]] = [
-        ("k", 0),
-        ("every", 0),
-        ("share", 0.0),
-        ("share", 1.5),
-        ("share", float("nan")),
-        ("unit", 0.0),
-        ("unit", float("inf")),
-        ("total", "mean"),
-        ("windows", []),
-        ("windows", "10"),
-    ]
-    for name, value in wrong:
-        try:
-            build(case.factory, {**good, name: value})
-        except ConfigError as error:
-            expect_equal([problem.field for problem in error.problems], [name], f"fields named for {name} = {value!r}")
-            continue
-        raise AssertionError(f"{name} = {value!r} was taken")
-    for changed, field in (({"k": None, "share": None}, "k"), ({"windows": [5, 0]}, "windows[1]")):
-        try:
-            build(case.factory, {**good, **changed})
-        except ConfigError as error:
-            expect_equal([problem.field for problem in error.problems], [field], f"fields named for {changed}")
-            continue
-        raise AssertionError(f"{changed} was taken")

@@ -1,0 +1,3 @@
+"""What only total-rankers do."""
+
+MODULES = ("answers", "merging", "refusals")

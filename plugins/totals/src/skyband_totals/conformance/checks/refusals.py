@@ -1,0 +1,66 @@
+"""What cannot be is refused, by name, and changes nothing."""
+
+from typing import Any
+
+import numpy as np
+from skyband import ConfigError, InputError
+from skyband.config.parameters import build
+from skyband_specs.check import Make, check, expect, expect_equal
+from skyband_specs.driver import Case
+
+COUNT = 2
+
+
+@check("bad-input", guarantees=("exact",))
+def check_a_total_beyond_64_bits_is_refused(make: Make, case: Case) -> None:
+    """Weights whose sum over the longest window would leave 64 bits are refused; those that expired make room."""
+    if case.parameters.get("total") != "sum":
+        return
+    heavy, step = 2.0**53, make().longest
+    for cut in (1, 700, 2100):
+        backend = make()
+        weights = np.full(1023, heavy * backend.unit)
+        for round_ in range(3):  # 2^63 − 2^53 fit, and again when the first have expired
+            for start in range(0, 1023, cut):
+                some = weights[start : start + cut]
+                backend.update(np.full(len(some), 2 * round_ * step), np.arange(len(some)), weights=some)
+        before = backend.snapshot() if case.has("snapshot") else b""
+        try:
+            backend.update([4 * step], [1], weights=[heavy * backend.unit])
+        except InputError as error:
+            expect("64 bits" in str(error), f"the error does not say why: {error}")
+            expect_equal(backend.snapshot() if case.has("snapshot") else b"", before, "after what was refused")
+            continue
+        raise AssertionError("a total beyond 64 bits was taken")
+
+
+@check("bad-input")
+def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
+    """Parameters that cannot be are refused, by name."""
+    good = dict(make().parameters())
+    wrong: list[tuple[str, Any]] = [
+        ("k", 0),
+        ("every", 0),
+        ("share", 0.0),
+        ("share", 1.5),
+        ("share", float("nan")),
+        ("unit", 0.0),
+        ("unit", float("inf")),
+        ("total", "mean"),
+        ("windows", []),
+        ("windows", "10"),
+    ]
+    for name, value in wrong:
+        try:
+            build(case.factory, {**good, name: value})
+        except ConfigError as error:
+            expect_equal([problem.field for problem in error.problems], [name], f"fields named for {name} = {value!r}")
+            continue
+        raise AssertionError(f"{name} = {value!r} was taken")
+    for changed, field in (({"k": None, "share": None}, "k"), ({"windows": [5, 0]}, "windows[1]")):
+        try:
+            build(case.factory, {**good, **changed})
+        except ConfigError as error:
+            expect_equal([problem.field for problem in error.problems], [field], f"fields named for {changed}")
+            continue
+        raise AssertionError(f"{changed} was taken")

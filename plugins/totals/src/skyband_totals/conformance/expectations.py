@@ -1,0 +1,31 @@
+"""What an answer is compared with: the exact one, or bounds that hold the truth."""
+
+from collections import Counter
+from typing import Any
+
+from skyband_specs.check import expect_equal
+
+from skyband_totals.top import Top
+
+ROUNDING = 1e-9
+"""Relative."""
+
+
+def expect_exact(top: Top, answer: Any, what: str) -> None:
+    """Raise AssertionError unless these are the objects and totals of an answer, in order."""
+    expect_equal((top.objects.tolist(), top.totals.tolist()), (answer.objects, answer.totals), what)
+
+
+def fault_of(top: Top, truth: Counter[int], unit: float) -> str:
+    """What an answer says that is not so; nothing where it holds."""
+    for key, low, high in zip(top.objects.tolist(), top.low.tolist(), top.high.tolist(), strict=True):
+        if not low - ROUNDING <= truth[key] * unit <= high + ROUNDING:
+            return f"object {key} has {truth[key] * unit}, its bounds are {low} to {high}"
+    answered = set(top.objects.tolist())
+    largest = max((total * unit for key, total in truth.items() if key not in answered), default=0.0)
+    if largest > top.rest + ROUNDING:
+        return f"an object that is not in the answer has {largest}, rest is {top.rest}"
+    grand = sum(truth.values()) * unit
+    if not top.grand_low - ROUNDING <= grand <= top.grand_high + ROUNDING:
+        return f"the grand total is {grand}, its bounds are {top.grand_low} to {top.grand_high}"
+    return ""
