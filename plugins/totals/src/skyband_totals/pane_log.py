@@ -28,9 +28,13 @@ def ring_size(room: int, ends: Any, more: int) -> int:
 
 def larger_ring(ring: Any, ends: Any, larger: int) -> Any:
     """The ring in so much room, every entry at its number's place."""
-    numbers = np.arange(ends[HEAD], ends[TAIL])
-    new = np.empty(larger, ring.dtype)
-    new[numbers % larger] = ring[numbers % len(ring)]
+    new, room = np.empty(larger, ring.dtype), len(ring)
+    number, tail = int(ends[HEAD]), int(ends[TAIL])
+    while number < tail:  # stretch by stretch: an array of places would take more memory than the ring
+        source, target = number % room, number % larger
+        count = min(tail - number, room - source, larger - target)
+        new[target : target + count] = ring[source : source + count]
+        number += count
     return new
 
 
