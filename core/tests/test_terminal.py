@@ -10,7 +10,7 @@ from skyband import text_tables
 from skyband.cli.commands import Failure, Problems
 from skyband.job import spark_session
 from skyband.job.local_sink import Console
-from skyband.job.model import Sink
+from skyband.job.model import Sink, Source
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress
 from skyband.queries import make_query
@@ -88,9 +88,10 @@ def test_a_module_in_the_working_folder_is_not_taken_for_numpy(tmp_path, monkeyp
     assert not (tmp_path / "taken").exists()
 
 
-def job_with(written=None, **settings):
+def job_with(written=None, read=None, **settings):
     class Asked:
         spark = settings
+        source = Source(**{"format": "parquet", "path": "s3a://bucket/rows", **(read or {})})
         sink = Sink(format="parquet", **(written or {"path": "answers"}))
 
     return Asked()
@@ -110,6 +111,36 @@ def test_local_spark_is_nobody_elses_business(tmp_path, monkeypatch):
     monkeypatch.delenv("SPARK_CONF_DIR")
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     assert not quiet.keys() & spark_session.spark_defaults(job_with()).keys()
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "short"),
+    [
+        ({"path": "{rows}"}, {}, True),
+        ({"path": "{rows}/part-*"}, {}, True),
+        ({"path": "{rows}", "stream": True}, {"trigger": "available-now"}, True),
+        ({"path": "{rows}", "stream": True}, {"trigger": "1 minute"}, False),
+        ({"path": "{rows}", "stream": True}, {}, False),
+        ({"path": "s3a://bucket/rows"}, {}, False),
+        ({"path": "{rows}", "format": "delta"}, {}, False),
+    ],
+)
+def test_java_compiles_once_what_runs_for_seconds(tmp_path, monkeypatch, read, written, short):
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    once = spark_session.COMPILED_ONCE.items()
+    asked = {name: value.format(rows=tmp_path) if name == "path" else value for name, value in read.items()}
+
+    def applies(**settings):
+        job = job_with({"path": str(tmp_path / "answers"), **written}, {"format": "parquet", **asked}, **settings)
+        return once <= spark_session.spark_defaults(job).items()
+
+    for part in range(2):
+        (tmp_path / f"part-{part}.parquet").write_bytes(bytes(spark_session.SMALL // 2))
+    assert applies() == short
+    assert not applies(**{"spark.master": "spark://host:7077"})
+    (tmp_path / "part-2.parquet").write_bytes(b"1")
+    assert not applies()
 
 
 def test_small_files_are_renamed_without_processes_where_all_are_on_this_machine(monkeypatch):

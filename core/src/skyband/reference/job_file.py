@@ -4,7 +4,7 @@ from skyband.config.parameters import parameters_of
 from skyband.job.local_engine import READS, WRITABLE
 from skyband.job.model import ENGINES, FILE_FORMATS, Sink, Source
 from skyband.job.reading import TABLES
-from skyband.job.spark_session import FEWER_FORKS, LOCAL
+from skyband.job.spark_session import COMPILED_ONCE, FEWER_FORKS, LOCAL, SMALL
 from skyband.job.sql_reader import KNOWN
 from skyband.job.text_files import OPTIONS
 from skyband.queries import load_query
@@ -102,6 +102,8 @@ def _spark() -> str:
     rows += [[code(name), f"{code(value)} where Spark runs on this machine only"] for name, value in LOCAL.items()]
     here = "where Spark runs, and the stream's files are, on this machine only"
     rows += [[code(name), f"{code(value)} {here}"] for name, value in FEWER_FORKS.items()]
+    brief = f"{here}, if the job ends with its files and these have at most {SMALL >> 20} MB"
+    rows += [[code(name), f"{code(value)} {brief}"] for name, value in COMPILED_ONCE.items()]
     return (
         f"Settings of the session. A job that sets none of them gets:\n\n{table(['setting', 'value'], rows)}\n\n"
         "On Spark a job file is code: settings may name jars and commands that Spark runs, `where` and `select` may "
