@@ -15,7 +15,6 @@ Source: section 5.1 of the paper; rings in place of linked lists because lists a
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_setjoin.sets import mixed
@@ -81,7 +80,7 @@ def blank():
     return Index(marks, table, np.zeros(_LEAST_POOL, ENTRY))
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def find(table, token, side):
     """The place of a token's list in the table, NONE if there is none."""
     mask = len(table) - 1
@@ -124,7 +123,7 @@ def roomy(index, tokens):
     return index if room == len(table) else Index(marks, _rehashed(table, room), index.pool)
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def insert(marks, table, pool, token, side):
     """Begin a list for a token that has none, room being reserved; returns its place. No other changes place."""
     mask = len(table) - 1
@@ -144,7 +143,7 @@ def insert(marks, table, pool, token, side):
     return place
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def push(marks, table, pool, place, number, size, signature):
     """Add a set to the end of the list at `place`, room being reserved."""
     row = table[place]
@@ -157,7 +156,7 @@ def push(marks, table, pool, place, number, size, signature):
     marks[ENTRIES] += 1
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def drop_oldest(marks, table, pool, place):
     """Remove the first entry of the list at `place`, and the list with its last: others may then change place."""
     row = table[place]
@@ -182,7 +181,7 @@ def trim(index):
     return Index(marks, table, pool)
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def _home(token, mask):
     return np.int64(mixed(token) >> np.uint64(20)) & mask
 
@@ -203,7 +202,7 @@ def _enlarged(marks, table, pool, place):
     return pool
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def _taken(marks, pool, bits):
     """The offset of a ring of 2^bits, a free one or the next of the pool, which must have room for it."""
     marks[ROOM] += 1 << bits
@@ -216,7 +215,7 @@ def _taken(marks, pool, bits):
     return offset
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def _release(marks, pool, row):
     """Put a list's ring among the free ones; its first entry's signature holds the offset of the next."""
     pool[np.int64(row.offset)].signature = np.uint64(marks[FREE + row.bits])
@@ -279,7 +278,7 @@ def _rehashed(table, room):
     return larger
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def _remove(table, hole):
     """Free a place and shift back what linear probing had pushed past it."""
     mask = len(table) - 1

@@ -2,7 +2,6 @@
 """The matches of one set, collected in any order, and those of a batch one after the other, in compiled code."""
 
 import numpy as np
-from numba import njit
 from skyband.kernels.nested import nested_njit
 
 MATCH = np.dtype([("earlier", np.int64), ("similarity", np.float64)])
@@ -53,7 +52,7 @@ def told(answers, used, matches, count):
     return answers
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def _precedes(left, right, wanted):
     if wanted and left.similarity != right.similarity:
         return left.similarity > right.similarity
@@ -73,7 +72,7 @@ def _sink(matches, place, stop, wanted):
         place = child
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def _swap(matches, i, j):
     earlier, score = matches[i].earlier, matches[i].similarity
     matches[i].earlier, matches[i].similarity = matches[j].earlier, matches[j].similarity

@@ -7,7 +7,6 @@ Slots of an earlier set are told by their stamp, so nothing is ever cleared.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.sets import mixed
@@ -33,7 +32,7 @@ def bag_for(longest):
     return Bag(np.empty(room, np.int64), np.full(room, -1, np.int64))
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def mask_for(length):
     """The mask of the slots that a set of so many tokens, repeats counted, uses."""
     room = 16
@@ -65,7 +64,7 @@ def fill(bag, mask, stamp, tokens, start, stop, words):
     return size, signature
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def in_common(slots, stamps, mask, stamp, ring, start, size, misses):
     """How many of the `size` tokens from `start` of a ring the bag holds; −1 where more than `misses` are not in it."""
     common = 0

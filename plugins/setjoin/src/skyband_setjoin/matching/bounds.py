@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from skyband.kernels.nested import shared_njit
+from skyband.kernels.nested import nested_njit, shared_njit
 from skyband.kernels.similarity import similarity
 from skyband.roles.compiled_similarity import resolve
 
@@ -46,7 +46,7 @@ class Rule(NamedTuple):
         return self.own, (self.kind, self.threshold, self.least, self.slack, self.widest)
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def rule_from(own: Any, rest: Any) -> Any:
     """The rule again, in kernels."""
     kind, threshold, least, slack, widest = rest
@@ -107,19 +107,19 @@ def _slack(kind, own, threshold, n, m):
     return n + m - 2 * low if low <= min(n, m) else NEVER
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def least_of(rule, n):
     """The least overlap with which any set matches one of n tokens; n + 1 where none does."""
     return np.int64(rule.least[n]) if n < SIZES else _least(rule.kind, rule.own, rule.threshold, n)
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def widest_of(rule, n):
     """No match of a set of n tokens has more tokens that are in one of both only."""
     return np.int64(rule.widest[n]) if n < SIZES else np.int64(ANY)
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def slack_of(rule, n, m):
     """The most tokens that are in one of two matching sets of n and m only; NEVER where such sets do not match."""
     if n < SIZES and m < SIZES:

@@ -23,7 +23,6 @@ PVLDB 2016), the order that is learnt anew is ours.
 """
 
 import numpy as np
-from numba import njit
 from skyband.kernels.nested import kernel_njit, nested_njit
 from skyband.kernels.similarity import HAMMING, OVERLAP, similarity
 from skyband.roles.pair_ranker import KEPT, MEETS
@@ -157,7 +156,7 @@ def _entered(index, marks, side, words, size, signature, places, prefix):
     return index
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def _cut(counts, table, pool, place, first):
     """Cut off the entries of sets older than number `first` of the window; the list stays, if empty."""
     row = table[place]

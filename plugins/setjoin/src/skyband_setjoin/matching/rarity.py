@@ -9,7 +9,6 @@ level, then hash, then the token itself is one. Tokens that the window had none 
 import math
 
 import numpy as np
-from numba import njit
 from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.sets import FIRST, NEXT, mixed
@@ -83,12 +82,12 @@ def _sink(words, keys, place, stop):
         place = child
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def _precedes(words, keys, i, j):
     return keys[i] < keys[j] or (keys[i] == keys[j] and words[i] < words[j])
 
 
-@njit(cache=True, inline="always")
+@nested_njit
 def _swap(words, keys, i, j):
     words[i], words[j] = words[j], words[i]
     keys[i], keys[j] = keys[j], keys[i]
