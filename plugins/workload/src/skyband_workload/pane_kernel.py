@@ -41,9 +41,6 @@ from skyband_workload.delay_line import (
 from skyband_workload.pane_answers import alive, extract, extract_best, find_best, first_in_line
 from skyband_workload.table import Rows
 
-MOST_ROOM = 1 << 20
-"""Objects of answers that room is made for at once; beyond it grows by doubling."""
-
 DONE, LINE_FULL, LINE_OVER, MANY_HOT, ANSWERS_FULL = range(5)
 """Why `_go_on` stops: all is done, or else what needs memory comes next."""
 
@@ -54,24 +51,21 @@ MOMENT, TAKEN, ENTERED, FILLED = range(4)
 @kernel_njit
 def run(
     band: Any, line: Any, panes: Int64, rows: Rows, before: Int64, at: Int64, start: Int64, k: Int64,
-    settles: bool, now: int,
-) -> tuple[Any, Any, Int64, Int64, Float64]:  # fmt: skip
-    """Take rows and answer moments, in order of time.
+    settles: bool, now: int, cursor: Int64, sizes: Int64, objects: Int64, scores: Float64,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Take rows and answer moments, in order of time, until all are answered or an answer finds no room.
 
     panes: the view starts after the last row's pane, ascending. before: how many of the rows come before each moment.
-    settles: whether the line is emptied in the end, as of `now`.
-    Returns band and line to go on with, the size of each answer, and their objects and scores one after the other.
+    settles: whether the line is emptied in the end, as of `now`. cursor: int64[4], how far it has come. Written to are
+    sizes, the size of each answer, and objects and scores, those of all answers one after the other.
+    Returns band and line to go on with.
     """
-    sizes = np.zeros(len(before), np.int64)
-    room = _answer_room(band, len(rows.time), k)
-    objects, scores = np.empty(room, np.int64), np.empty(room, np.float64)
-    cursor = np.zeros(4, np.int64)
     settled = not settles
     while True:
         stopped = _go_on(band, line, panes, rows, before, at, start, k, cursor, sizes, objects, scores)
         compare(band, line)
-        if stopped == DONE and settled:
-            return band, line, sizes, objects[: cursor[FILLED]], scores[: cursor[FILLED]]
+        if stopped == ANSWERS_FULL or (stopped == DONE and settled):
+            return band, line
         pending, flushes, moment = band.counts[kskyband_kernels.PENDING], False, now
         if stopped == LINE_FULL:
             if pending == line.state[RAISE_AT]:
@@ -89,12 +83,6 @@ def run(
             flushes, moment = True, at[cursor[MOMENT]]
         elif stopped == MANY_HOT:
             rank_hot(band, line)
-        else:
-            m, filled = cursor[MOMENT], cursor[FILLED]
-            most = min(k[m], alive(band, start[m], first_in_line(band, start[m])))
-            larger = 2 * (filled + most) + BLOCK
-            objects = kskyband_kernels.grown(objects, filled, larger)
-            scores = kskyband_kernels.grown(scores, filled, larger)
         if flushes:
             band, line = flushed(band, line, moment, pending)
 
@@ -192,16 +180,6 @@ def _take(band: Any, line: Any, panes: Int64, rows: Rows, last: int, cursor: Int
             return False
     cursor[TAKEN], cursor[ENTERED] = r, entered
     return True
-
-
-@nested_njit
-def _answer_room(band: Any, rows: int, k: Int64) -> int:
-    """Room enough for answers of size `k` where that is a few megabytes; memory costs nothing until it is written."""
-    most = band.counts[kskyband_kernels.SIZE] + band.counts[kskyband_kernels.PENDING] + rows
-    room = BLOCK
-    for each in k:
-        room += min(each, most)
-    return min(room, MOST_ROOM)
 
 
 @shared_njit

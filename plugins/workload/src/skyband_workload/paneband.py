@@ -117,8 +117,20 @@ class PaneBand(MetaRanker):
     def _run(self, panes: Int64, rows: Rows, before: Int64, moments: Moments, settles: bool = False) -> list[Array]:
         """The one way into the kernel, so that it is compiled once."""
         asked = before, moments.at, moments.start, moments.k, settles, self._passed
-        self._band, self._line, *found = kernel.run(self._band, self._line, panes, rows, *asked)
-        return found
+        cursor, sizes = np.zeros(4, np.int64), np.zeros(len(before), np.int64)
+        counts = self._band.counts
+        most = int(counts[kskyband_kernels.SIZE] + counts[kskyband_kernels.PENDING]) + len(rows.time)
+        room = min(int(np.minimum(moments.k, most).sum()), MOST_ROOM) + delay_line.BLOCK
+        objects, scores = np.empty(room, np.int64), np.empty(room, np.float64)
+        while True:
+            self._band, self._line = kernel.run(
+                self._band, self._line, panes, rows, *asked, cursor, sizes, objects, scores
+            )
+            answered, _, _, filled = cursor.tolist()
+            if answered == len(before):
+                return [sizes, objects[:filled], scores[:filled]]
+            room = 2 * (filled + min(int(moments.k[answered]), most)) + delay_line.BLOCK
+            objects, scores = np.resize(objects, room), np.resize(scores, room)
 
     def _settle(self) -> None:
         """Empty the line and let go of what no view needs, so that what is kept does not tell when that was done."""
@@ -166,6 +178,9 @@ class PaneBand(MetaRanker):
             return self._objects.nbytes
         return sum(column.nbytes for column in (*self._band, *self._line))
 
+
+MOST_ROOM = 1 << 20
+"""Objects of answers that room is made for at once; beyond it grows by doubling. Unwritten memory costs nothing."""
 
 _COLUMNS = (("pane", "expiry"), ("object", "tie"), ("score", "score"), ("arrival", "key"))
 _NO_PANES = np.empty(0, np.int64)
