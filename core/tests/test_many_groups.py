@@ -86,11 +86,19 @@ def one_by_one(table, kind, backends):
     return sorted(map(str, found))
 
 
-@pytest.mark.parametrize("awake", [1, 1000])
+AWAKE = {
+    "one": {"MOST_ACTIVE": 1},
+    "all": {"MOST_ACTIVE": 1000},
+    "some, by their bytes": {"FEW_ACTIVE": 1, "MOST_BYTES": 40_000},
+}
+
+
+@pytest.mark.parametrize("awake", AWAKE)
 @pytest.mark.parametrize("kind", QUERIES)
 @pytest.mark.parametrize("seed", range(2))
 def test_each_group_answers_as_if_it_were_alone(seed, kind, awake, monkeypatch):
-    monkeypatch.setattr(processor_cache, "MOST_ACTIVE", awake)
+    for name, limit in AWAKE[awake].items():
+        monkeypatch.setattr(processor_cache, name, limit)
     monkeypatch.setattr(distinct_count, "_MOST_KEYS", 20)
     monkeypatch.setattr(small_groups, "MOST_ENTRIES", 6)
     table = stream(seed)
