@@ -15,10 +15,9 @@ Source: section 5.1 of the paper; rings in place of linked lists because lists a
 from typing import Any, NamedTuple
 
 import numpy as np
-from skyband.arrays import Int64
 from skyband.kernels.nested import nested_njit, shared_njit
 
-from skyband_setjoin.sets import mix, mixed
+from skyband_setjoin.sets import mixed
 
 LIST = np.dtype(
     [
@@ -41,9 +40,9 @@ ENTRY = np.dtype([("number", np.uint32), ("size", np.uint32), ("signature", np.u
 
 LISTS, ENTRIES, TOP, ROOM, ARRIVALS, FREE = range(6)
 NONE = -1
-LEAST_BITS = 1
-LEAST_POOL = 256
-LEAST_TABLE = 64
+_LEAST_BITS = 1
+_LEAST_POOL = 256
+_LEAST_TABLE = 64
 
 
 class Index(NamedTuple):
@@ -64,9 +63,9 @@ def new() -> Index:
     """An empty index."""
     marks = np.full(FREE + 48, NONE, np.int64)
     marks[:FREE] = 0
-    table = np.zeros(LEAST_TABLE, LIST)
+    table = np.zeros(_LEAST_TABLE, LIST)
     table["side"] = NONE
-    return Index(marks, table, np.zeros(LEAST_POOL, ENTRY))
+    return Index(marks, table, np.zeros(_LEAST_POOL, ENTRY))
 
 
 @nested_njit
@@ -75,10 +74,10 @@ def blank():
     marks = np.full(FREE + 48, NONE, np.int64)
     for mark in range(FREE):
         marks[mark] = 0
-    table = np.zeros(LEAST_TABLE, LIST)
+    table = np.zeros(_LEAST_TABLE, LIST)
     for place in range(len(table)):
         table[place].side = NONE
-    return Index(marks, table, np.zeros(LEAST_POOL, ENTRY))
+    return Index(marks, table, np.zeros(_LEAST_POOL, ENTRY))
 
 
 @nested_njit
@@ -100,25 +99,9 @@ def reserved(index, places, size):
     for i in range(size):
         if places[i] != NONE and table[places[i]].count >> table[places[i]].bits != 0:
             pool = _enlarged(marks, table, pool, places[i])
-    if marks[TOP] + (size << LEAST_BITS) > len(pool):
-        pool = _compacted(marks, table, pool, size << LEAST_BITS, False)
+    if marks[TOP] + (size << _LEAST_BITS) > len(pool):
+        pool = _compacted(marks, table, pool, size << _LEAST_BITS, False)
     return Index(marks, table, pool)
-
-
-@nested_njit
-def reserve(marks, table, pool, places, size):
-    """`reserved`, as far as there is room. 0: all is reserved; else how many entries more the pool needs room for, or 1
-    where it is the table that is too small for so many lists more.
-    """
-    if 2 * (marks[LISTS] + size) > len(table):
-        return np.int64(1)
-    for i in range(size):
-        if places[i] != NONE and table[places[i]].count >> table[places[i]].bits != 0:
-            bits = table[places[i]].bits + 1
-            if marks[FREE + bits] == NONE and marks[TOP] + (1 << bits) > len(pool):
-                return np.int64(1 << bits)
-            _move(marks, table, pool, places[i], bits)
-    return np.int64(size << LEAST_BITS) if marks[TOP] + (size << LEAST_BITS) > len(pool) else np.int64(0)
 
 
 @nested_njit
@@ -127,7 +110,7 @@ def is_reserved(marks, table, pool, places, size):
     for i in range(size):
         if places[i] != NONE and table[places[i]].count >> table[places[i]].bits != 0:
             return False
-    return marks[TOP] + (size << LEAST_BITS) <= len(pool)
+    return marks[TOP] + (size << _LEAST_BITS) <= len(pool)
 
 
 @nested_njit
@@ -151,10 +134,10 @@ def insert(marks, table, pool, token, side):
     row.token = token
     row.side = side
     row.arrival = marks[ARRIVALS]
-    row.offset = _taken(marks, pool, LEAST_BITS)
+    row.offset = _taken(marks, pool, _LEAST_BITS)
     row.head = 0
     row.count = 0
-    row.bits = LEAST_BITS
+    row.bits = _LEAST_BITS
     marks[LISTS] += 1
     marks[ARRIVALS] += 1
     return place
@@ -191,9 +174,9 @@ def trim(index):
     """Give memory back after a burst: rings, pool or table of which little is used shrink."""
     marks, table, pool = index.marks, index.table, index.pool
     sparse = 8 * marks[ENTRIES] < marks[ROOM]
-    if len(pool) > LEAST_POOL and (sparse or 8 * marks[ROOM] < len(pool)):
+    if len(pool) > _LEAST_POOL and (sparse or 8 * marks[ROOM] < len(pool)):
         pool = _compacted(marks, table, pool, 0, sparse)
-    if len(table) > LEAST_TABLE and 16 * marks[LISTS] < len(table):
+    if len(table) > _LEAST_TABLE and 16 * marks[LISTS] < len(table):
         table = _rehashed(table, len(table) // 4)
     return Index(marks, table, pool)
 
@@ -203,25 +186,12 @@ def _home(token, mask):
     return np.int64(mixed(token) >> np.uint64(20)) & mask
 
 
-def homes_of(tokens: Int64, room: int) -> Int64:
-    """Where in a table of this size the search for each token's list begins."""
-    homes: Int64 = (mix(tokens) >> np.uint64(20)).astype(np.int64) & (room - 1)
-    return homes
-
-
 @nested_njit
 def _enlarged(marks, table, pool, place):
     """Move the list at `place` to a ring of twice the size, its head to the ring's start; returns the pool."""
     bits = table[place].bits + 1
     if marks[FREE + bits] == NONE and marks[TOP] + (1 << bits) > len(pool):
         pool = _compacted(marks, table, pool, 1 << bits, False)
-    _move(marks, table, pool, place, bits)
-    return pool
-
-
-@nested_njit
-def _move(marks, table, pool, place, bits):
-    """Move the list at `place` to a ring of 2^bits, for which the pool has room, its head to the ring's start."""
     offset = _taken(marks, pool, bits)
     row = table[place]
     _unroll(pool, row, pool, offset)
@@ -229,6 +199,7 @@ def _move(marks, table, pool, place, bits):
     row.offset = offset
     row.head = 0
     row.bits = bits
+    return pool
 
 
 @nested_njit
@@ -267,7 +238,7 @@ def _compacted(marks, table, pool, spare, cut):
     for place in range(len(table)):
         if table[place].side != NONE:
             room += 1 << _bits(table[place], cut)
-    target = np.empty(max(2 * (room + spare), LEAST_POOL), pool.dtype)
+    target = np.empty(max(2 * (room + spare), _LEAST_POOL), pool.dtype)
     top = 0
     for place in range(len(table)):
         row = table[place]
@@ -287,7 +258,7 @@ def _compacted(marks, table, pool, spare, cut):
 @nested_njit
 def _bits(row, cut):
     bits = row.bits
-    while cut and bits > LEAST_BITS and np.int64(row.count) << 1 <= 1 << bits:
+    while cut and bits > _LEAST_BITS and np.int64(row.count) << 1 <= 1 << bits:
         bits -= 1
     return bits
 

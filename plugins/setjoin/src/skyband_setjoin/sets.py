@@ -71,14 +71,12 @@ def normalise(tokens, start, stop, scratch):
     return distinct, signature
 
 
-def mix(token: Any) -> Any:
-    """64 bits from a token or from each of an array, the high ones the best; small numbers do as well as hashes."""
+@nested_njit
+def mixed(token):
+    """64 bits from a token, the high ones the best; tokens may be small numbers as well as hashes."""
     x = np.uint64(token)
     x = (x ^ (x >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return x ^ (x >> np.uint64(29))
-
-
-mixed = nested_njit(mix)
 
 
 @shared_njit
@@ -140,8 +138,9 @@ def trim(sets):
 
     The SMALLEST size is found anew where none is left of the sets that it was found of.
     """
-    measure(sets)
     marks, records, ring = sets.marks, sets.records, sets.tokens
+    if marks[NEXT] - marks[MEASURED] >= marks[NEXT] - marks[FIRST]:
+        _measure(marks, records)
     if len(records) > LEAST and 8 * (marks[NEXT] - marks[FIRST]) < len(records):
         records = _moved(records, marks[FIRST], marks[NEXT], max(len(records) // 4, LEAST))
     oldest = _oldest_token(sets)
@@ -151,11 +150,8 @@ def trim(sets):
 
 
 @nested_njit
-def measure(sets):
-    """Find the SMALLEST size anew where the sets that had it may have gone: once for as many sets as there are."""
-    marks, records = sets.marks, sets.records
-    if marks[NEXT] - marks[MEASURED] < marks[NEXT] - marks[FIRST]:
-        return
+def _measure(marks, records):
+    """Find the SMALLEST size anew, as the sets that had it may have gone. Once for as many sets as there are."""
     marks[SMALLEST], marks[MEASURED] = _NO_SIZE, marks[NEXT]
     for number in range(marks[FIRST], marks[NEXT]):
         size = np.int64(records[number & (len(records) - 1)].size)
