@@ -11,11 +11,11 @@ Where `a result` is above 3, and why:
 - matcher, 64 samples: a match is a sum over pairs of samples, and there are 164 times as many as with five.
 - window, of 10,000: an arrival costs O(sqrt(v)), v being the variance of how many exist, 20 times that of 500 tuples.
 - sketch, an estimate every 128 rows: any moment may be asked for, so an estimate reads the stamps of all cells, 0.75 MB
-  or 10 to 15 µs, where 128 typical rows take 0.7. A count kept up to date would need the cells in order of time, at
-  least as many bytes again. The other half of an estimate's time are calls of Python, which is no proof.
+  or 10 to 15 µs, where 128 typical rows take 0.7: 14 times that by itself. A count kept up to date would need the cells
+  in order of time, at least as many bytes again. The rest are two calls of Python, 20 µs, which is no proof.
 - total-ranker, no object repeats, with --rows 0.25 only: 1.6 to 2.6 as a rule, and 3.1 to 3.4 where the process has the
   memory of the typical stream from before. The table grows from 4 MB to 8 in the 50,000 rows measured. No proof.
-- total-ranker, no object repeats, in no order: 2.4 to 2.9, but 3.3 to 4.9 with --rows 0.5, where the table grows again
+- total-ranker, no object repeats, in no order: 2.4 to 3.1, but 3.3 to 4.9 with --rows 0.5, where the table grows again
   within the rows measured, and with 2, where it is half full more of the time. Objects whose numbers follow each other
   lie side by side, these each at a place of its own, in 17 MB where the typical 10,000 take 1. No proof.
 
