@@ -143,6 +143,14 @@ def test_java_compiles_once_what_runs_for_seconds(tmp_path, monkeypatch, read, w
     assert not applies()
 
 
+def test_files_that_go_while_they_are_looked_at_are_no_fault_of_the_job(tmp_path, monkeypatch):
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(spark_session, "data_files", lambda path: [path / "gone.parquet"])
+    job = job_with({"path": str(tmp_path / "answers")}, {"path": str(tmp_path)})
+    assert not spark_session.COMPILED_ONCE.items() & spark_session.spark_defaults(job).items()
+
+
 def test_small_files_are_renamed_without_processes_where_all_are_on_this_machine(monkeypatch):
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)

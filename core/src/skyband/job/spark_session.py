@@ -73,7 +73,10 @@ def _is_short(job: Job) -> bool:
     """Whether the job ends when it has read its files, which are on this machine and small."""
     source, ends = job.source, not job.source.stream or job.sink.trigger == AVAILABLE_NOW
     path = local_path(source.path) if ends and source.of_files and source.path is not None else None
-    return path is not None and sum(file.stat().st_size for file in data_files(path)) <= SMALL
+    try:
+        return path is not None and sum(file.stat().st_size for file in data_files(path)) <= SMALL
+    except OSError:  # files come and go, or may not be looked at: what is read says so itself
+        return False
 
 
 def _is_configured() -> bool:
