@@ -185,17 +185,30 @@ def flush(band):  # type: ignore[no-untyped-def]
 @nested_njit
 def flush_ranked(band, ranked):  # type: ignore[no-untyped-def]
     """`flush`, where the caller has the order B of the buffer already: int64[at least PENDING] indices into it."""
-    counts, ends = band.counts, band.ends
+    counts, n = band.counts, band.counts[SIZE]
+    total = n + counts[PENDING]
+    if total > len(band.items):
+        capacity = max(len(band.items) + len(band.items) // 4, total)
+        items, order, ends = (
+            grown(band.items, n, capacity),
+            grown(band.order, n, capacity),
+            grown(band.ends, n, capacity),
+        )
+        band = Band(counts, items, order, ends, band.buffer)
+    flush_in_place(band, ranked)
+    if counts[SIZE] // 4 <= len(band.buffer):
+        return band
+    return Band(counts, band.items, band.order, band.ends, np.empty(counts[SIZE] // 2, band.buffer.dtype))
+
+
+@nested_njit
+def flush_in_place(band, ranked):  # type: ignore[no-untyped-def]
+    """`flush_ranked`, where the band has room for all that is buffered; its buffer may then be too small."""
+    counts, items, order, ends = band.counts, band.items, band.order, band.ends
     n, b = counts[SIZE], counts[PENDING]
     if b == 0 and (n == 0 or ends[0] >= counts[NOW]):
-        return band
+        return
     total = n + b
-    items, order = band.items, band.order
-    if total > len(items):
-        capacity = max(len(items) + len(items) // 4, total)
-        items = grown(items, n, capacity)
-        order = grown(order, n, capacity)
-        ends = grown(ends, n, capacity)
     placed = _merge_ranking(items, n, band.buffer, ranked[:b], order)
     _merge_expiry(band.buffer, ranked[:b], placed, order, ends, n)
     kept = total
@@ -203,10 +216,6 @@ def flush_ranked(band, ranked):  # type: ignore[no-untyped-def]
         kept = _cleanup(items, order, ends, total, counts[K], counts[NOW])
     counts[SIZE] = kept
     counts[PENDING] = 0
-    buffer = band.buffer
-    if kept // 4 > len(buffer):
-        buffer = np.empty(kept // 2, buffer.dtype)
-    return Band(counts, items, order, ends, buffer)
 
 
 @nested_njit

@@ -9,6 +9,7 @@ its tie now loses every later one, so what is found is remembered.
 
 import numpy as np
 from numba import njit
+from skyband.arrays import Array
 from skyband.kernels.nested import nested_njit
 from skyband.kernels.similarity import similarity
 
@@ -36,8 +37,7 @@ least, most: their smallest and largest size
 """
 
 
-@nested_njit
-def fitted(blocks, pool):
+def fitted(blocks: Array, pool: Array) -> Array:
     """Blocks for the lists of a pool. What is known of them is lost where the pool has become another size."""
     room = len(pool) // ENTRIES + 1
     return blocks if room <= len(blocks) <= 4 * room else np.zeros(room, BLOCK)

@@ -40,9 +40,9 @@ ENTRY = np.dtype([("number", np.uint32), ("size", np.uint32), ("signature", np.u
 
 LISTS, ENTRIES, TOP, ROOM, ARRIVALS, FREE = range(6)
 NONE = -1
-_LEAST_BITS = 1
-_LEAST_POOL = 256
-_LEAST_TABLE = 64
+LEAST_BITS = 1
+LEAST_POOL = 256
+LEAST_TABLE = 64
 
 
 class Index(NamedTuple):
@@ -63,9 +63,9 @@ def new() -> Index:
     """An empty index."""
     marks = np.full(FREE + 48, NONE, np.int64)
     marks[:FREE] = 0
-    table = np.zeros(_LEAST_TABLE, LIST)
+    table = np.zeros(LEAST_TABLE, LIST)
     table["side"] = NONE
-    return Index(marks, table, np.zeros(_LEAST_POOL, ENTRY))
+    return Index(marks, table, np.zeros(LEAST_POOL, ENTRY))
 
 
 @nested_njit
@@ -74,10 +74,10 @@ def blank():
     marks = np.full(FREE + 48, NONE, np.int64)
     for mark in range(FREE):
         marks[mark] = 0
-    table = np.zeros(_LEAST_TABLE, LIST)
+    table = np.zeros(LEAST_TABLE, LIST)
     for place in range(len(table)):
         table[place].side = NONE
-    return Index(marks, table, np.zeros(_LEAST_POOL, ENTRY))
+    return Index(marks, table, np.zeros(LEAST_POOL, ENTRY))
 
 
 @nested_njit
@@ -99,9 +99,25 @@ def reserved(index, places, size):
     for i in range(size):
         if places[i] != NONE and table[places[i]].count >> table[places[i]].bits != 0:
             pool = _enlarged(marks, table, pool, places[i])
-    if marks[TOP] + (size << _LEAST_BITS) > len(pool):
-        pool = _compacted(marks, table, pool, size << _LEAST_BITS, False)
+    if marks[TOP] + (size << LEAST_BITS) > len(pool):
+        pool = _compacted(marks, table, pool, size << LEAST_BITS, False)
     return Index(marks, table, pool)
+
+
+@nested_njit
+def reserve(marks, table, pool, places, size):
+    """`reserved`, as far as there is room. 0: all is reserved; else how many entries more the pool needs room for, or 1
+    where it is the table that is too small for so many lists more.
+    """
+    if 2 * (marks[LISTS] + size) > len(table):
+        return np.int64(1)
+    for i in range(size):
+        if places[i] != NONE and table[places[i]].count >> table[places[i]].bits != 0:
+            bits = table[places[i]].bits + 1
+            if marks[FREE + bits] == NONE and marks[TOP] + (1 << bits) > len(pool):
+                return np.int64(1 << bits)
+            _move(marks, table, pool, places[i], bits)
+    return np.int64(size << LEAST_BITS) if marks[TOP] + (size << LEAST_BITS) > len(pool) else np.int64(0)
 
 
 @nested_njit
@@ -110,7 +126,7 @@ def is_reserved(marks, table, pool, places, size):
     for i in range(size):
         if places[i] != NONE and table[places[i]].count >> table[places[i]].bits != 0:
             return False
-    return marks[TOP] + (size << _LEAST_BITS) <= len(pool)
+    return marks[TOP] + (size << LEAST_BITS) <= len(pool)
 
 
 @nested_njit
@@ -134,10 +150,10 @@ def insert(marks, table, pool, token, side):
     row.token = token
     row.side = side
     row.arrival = marks[ARRIVALS]
-    row.offset = _taken(marks, pool, _LEAST_BITS)
+    row.offset = _taken(marks, pool, LEAST_BITS)
     row.head = 0
     row.count = 0
-    row.bits = _LEAST_BITS
+    row.bits = LEAST_BITS
     marks[LISTS] += 1
     marks[ARRIVALS] += 1
     return place
@@ -174,9 +190,9 @@ def trim(index):
     """Give memory back after a burst: rings, pool or table of which little is used shrink."""
     marks, table, pool = index.marks, index.table, index.pool
     sparse = 8 * marks[ENTRIES] < marks[ROOM]
-    if len(pool) > _LEAST_POOL and (sparse or 8 * marks[ROOM] < len(pool)):
+    if len(pool) > LEAST_POOL and (sparse or 8 * marks[ROOM] < len(pool)):
         pool = _compacted(marks, table, pool, 0, sparse)
-    if len(table) > _LEAST_TABLE and 16 * marks[LISTS] < len(table):
+    if len(table) > LEAST_TABLE and 16 * marks[LISTS] < len(table):
         table = _rehashed(table, len(table) // 4)
     return Index(marks, table, pool)
 
@@ -192,6 +208,13 @@ def _enlarged(marks, table, pool, place):
     bits = table[place].bits + 1
     if marks[FREE + bits] == NONE and marks[TOP] + (1 << bits) > len(pool):
         pool = _compacted(marks, table, pool, 1 << bits, False)
+    _move(marks, table, pool, place, bits)
+    return pool
+
+
+@nested_njit
+def _move(marks, table, pool, place, bits):
+    """Move the list at `place` to a ring of 2^bits, for which the pool has room, its head to the ring's start."""
     offset = _taken(marks, pool, bits)
     row = table[place]
     _unroll(pool, row, pool, offset)
@@ -199,7 +222,6 @@ def _enlarged(marks, table, pool, place):
     row.offset = offset
     row.head = 0
     row.bits = bits
-    return pool
 
 
 @nested_njit
@@ -233,12 +255,25 @@ def _unroll(pool, row, target, offset):
 
 @nested_njit
 def _compacted(marks, table, pool, spare, cut):
-    """A pool with every list at its front, cut to size where wanted, and as much room again; no ring is free then."""
-    room = 0
-    for place in range(len(table)):
-        if table[place].side != NONE:
-            room += 1 << _bits(table[place], cut)
-    target = np.empty(max(2 * (room + spare), _LEAST_POOL), pool.dtype)
+    """`compact` into a new pool with as much room again."""
+    target = np.empty(_room_to_compact(marks[ENTRIES], marks[ROOM], spare, cut), pool.dtype)
+    compact(marks, table, pool, target, cut)
+    return target
+
+
+def room_to_compact(entries: int, room: int, spare: int, cut: bool) -> int:
+    """How large a pool `compact` needs, with room for `spare` entries, and for as many again."""
+    if cut:
+        room = min(room, 2 * entries)  # a ring that was cut is at most twice as long as its list
+    return max(2 * (room + spare), LEAST_POOL)
+
+
+_room_to_compact = nested_njit(room_to_compact)
+
+
+@shared_njit
+def compact(marks, table, pool, target, cut):
+    """Put every list at the front of another pool, cut to size where wanted; no ring is free then."""
     top = 0
     for place in range(len(table)):
         row = table[place]
@@ -252,30 +287,36 @@ def _compacted(marks, table, pool, spare, cut):
     marks[ROOM] = top
     for bits in range(FREE, len(marks)):
         marks[bits] = NONE
-    return target
 
 
 @nested_njit
 def _bits(row, cut):
     bits = row.bits
-    while cut and bits > _LEAST_BITS and np.int64(row.count) << 1 <= 1 << bits:
+    while cut and bits > LEAST_BITS and np.int64(row.count) << 1 <= 1 << bits:
         bits -= 1
     return bits
 
 
 @nested_njit
 def _rehashed(table, room):
-    larger = np.empty(room, table.dtype)
-    for place in range(room):
-        larger[place].side = NONE
+    """`rehash` into a new table."""
+    other = np.empty(room, table.dtype)
+    rehash(table, other)
+    return other
+
+
+@shared_njit
+def rehash(table, other):
+    """Put every list into a table of another size, whatever that holds."""
+    for place in range(len(other)):
+        other[place].side = NONE
     for old in range(len(table)):
         if table[old].side == NONE:
             continue
-        place = _home(table[old].token, room - 1)
-        while larger[place].side != NONE:
-            place = (place + 1) & (room - 1)
-        larger[place] = table[old]
-    return larger
+        place = _home(table[old].token, len(other) - 1)
+        while other[place].side != NONE:
+            place = (place + 1) & (len(other) - 1)
+        other[place] = table[old]
 
 
 @nested_njit

@@ -138,9 +138,8 @@ def trim(sets):
 
     The SMALLEST size is found anew where none is left of the sets that it was found of.
     """
+    measure(sets)
     marks, records, ring = sets.marks, sets.records, sets.tokens
-    if marks[NEXT] - marks[MEASURED] >= marks[NEXT] - marks[FIRST]:
-        _measure(marks, records)
     if len(records) > LEAST and 8 * (marks[NEXT] - marks[FIRST]) < len(records):
         records = _moved(records, marks[FIRST], marks[NEXT], max(len(records) // 4, LEAST))
     oldest = _oldest_token(sets)
@@ -150,8 +149,11 @@ def trim(sets):
 
 
 @nested_njit
-def _measure(marks, records):
-    """Find the SMALLEST size anew, as the sets that had it may have gone. Once for as many sets as there are."""
+def measure(sets):
+    """Find the SMALLEST size anew where the sets that had it may have gone: once for as many sets as there are."""
+    marks, records = sets.marks, sets.records
+    if marks[NEXT] - marks[MEASURED] < marks[NEXT] - marks[FIRST]:
+        return
     marks[SMALLEST], marks[MEASURED] = _NO_SIZE, marks[NEXT]
     for number in range(marks[FIRST], marks[NEXT]):
         size = np.int64(records[number & (len(records) - 1)].size)

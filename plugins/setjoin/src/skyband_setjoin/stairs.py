@@ -72,20 +72,21 @@ def is_due(band, stairs):
     return stairs.marks[WORK] * PATIENCE > band.counts[SIZE]
 
 
+@nested_njit
+def has_room(band, stairs):
+    """Whether `settle` has room for the pairs that wait, and its buffer fits the stock."""
+    counts = band.counts
+    total = counts[SIZE] + counts[PENDING]
+    return total <= len(band.items) and total <= len(stairs.older) and counts[SIZE] // 4 <= len(band.buffer)
+
+
 @shared_njit
 def settle(band, stairs, sets):
-    """Flush the stock; returns it and its stairs."""
+    """Flush the stock and bring its stairs up to date, where both have room; its buffer may then be too small."""
     stairs.marks[WORK] = 0
-    if band.counts[PENDING] == 0 and (band.counts[SIZE] == 0 or band.ends[0] >= band.counts[NOW]):
-        return band, stairs
-    band = kskyband_kernels.flush_ranked(band, kskyband_kernels.ranking(band.buffer, band.counts[PENDING]))
-    if band.counts[SIZE] > len(stairs.older):
-        room = 2 * len(stairs.older)
-        while room < band.counts[SIZE]:
-            room *= 2
-        stairs = Stairs(np.empty(room, np.int64), np.empty(room + 1, np.int64), stairs.marks)
-    _number(band, stairs, sets)
-    return band, stairs
+    if band.counts[PENDING] > 0 or (band.counts[SIZE] > 0 and band.ends[0] < band.counts[NOW]):
+        kskyband_kernels.flush_in_place(band, kskyband_kernels.ranking(band.buffer, band.counts[PENDING]))
+        _number(band, stairs, sets)
 
 
 @shared_njit

@@ -1,16 +1,17 @@
 """SWOOP: the k most similar pairs from inverted lists and a minimal stock."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.config.parameters import choice
+from skyband.kernels.kskyband_kernels import ITEM, PENDING, SIZE
 from skyband.roles.pair_ranker import KEPT
 
 from skyband_setjoin import blocks as stretches
 from skyband_setjoin import index as lists
-from skyband_setjoin import indexed, stairs
+from skyband_setjoin import indexed, memory, stairs
 from skyband_setjoin import sets as window
 from skyband_setjoin import swoop_kernels as kernels
 from skyband_setjoin.index import Index
@@ -83,13 +84,14 @@ class Swoop(StockRanker):
     _met: Array = field(init=False)
     _blocks: Array = field(init=False)
     _rule: Int64 = field(init=False)
+    _room: int = field(init=False, default=64)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self._index = lists.new()
         self._stairs = stairs.new()
         self._met = np.zeros(len(self._sets.records), kernels.MET)
-        self._blocks = np.zeros(1, stretches.BLOCK)
+        self._blocks = stretches.fitted(np.zeros(1, stretches.BLOCK), self._index.pool)
         order = SHORTEST if self.order == "shortest" else FIRST_SEEN
         length = self._length() if self.by == "time" else -self._length()
         self._rule = np.array([self._kind, order, self.sides, length, 0], np.int64)
@@ -108,18 +110,57 @@ class Swoop(StockRanker):
 
     def _take(self, *rows: Array, settles: bool = False) -> tuple[Int64, Array]:
         """The one way into the kernel, so that it is compiled once; returns cuts and ITEM[cuts[-1]]."""
-        held = (self._sets, self._index, self._stock.band, self._stairs, self._met, self._blocks)
-        rule = self._rule.copy()
-        rule[kernels.SETTLES] = settles
-        taken: Any = kernels.take(*held, rule, self._own, *alike(*rows))
-        (self._sets, self._index, self._stock.band, self._stairs, self._met, self._blocks), cuts, best = taken
+        _, offsets, tokens, _, _, moments, _ = rows
+        rule = self._rule
+        if settles:
+            rule = rule.copy()
+            rule[kernels.SETTLES] = 1
+        longest = len(tokens) if len(offsets) <= 2 else np.diff(offsets).max()
+        scratch = [np.empty(longest, np.int64) for _ in range(4)]
+        at, cuts = np.zeros(kernels.DUE + 1, np.int64), np.zeros(len(moments) + 1, np.int64)
+        best = np.empty(min(self._room, len(moments) * self.k), ITEM)
+        batch = self._own, *alike(*rows), at, *scratch, cuts
+        while True:
+            held = self._sets, self._index, self._stock.band, self._stairs, self._met, self._blocks
+            need = kernels.take(*held, rule, *batch, best)
+            if need == kernels.END:
+                break
+            if need == kernels.ANSWERS:
+                best = self._with_room_for_answer(best, int(cuts[at[kernels.ASKED]]))
+            elif need == kernels.STOCK:
+                self._stock.band, self._stairs = memory.with_room_to_flush(self._stock.band, self._stairs)
+            elif need == kernels.ROOM:
+                self._make_room(int(at[kernels.TOKENS]), int(at[kernels.MORE]))
+            else:
+                self._trim()
+        self._trim()
         return cuts, best[: cuts[-1]]
+
+    def _with_room_for_answer(self, best: Array, used: int) -> Array:
+        counts = self._stock.band.counts
+        self._room = 2 * (used + min(self.k, int(counts[SIZE] + counts[PENDING])))
+        return memory.resized(best, used, self._room)
+
+    def _make_room(self, tokens: int, entries: int) -> None:
+        """Make room for a set of so many tokens, and for so many entries in the index's pool."""
+        self._sets = memory.with_room(self._sets, tokens)
+        self._index = memory.index_with_room(self._index, tokens, entries)
+        self._fit()
+
+    def _trim(self) -> None:
+        """Give memory back of which little is used."""
+        if memory.is_sparse(self._sets, self._index):
+            self._sets, self._index = memory.trimmed(self._sets), memory.trimmed_index(self._index)
+            self._fit()
+
+    def _fit(self) -> None:
+        if len(self._met) != len(self._sets.records):
+            self._met = np.empty(len(self._sets.records), kernels.MET)
+        self._blocks = stretches.fitted(self._blocks, self._index.pool)
 
     def _advance(self, now: int) -> None:
         indexed.expire(self._sets, self._index, self._horizon(now))
-        self._index, self._sets = lists.trim(self._index), window.trim(self._sets)
-        if len(self._met) > len(self._sets.records):
-            self._met = np.zeros(len(self._sets.records), kernels.MET)
+        self._trim()
 
     def _settle(self) -> None:
         if self._now is not None:

@@ -26,62 +26,63 @@ from skyband_setjoin import blocks as stretches
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
 from skyband_setjoin.blocks import ENTRIES, LONG
-from skyband_setjoin.index import LISTS
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones, walk_order
 from skyband_setjoin.sets import FIRST, NEXT, SMALLEST
-from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, is_due, settle
+from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, has_room, is_due, settle
 from skyband_setjoin.stock_answers import best_of, most_of
 
 KIND, ORDER, SIDES, LENGTH, SETTLES = range(5)
-FLUSH, ANSWERS, ROOM, END = range(4)
-"""What a batch needs to go on: that the stock is flushed, room for answers or for its next set; or it is at its END."""
+END, FLUSH, STOCK, ANSWERS, ROOM, PAUSE = range(6)
+"""Why `take` comes out: the batch is at its END, or else room is missing for the STOCK to be flushed, for ANSWERS, or
+for the next set; or it is time for a PAUSE, to look at how much of the memory is used. A FLUSH is done within.
+"""
 
-ROW, STEP, ASKED, SIDE, TOKENS, SIGNATURE, FOUND, DONE, FRESH = range(9)
+ROW, STEP, ASKED, SIDE, TOKENS, SIGNATURE, FOUND, DONE, FRESH, MORE, DUE = range(11)
 """How far a batch is: its next row, and which STEP of it is to come; answers that were ASKED; of that row's set the
 side, how many tokens, and the signature; sets that it FOUND and how many of them are DONE, and whether the stock is
-still as it was when they were found.
+still as it was when they were found; how many entries MORE the index's pool has to have room for; and whether a flush
+is DUE.
 """
 
 MEET, VERIFY, KEEP = range(3)
 MET = np.dtype([("number", np.int64), ("limit", np.int64), ("start", np.int64)])
 """A set met in a list: the position in B that a pair with it has to come before, and where its tokens begin."""
+_STRETCH = 4096
+"""Rows until a PAUSE."""
 
 
 @kernel_njit
-def take(sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops):
+def take(
+    sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops, at,
+    scratch, places, walk, weights, cuts, best,
+):  # fmt: skip
     """Take in a batch; moments[i], before which come the rows up to stops[i], is answered on the way.
+
+    Everything is changed in place. Where something is to be done that takes memory it comes out, and is called again
+    after that: returns what is needed, or END.
 
     met, blocks: MET[at least as many as sets has records], the sets met by one, and BLOCK[…] of the index's pool.
     rule:  int64[5], indexed by KIND of similarity, ORDER of tokens, SIDES and LENGTH of the window (negative: in
            rows), and SETTLES: 1 where the stock is flushed after each answer.
     parts: int8[n]: whether each set MEETS those in the window, and is KEPT there itself; else it leaves an empty set.
-    Returns (sets, index, band, stairs, met, blocks) to go on with, cuts int64[q + 1] and the answers one after
-    the other as ITEM[m]. All calls from Python come here with arrays of the same kinds, so it is compiled once.
+    at:    int64[DUE + 1], how far it is, zeros to begin with; scratch, places, walk, weights: int64[at least as many
+           as a set has tokens] to write to.
+    cuts:  int64[q + 1], zeros: filled in. best: ITEM[…], the answers one after the other.
+    All calls from Python come here with arrays of the same kinds, so it is compiled once.
     """
-    longest = 1
-    for row in range(len(times)):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    scratch = np.empty(longest, np.int64)
-    places = np.empty(longest, np.int64)
-    walk = np.empty(longest, np.int64)
-    weights = np.empty(longest, np.int64)
-    cuts = np.zeros(len(moments) + 1, np.int64)
-    best = np.empty(len(moments) + 1, band.items.dtype)
-    blocks = stretches.fitted(blocks, index.pool)
-    at = np.zeros(FRESH + 1, np.int64)
     while True:
-        need = _go_on(
-            sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops, at,
-            scratch, places, walk, weights, cuts, best,
-        )  # fmt: skip
-        if need == FLUSH:
-            band, stairs = settle(band, stairs, sets)
-        elif need == ANSWERS:
-            best = kskyband_kernels.grown(best, cuts[at[ASKED]], 2 * (cuts[at[ASKED]] + most_of(band)))
-        else:
-            sets, index, met, blocks = _fitted(sets, index, met, blocks, at[SIDE], scratch, at[TOKENS], places)
-            if need == END:
-                return (sets, index, band, stairs, met, blocks), cuts, best
+        if at[DUE] == 0:
+            need = _go_on(
+                sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops,
+                at, scratch, places, walk, weights, cuts, best,
+            )  # fmt: skip
+            if need != FLUSH:
+                return need
+        at[DUE] = 1
+        if not has_room(band, stairs):
+            return STOCK
+        settle(band, stairs, sets)
+        at[DUE] = 0
 
 
 @nested_njit
@@ -89,10 +90,7 @@ def _go_on(  # noqa: C901 - a numeric kernel is one loop
     sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops, at,
     scratch, places, walk, weights, cuts, best,
 ):  # fmt: skip
-    """Go on with the batch up to where an array may have to grow, which is the caller's: returns what is needed.
-
-    Everything is changed in place, so nothing here counts references. at: int64[9], how far it is with the batch.
-    """
+    """`take`, which only hands on what Python gives it: so nothing here counts references."""
     kind, two, settles = rule[KIND], rule[SIDES] == 2, rule[SETTLES] != 0
     length, rows = abs(rule[LENGTH]), rule[LENGTH] < 0
     while True:
@@ -109,7 +107,7 @@ def _go_on(  # noqa: C901 - a numeric kernel is one loop
                 return FLUSH
             continue
         if row == len(times):
-            at[TOKENS] = 0
+            window.measure(sets)
             return END
         meets, kept, side = parts[row] & MEETS != 0, parts[row] & KEPT != 0, np.int64(sides[row])
         new_left = two and side == 0
@@ -133,37 +131,20 @@ def _go_on(  # noqa: C901 - a numeric kernel is one loop
         if step != KEEP:
             at[STEP] = KEEP
             at[TOKENS] = size = size if kept else np.int64(0)
-            if two or not meets:
-                find_all(index.table, side, scratch, size, places)
-            if row & 4095 == 4095 or not _has_room(sets, index, places, size):
-                return ROOM
+            if row % _STRETCH == _STRETCH - 1:
+                return PAUSE
+        if two or not meets or step == KEEP:
+            find_all(index.table, side, scratch, size, places)
+        at[MORE] = lists.reserve(index.marks, index.table, index.pool, places, size)
+        marks = sets.marks
+        full = marks[NEXT] - marks[FIRST] == len(sets.records)
+        if at[MORE] != 0 or full or index.marks[lists.ENTRIES] + size > len(sets.tokens):
+            return ROOM
         insert_all(index, side, sets.marks[NEXT], scratch, size, signature, places)
         close(band, stairs, sets.marks[NEXT] - 1, times[row])
         window.append(sets, sets.marks[NEXT], times[row], side, scratch, size)
         at[STEP] = MEET
         at[ROW] += 1
-
-
-@nested_njit
-def _has_room(sets, index, places, size):
-    """Whether there is room for a set more, the lists of its tokens being at `places`."""
-    marks, table, pool = index.marks, index.table, index.pool
-    fits = 2 * (marks[LISTS] + size) <= len(table) and lists.is_reserved(marks, table, pool, places, size)
-    return fits and window.has_room(sets, size)
-
-
-@nested_njit
-def _fitted(sets, index, met, blocks, side, tokens, size, places):
-    """Give memory back of which little is used, and make room for a set more; its lists may then be at other places."""
-    sets = window.trim(sets)
-    if not window.has_room(sets, size):
-        sets = window.enlarged(sets, size)
-    index = lists.roomy(lists.trim(index), size)
-    find_all(index.table, side, tokens, size, places)
-    index = lists.reserved(index, places, size)
-    if len(met) != len(sets.records):
-        met = np.empty(len(sets.records), MET)
-    return sets, index, met, stretches.fitted(blocks, index.pool)
 
 
 @nested_njit
