@@ -35,11 +35,17 @@ def are_lean() -> bool:
 
 def _type_of_call(function: Any, context: Any, args: Any, kws: Any) -> Any:
     """What an operator gives for numbers, or for an array and numbers, follows from their types: looked up once."""
+    if kws or getattr(function.typing_key, "__module__", None) != "_operator" or not are_lean():
+        return _usual_type_of_call(function, context, args, kws)
     numbers = args[1:] if args and isinstance(args[0], types.Array) else args
-    plain = not kws and all(isinstance(each, types.Number | types.Boolean) for each in numbers)
-    if plain and getattr(function.typing_key, "__module__", None) == "_operator" and are_lean():
+    if all(_is_number(type(each)) for each in numbers):
         return _type_of_operator(function, context, tuple(args))
     return _usual_type_of_call(function, context, args, kws)
+
+
+@lru_cache(maxsize=256)
+def _is_number(kind: type) -> bool:
+    return issubclass(kind, types.Number | types.Boolean)
 
 
 @lru_cache(maxsize=4096)
