@@ -38,7 +38,7 @@ def _type_of_call(function: Any, context: Any, args: Any, kws: Any) -> Any:
     if kws or getattr(function.typing_key, "__module__", None) != "_operator" or not are_lean():
         return _usual_type_of_call(function, context, args, kws)
     numbers = args[1:] if args and isinstance(args[0], types.Array) else args
-    if all(_is_number(type(each)) for each in numbers):
+    if all(_is_number(each.__class__) for each in numbers):
         return _type_of_operator(function, context, tuple(args))
     return _usual_type_of_call(function, context, args, kws)
 
