@@ -194,15 +194,20 @@ def test_window_and_index_of_one_batch_and_of_many_snapshots_are_the_same():
     assert answer(parts) == answer(whole)
 
 
-def test_a_burst_gives_its_memory_back():
+@pytest.mark.parametrize("shared", [0, 1, 3])
+def test_a_burst_gives_its_memory_back(shared):
     ranker = skyband.create("pair-ranker", "swoop", k=2, window=100)
     quiet = ranker.nbytes
     n = 20_000
-    ranker.update(np.zeros(n, np.int64), np.arange(n + 1) * 3, np.arange(3 * n))
+    tokens = np.arange(3 * n).reshape(n, 3) + 10
+    tokens[:, :shared] = np.arange(shared)
+    times = np.arange(n) // 200  # so that the burst goes bit by bit
+    ranker.update(times, np.arange(n + 1) * 3, tokens.ravel())
     assert ranker.nbytes > 500_000
-    for moment in range(200, 3000, 200):
-        ranker.update([moment], [0, 1], [moment])
+    for moment in range(100, 3000, 50):
+        ranker.update([moment], [0, 4], [0, 1, 2, moment + 3 * n + 10])
     assert ranker.nbytes < quiet + 200_000
+    assert answer(ranker) == [(n + 55, n + 56, 0.6), (n + 55, n + 57, 0.6)]
 
 
 @pytest.mark.parametrize("name", NAMES)
