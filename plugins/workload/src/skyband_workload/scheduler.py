@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from attrs import define, field
-from numba import njit
 from skyband.arrays import TIME_MAX, TIME_MIN, Int64
-from skyband.kernels.nested import shared_njit
+from skyband.kernels.nested import kernel_njit, shared_njit
 from skyband.kernels.sorted_arrays import distinct
 
 from skyband_workload.analyser import FROM_THE_START, MetaQuery
@@ -141,7 +140,7 @@ def _first_after(window: Int64, slide: Int64, phase: Int64, since: Int64, after:
     return first
 
 
-@njit(cache=True)
+@kernel_njit
 def _latest_start(slide: Int64, residue: Int64, since: Int64, time: int) -> int:
     latest = _FIRST
     for q in range(len(slide)):
@@ -151,7 +150,7 @@ def _latest_start(slide: Int64, residue: Int64, since: Int64, time: int) -> int:
     return latest
 
 
-@njit(cache=True)
+@kernel_njit
 def _listed(
     window: Int64, slide: Int64, phase: Int64, since: Int64, after: int, until: int, by_start: bool
 ) -> tuple[Int64, Int64]:
@@ -175,7 +174,7 @@ def _listed(
     return at, query
 
 
-@njit(cache=True)
+@kernel_njit
 def _largest_to_come(offsets: Int64, k: Int64) -> None:
     """Replace each output's k by the largest of it and the later ones of its view."""
     for v in range(len(offsets) - 1):

@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from skyband.kernels.nested import nested_njit, shared_njit
+from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
 from skyband.kernels.similarity import similarity
 from skyband.roles.compiled_similarity import resolve
 
@@ -60,7 +59,7 @@ def rule_of(name: Any, threshold: float) -> Rule:
     return Rule(kind, own, threshold, *_tables(kind, own, threshold))
 
 
-@njit(cache=True)
+@kernel_njit
 def _tables(kind, own, threshold):
     least, widest = np.empty(SIZES, np.int32), np.empty(SIZES, np.int32)
     slack = np.empty((SIZES, SIZES), np.int16)
