@@ -8,8 +8,9 @@ What is hashed is the value, not how it is stored, so that a key hashes alike on
     floats               the 8 bytes of the float64, with −0.0 as 0.0 and one NaN
     decimals             their 16 (or 32) bytes, little endian, unscaled
 
-Several columns: the hash of their hashes' bytes, in order. A null hashes to 0; callers that must tell it apart look
-at the validity. Whole Arrow columns at once, compiled; the first call compiles (about 2 s) and caches on disk.
+Several columns: the hash of their hashes' bytes, in order. A null hashes to 0, as the empty text does: `hash_columns`
+tells them apart, callers of `hash_column` look at the validity. Whole Arrow columns at once, compiled; the first call
+compiles (about 2 s) and caches on disk.
 """
 
 import numpy as np
@@ -41,14 +42,34 @@ def hash_column(column: pa.Array | pa.ChunkedArray, seed: int = 0) -> UInt64:
 
 
 def hash_columns(columns: list[pa.Array], seed: int = 0) -> UInt64:
-    """uint64[n] of several columns together, such as the grouping columns of a query."""
-    if len(columns) == 1:
-        return hash_column(columns[0], seed)
+    """uint64[n] of columns together, such as the grouping columns of a query, in which a null is like no value.
+
+    Which columns are null changes the lower 32 bits only: shards are chosen by the upper ones, and before, when a null
+    was hashed as the empty text, they were the same.
+    """
+    hashes = hash_column(columns[0], seed) if len(columns) == 1 else _hash_together(columns, seed)
+    if any(column.null_count for column in columns):
+        hashes ^= _null_codes(columns)
+    return hashes
+
+
+def _hash_together(columns: list[pa.Array], seed: int) -> UInt64:
     from skyband.kernels import murmur
 
     together = np.stack([hash_column(column, seed) for column in columns], axis=1)
     data = _read_only(np.ascontiguousarray(together).view(np.uint8).reshape(-1))
     return murmur.hash_fixed(data, 8 * len(columns), np.uint64(seed))
+
+
+def _null_codes(columns: list[pa.Array]) -> UInt64:
+    """uint64[n], below 2^32: another for each choice of the columns that are null, by hash where there are over 32."""
+    from skyband.kernels import murmur
+
+    nulls = np.stack([column.is_null().to_numpy(zero_copy_only=False) for column in columns], axis=1)
+    if len(columns) <= 32:
+        return nulls @ (np.uint64(1) << np.arange(len(columns), dtype=np.uint64))
+    codes = murmur.hash_fixed(_read_only(nulls.view(np.uint8).reshape(-1)), len(columns), np.uint64(0))
+    return np.where(nulls.any(axis=1), codes & np.uint64(0xFFFFFFFF), np.uint64(0))
 
 
 def _hash_values(column: pa.Array, seed: np.uint64) -> UInt64:

@@ -34,7 +34,7 @@ def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
     every engine.
     """
     if not is_integer_id(plain_type(column.type)):
-        return hash_column(column).view(np.int64), keyed_frames.decoded(column)
+        return hash_column(column).view(np.int64), keyed_frames.with_one_zero(keyed_frames.decoded(column))
     values = keyed_frames.decoded(column).fill_null(0)
     if values.type == pa.uint64():
         return (values.to_numpy(zero_copy_only=False) ^ SIGN).view(np.int64), None

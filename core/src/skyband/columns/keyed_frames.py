@@ -39,6 +39,19 @@ def decoded(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
+def with_one_zero(column: pa.Array) -> pa.Array:
+    """A column in which −0.0 is 0.0, as it is to a hash: a group or an object has one name, whichever came first.
+
+    Floats are decoded where they are a dictionary.
+    """
+    if not pa.types.is_floating(plain_type(column.type)):
+        return column
+    column = decoded(column)
+    values = column.to_numpy(zero_copy_only=False)
+    mask = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    return pa.array(values + values.dtype.type(0), column.type, mask=mask)
+
+
 def typed(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """A plain column as this type, which may be a dictionary of its values."""
     if not pa.types.is_dictionary(kind):

@@ -164,6 +164,8 @@ class RankedRowsOfGroups(RankedRows):
     """The rows of many groups, whose windows are in time: all rows before a time come before others are asked for."""
 
     _own: ClassVar[tuple[pa.Field, ...]] = (*_OWN_FIELDS, pa.field("group", pa.uint64()))
+    group_place: ClassVar[int] = len(_OWN_FIELDS)
+    """Where the column of groups stands in `frame`."""
 
     def add(self, keys: UInt64, times: Int64, ids: Int64, values: Float64, columns: Sequence[pa.Array]) -> None:
         """Take in rows of these groups, by time within each, none before those taken in: `columns` are to carry."""

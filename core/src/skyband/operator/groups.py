@@ -13,6 +13,7 @@ from skyband.columns import keyed_frames
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
 from skyband.kernels.sorted_arrays import among, distinct
+from skyband.operator.group_keys_of_before import with_keys_of_now
 from skyband.operator.processor_cache import ProcessorCache
 from skyband.queries import state_arrays
 from skyband.queries.answer_columns import ProcessorAnswers, as_batch
@@ -216,9 +217,10 @@ class Groups:
 
     def load_state(self, arrays: Mapping[str, Array], changed: bool) -> None:
         """Take over a `dump_state`. changed: it is of a query with other parts."""
+        self._values = state_arrays.frame_from_array("values", arrays, self._values)
+        arrays = with_keys_of_now(arrays, self._values)
         state = StateReader(arrays)
         self._key = state.ascending("key", dtype=np.uint64, strictly=True)
-        self._values = state_arrays.frame_from_array("values", arrays, self._values)
         named = len(self._values) == len(self._key) or not len(self._by)
         state.require(named, "key", f"{len(self._key)} groups have {len(self._values)} names")
         if self._small_groups is not None:

@@ -21,6 +21,7 @@ from skyband.arrays import TIME_MIN, Array, UInt64
 from skyband.columns import keyed_frames
 from skyband.errors import ConfigError, PluginError, SnapshotError
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of, fingerprint
+from skyband.operator.group_keys_of_before import frame_with_keys_of_now
 from skyband.operator.groups import Groups, Until
 from skyband.operator.logged_batch import LoggedBatch, is_time
 from skyband.queries import state_arrays
@@ -233,7 +234,7 @@ class Operator:
                     f"holds a turn of {len(turn.clock)} times, this query has {len(self._clock.to_list())}"
                 )
             for frame in turn.frames:
-                self.add(_checked(frame, like))  # drops what was late then
+                self.add(self._checked(frame, like))  # drops what was late then
             self.watermark = turn.watermark
             self._clock.load_state(turn.clock)
         if self.watermark is not None:
@@ -329,11 +330,14 @@ class Operator:
         joined = self.watermark if joined is None else joined
         self._joined_at = {part: joined_at.get(part, joined) for part in self.query.subqueries}
         if "waiting" in held.arrays:
-            self._waiting = [_checked(keyed_frames.from_bytes(held.arrays["waiting"]), self._frame_types())]
+            self._waiting = [self._checked(keyed_frames.from_bytes(held.arrays["waiting"]), self._frame_types())]
         changed = {*joined_at} != {*self.query.subqueries}
         self._groups.start_from(self._joined)
         self._groups.load_state(state_arrays.without_prefix("groups", held.arrays), changed)
         return changed
+
+    def _checked(self, frame: pa.RecordBatch, like: Mapping[str, pa.DataType]) -> pa.RecordBatch:
+        return frame_with_keys_of_now(_checked(frame, like), len(self.query.by))
 
     def _frame_types(self) -> dict[str, pa.DataType]:
         """The columns of the query's frames, each with its type without a dictionary."""

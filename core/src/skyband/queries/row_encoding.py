@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.hashing import hash_columns
-from skyband.columns.keyed_frames import GROUP, TIME, by_column, decoded
+from skyband.columns.keyed_frames import GROUP, TIME, by_column, decoded, with_one_zero
 from skyband.config.calendar_lengths import UTC, Length, zone_of
 from skyband.config.durations import MOST
 from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
@@ -158,4 +158,6 @@ def too_short(window: Length) -> list[Problem]:
 
 def _compact(column: pa.Array) -> pa.Array:
     kind = column.type
-    return pc.dictionary_encode(column) if pa.types.is_string(kind) or pa.types.is_large_string(kind) else column
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return pc.dictionary_encode(column)
+    return with_one_zero(column)
