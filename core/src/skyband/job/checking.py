@@ -11,6 +11,7 @@ from skyband.data_files import is_pattern
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
+from skyband.job.names_alike import names_alike
 from skyband.job.path_overlap import overlaps
 from skyband.job.source_files import open_files
 from skyband.job.table_location import location_problems, needs_connector
@@ -33,11 +34,12 @@ def everything(
     engine: Engine,
     zone: str | None = None,
     job_file: Path | None = None,
+    case_sensitive: bool = False,
 ) -> "tuple[pa.Schema | None, list[Problem]]":
     """The source's schema where it can be known here, and every problem. What could not be built is None.
 
     zone: that of the session, in which Spark reads times that are written without one. job_file: where the job was
-    read, which its answers must not be put around.
+    read, which its answers must not be put around. case_sensitive: whether the session tells `At` from `at`.
     """
     problems: list[Problem] = []
     schema = None
@@ -60,6 +62,8 @@ def everything(
             problems.append(Problem("sink.format", said))
         unanswerable = _bound(query, schema, backends, source)
         problems += unanswerable
+        if sink is not None and schema is not None and not unanswerable and not case_sensitive:
+            problems += names_alike(sink, query.result_schema(schema).names)
         if sink is not None and sink.format == "csv" and schema is not None and not unanswerable:
             from skyband.job.text_files import unwritable_in_csv
 

@@ -1,45 +1,25 @@
 """Where the local engine writes answers: a file in the sink's folder, complete or not there at all; or the console."""
 
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from skyband import text_tables
 from skyband.errors import ConfigError, Problem
 from skyband.instants import python_values
-from skyband.job import local_sink_manifest
 from skyband.job.engine import Engine
-from skyband.job.model import Job, Sink, local_path, option_text
+from skyband.job.local_sink_parts import PartFile, holds_something
+from skyband.job.local_sink_writer import Writer
+from skyband.job.model import Job, local_path
 from skyband.job.progress import Progress
 from skyband.job.spark_sink_log import check_belong
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import is_free, sink_of, told_of_sink
-from skyband.job.text_files import unwritable_in_csv
 from skyband.queries.query import Query
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import BatchSink
-from skyband.tables.json_rows import json_rows
-
-STATES_TOGETHER = 1 << 20
-"""Bytes of states in a row group of Parquet."""
-
-
-class Writer(ABC):
-    """Takes answers as they come. `commit` makes them visible, `abandon` leaves nothing."""
-
-    @abstractmethod
-    def write(self, answers: pa.Table) -> None: ...
-
-    def commit(self) -> None: ...  # noqa: B027 - the console has nothing to finish
-
-    def abandon(self) -> None: ...  # noqa: B027
 
 
 def open_writer(job: Job, engine: Engine, schema: pa.Schema, progress: Progress) -> Writer | None:
@@ -52,10 +32,10 @@ def open_writer(job: Job, engine: Engine, schema: pa.Schema, progress: Progress)
     folder = local_path(job.sink.path or "")
     if folder is None:
         raise ConfigError(Problem("sink.path", f"the local engine writes to this machine (got {job.sink.path!r})"))
-    if job.sink.mode == "ignore" and _holds_something(folder):
+    if job.sink.mode == "ignore" and holds_something(folder):
         progress.note(f'{folder} holds answers already and sink.mode is "ignore": nothing was done')
         return None
-    return _File(folder, job.sink, schema)
+    return PartFile(folder, job.sink, schema, progress)
 
 
 def _table_writer(job: Job, progress: Progress) -> Writer | None:
@@ -80,7 +60,7 @@ def check_free(job: Job, engine: Engine) -> None:
             check_belong(checkpoint, folder)
     elif job.sink.mode == "overwrite":
         _check_replaceable(folder, f".{job.sink.format}", engine)
-    elif job.sink.mode in (None, "errorifexists") and _holds_something(folder):
+    elif job.sink.mode in (None, "errorifexists") and holds_something(folder):
         what = "the local engine starts a stream anew each time; " if job.source.stream else ""
         choices = '"append"' if job.source.stream else '"overwrite" or "append"'
         message = f"{str(folder)!r} exists already: {what}choose another path, or set sink.mode to {choices}"
@@ -96,10 +76,6 @@ def _check_replaceable(folder: Path, suffix: str, engine: Engine) -> None:
         named = ", ".join(path.name for path in others[:3]) + (", …" if len(others) > 3 else "")
         message = f"{str(folder)!r} holds files that {what} ({named}): move them away, or choose another path"
         raise ConfigError(Problem("sink.path", message))
-
-
-def _holds_something(folder: Path) -> bool:
-    return folder.exists() and (folder.is_file() or any(folder.iterdir()))
 
 
 class Console(Writer):
@@ -129,19 +105,6 @@ class Console(Writer):
             print(line.rstrip(), file=out, flush=True)
 
 
-@contextmanager
-def _writing(folder: Path, sink: Sink) -> Iterator[None]:
-    """What the system, or the format, says against writing there, as the sink's problem."""
-    try:
-        yield
-    except pa.ArrowException as error:  # such as a type that Parquet has not
-        said = f"{sink.format} cannot hold these answers: {' '.join(str(error).split())}: choose another format"
-        raise ConfigError(Problem("sink.format", said)) from error
-    except OSError as error:
-        said = f"{str(folder)!r} cannot be written: {error.strerror or error}: make room there or choose another path"
-        raise ConfigError(Problem("sink.path", said)) from error
-
-
 class _Table(Writer):
     """All answers as one commit, when they are complete."""
 
@@ -157,80 +120,3 @@ class _Table(Writer):
         if self._answers:
             with told_of_sink():
                 self._sink.append(pa.concat_tables(self._answers), self._replaces)
-
-
-class _File(Writer):
-    def __init__(self, folder: Path, sink: Sink, schema: pa.Schema) -> None:
-        self._sink = sink
-        with _writing(folder, sink):
-            folder.mkdir(parents=True, exist_ok=True)
-            self._open(folder, sink, schema)
-
-    def _open(self, folder: Path, sink: Sink, schema: pa.Schema) -> None:
-        self._folder = folder
-        self._replaces = local_sink_manifest.own_files(folder) if sink.mode == "overwrite" else []
-        suffix = f".{sink.format}"
-        taken = {path.name for path in folder.iterdir()} - {path.name for path in self._replaces}
-        number = next(n for n in range(len(taken) + 1) if f"part-{n:05}{suffix}" not in taken)
-        self._name = f"part-{number:05}{suffix}"
-        self._partial = folder / f"_{self._name}.partial"  # readers skip names that begin with an underscore
-        try:
-            self._write, self._close = _format_writer(self._partial, sink, schema)
-        except pa.ArrowException:
-            self._partial.unlink(missing_ok=True)
-            raise
-
-    def write(self, answers: pa.Table) -> None:
-        if len(answers):
-            with _writing(self._folder, self._sink):
-                self._write(answers)
-
-    def commit(self) -> None:
-        """The new answers are there before any old ones go: a crash in between loses none."""
-        with _writing(self._folder, self._sink):
-            self._close()
-            local_sink_manifest.record(self._folder, self._partial, self._name)
-            self._partial.replace(self._folder / self._name)
-            for path in self._replaces:
-                if path.name != self._name:
-                    path.unlink(missing_ok=True)
-            local_sink_manifest.forget_replaced(self._folder, self._name)
-
-    def abandon(self) -> None:
-        with suppress(OSError, pa.ArrowException):  # what is left open of a full disk is removed all the same
-            self._close()
-        self._partial.unlink(missing_ok=True)
-
-
-def _format_writer(path: Path, sink: Sink, schema: pa.Schema) -> Any:
-    """How to write answers to a new file and how to close it."""
-    if sink.format == "json":
-        return _json_writer(path)
-    if sink.format == "csv":
-        unwritable = unwritable_in_csv(schema)
-        if unwritable:
-            raise ConfigError(*unwritable)
-        header = next(value for name, value in sink.with_defaults.items() if name.lower() == "header")
-        options = pyarrow.csv.WriteOptions(include_header=option_text(header) == "true", quoting_style="needed")
-        csv_file = pyarrow.csv.CSVWriter(str(path), schema, write_options=options)
-        return csv_file.write_table, csv_file.close
-    parquet_file = pyarrow.parquet.ParquetWriter(str(path), schema)
-    if not any(pa.types.is_binary(kind) for kind in schema.types):
-        return parquet_file.write_table, parquet_file.close
-
-    def write(states: pa.Table) -> None:
-        """States of 100 KB each are asked a few at a time: who reads one row group reads little."""
-        rows = len(states) * STATES_TOGETHER // max(states.nbytes, 1)
-        parquet_file.write_table(states, max(rows, 1))
-
-    return write, parquet_file.close
-
-
-def _json_writer(path: Path) -> Any:
-    lines = path.open("w", encoding="utf-8")
-
-    def write(answers: pa.Table) -> None:
-        for line in json_rows(answers):
-            lines.write(line + "\n")
-
-    return write, lines.close

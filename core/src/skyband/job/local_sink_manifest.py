@@ -1,7 +1,12 @@
-"""Which files of a sink's folder the local engine wrote, so that only those are ever replaced."""
+"""Which files of a sink's folder the local engine wrote, so that only those are ever replaced.
+
+Whoever notes something has the folder's turn (`folder_lock`), so that no other run's note is lost.
+"""
 
 import hashlib
 from pathlib import Path
+
+from skyband.new_files import replacing
 
 NAME = "_skyband.sha256"
 """Lines as `sha256sum` writes and checks them. Readers of the folder pass over names that begin with an underscore."""
@@ -43,9 +48,8 @@ def _read(folder: Path) -> set[tuple[str, str]]:
 
 
 def _write(folder: Path, files: set[tuple[str, str]]) -> None:
-    partial = folder / f"{NAME}.partial"
-    partial.write_text("".join(f"{digest}  {name}\n" for name, digest in sorted(files)), "utf-8")
-    partial.replace(folder / NAME)
+    with replacing(folder / NAME) as file:
+        file.write("".join(f"{digest}  {name}\n" for name, digest in sorted(files)).encode())
 
 
 def _digest(path: Path) -> str:

@@ -12,6 +12,7 @@ from skyband.job import checking
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
 from skyband.job.model import Job, Sink, Source, absolute, placed
+from skyband.job.names_alike import tells_case
 from skyband.job.spark_ddl import ZONE_SETTING
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
     source = placed(source, folder) if source else None
     sink = placed(sink, folder) if sink else None
     zone = spark.get(ZONE_SETTING)
-    schema, found = checking.everything(tables, source, query, backends, sink, engine, zone, path)
+    schema, found = checking.everything(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
     told = {problem.field for problem in problems}
     problems += [problem for problem in found if problem.field not in told]  # what follows from a wrong value
     if problems or source is None or query is None or sink is None:

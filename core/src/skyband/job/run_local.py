@@ -46,7 +46,11 @@ def run(job: Job, engine: Engine, progress: Progress) -> Totals:
     except BaseException:
         writer.abandon()
         raise
-    writer.commit()
+    try:
+        writer.commit()
+    except BaseException:
+        writer.abandon()
+        raise
     return totals
 
 

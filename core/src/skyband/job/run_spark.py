@@ -13,6 +13,7 @@ import pyarrow as pa
 from skyband import spark
 from skyband.job.local_sink import Console, check_free
 from skyband.job.model import AVAILABLE_NOW, Job, Source, local_path, option_text
+from skyband.job.names_alike import check_names, tells_case
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress, Totals
 from skyband.job.spark_engine import SparkEngine
@@ -104,6 +105,7 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
 
     observed, counted = Observation("skyband"), Observation("skyband_answers")
     answers = spark.apply(source, job.query, backends=job.backends, shards=job.shards, observe=observed)
+    _check_names(job, answers)
     answers = answers.observe(counted, sql.count(sql.lit(1)).alias("answers"))
     totals = Totals(in_rows=job.query.rows)
     with _watched(session, progress):
@@ -118,6 +120,12 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
     if job.sink.mode != "ignore":
         _add(totals, observed.get, counted.get["answers"])
     return totals
+
+
+def _check_names(job: Job, answers: Any) -> None:
+    """Also where only Spark knows the source's columns."""
+    if not tells_case(job.spark):
+        check_names(job.sink, answers.columns)
 
 
 def _into_table(job: Job, answers: Any, progress: Progress) -> bool:
@@ -170,6 +178,7 @@ def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
     answers = spark.apply(
         source, job.query, backends=job.backends, shards=job.shards, idle_after=idle_after, finish=finish
     )
+    _check_names(job, answers)
     answers = answers.observe("skyband_answers", sql.count(sql.lit(1)).alias("answers"))
     writer = answers.writeStream.queryName(job.name).outputMode("append").options(**_options(job.sink.with_defaults))
     if job.sink.checkpoint is not None:

@@ -11,6 +11,7 @@ from string import Template
 from typing import Any
 
 from skyband.errors import ConfigError, Problem
+from skyband.new_files import replacing
 from skyband.plots.theme import altair, config, converter
 
 SUFFIXES = (".html", ".png", ".svg")
@@ -36,14 +37,11 @@ def save(chart: Any, path: Path, refresh: int | None = None) -> None:
     Raises ConfigError where the file cannot be written, or its name does not say what it is to be.
     """
     content = _content(chart, path.suffix.lower(), refresh)
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        partial.write_bytes(content)
-        partial.replace(path)
+        with replacing(path) as file:
+            file.write(content)
     except OSError as error:
         raise ConfigError(Problem("output", f"{str(path)!r} cannot be written: {error.strerror or error}")) from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def check(path: Path) -> None:

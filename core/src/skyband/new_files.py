@@ -1,0 +1,30 @@
+"""Files that nobody has a hand in before they are whole: their names cannot be foreseen, they are opened if new."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+_BUFFER = 1 << 20
+
+
+def new_file(folder: Path, name: str) -> tuple[Path, BinaryIO]:
+    """A new file `_NAME.RANDOM.partial` of a folder, open for writing: readers pass over names that begin so.
+
+    A link that somebody put there is neither followed nor written through.
+    """
+    path = folder / f"_{name}.{secrets.token_hex(8)}.partial"
+    return path, path.open("xb", buffering=_BUFFER)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A new file beside `path`, which takes its place when the block ends, and is gone where that fails."""
+    partial, file = new_file(path.parent, path.name)
+    try:
+        with file:
+            yield file
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
