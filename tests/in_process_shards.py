@@ -4,6 +4,7 @@ import pyarrow as pa
 from skyband.columns import keyed_frames
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.operator.bind_backends import bind
+from skyband.queries.execution import execution_of
 from skyband.queries.row_encoding import microseconds
 
 
@@ -29,11 +30,11 @@ def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=No
             metrics[shard].append(operator.take_metrics())
             operators[shard] = plan.operator()
             operators[shard].restore(operator.snapshot())
-        answers.append(query.merge(pa.Table.from_batches(given)))
+        answers.append(execution_of(query).merge(pa.Table.from_batches(given)))
         latest = max(microseconds("ts", column).max() for column in table.slice(0, start + size)["ts"].chunks)
     if latest is not None:
         given = [operator.finish(int(latest)) for operator in operators]
-        answers.append(query.merge(pa.Table.from_batches(given)))
+        answers.append(execution_of(query).merge(pa.Table.from_batches(given)))
     schema = query.result_schema(table.schema)
     return pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in answers)]), metrics
 

@@ -7,6 +7,7 @@ import pytest
 from skyband.engines import local
 from skyband.errors import ConfigError
 from skyband.queries import make_query
+from skyband.queries.execution import execution_of
 
 QUERIES = {
     "top-k": {
@@ -81,7 +82,7 @@ def test_shards_and_states_and_other_columns_go_with_it(kind):
         again.operator.restore(run.operator.snapshot())
         run.operator = again.operator
     latest = max(run._latest for run in runs)
-    merged = asked.merge(pa.Table.from_batches([run.operator.finish(latest) for run in runs]))
+    merged = execution_of(asked).merge(pa.Table.from_batches([run.operator.finish(latest) for run in runs]))
     assert merged.to_pylist() == whole.to_pylist()
 
 

@@ -7,7 +7,7 @@ from skyband.engines import local
 from skyband.operator import processor_cache
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
-from skyband.queries import distinct_count, make_query, small_groups
+from skyband.queries import distinct_count_execution, make_query, small_groups
 
 SECOND = 1_000_000
 WINDOW = {"window": "20 seconds", "every": "5 seconds"}
@@ -99,7 +99,7 @@ AWAKE = {
 def test_each_group_answers_as_if_it_were_alone(seed, kind, awake, monkeypatch):
     for name, limit in AWAKE[awake].items():
         monkeypatch.setattr(processor_cache, name, limit)
-    monkeypatch.setattr(distinct_count, "_MOST_KEYS", 20)
+    monkeypatch.setattr(distinct_count_execution, "_MOST_KEYS", 20)
     monkeypatch.setattr(small_groups, "MOST_ENTRIES", 6)
     table = stream(seed)
     backends = {"sketch": "exact"} if kind == "distinct-count" else None
@@ -118,7 +118,7 @@ def test_each_group_answers_as_if_it_were_alone(seed, kind, awake, monkeypatch):
 @pytest.mark.parametrize("backend", ["exact", "pcsa-ml", "k-skb", "se-fm", "se-pcsa"])
 @pytest.mark.parametrize("seed", range(3))
 def test_neither_answers_nor_bytes_tell_how_groups_came_to_outgrow_the_crowd(seed, backend, monkeypatch):
-    monkeypatch.setattr(distinct_count, "_MOST_KEYS", 20)
+    monkeypatch.setattr(distinct_count_execution, "_MOST_KEYS", 20)
     table = stream(seed, groups=8)
     small = {"name": backend} if backend == "exact" else {"name": backend, "epsilon": 0.3}
     seen, snapshots = [], []

@@ -146,6 +146,8 @@ def test_examples_that_are_not_there_are_named_with_the_distribution(acme, monke
 class Raises(MineQuery):
     """Raises where it answers."""
 
+    answered_by = None
+
     def processor(self, bindings, answers):
         class Processor(_Sums):
             def answer(self, at):
@@ -156,6 +158,8 @@ class Raises(MineQuery):
 
 class CannotDump(MineQuery):
     """Raises where its state is written down."""
+
+    answered_by = None
 
     def processor(self, bindings, answers):
         class Processor(_Sums):
@@ -174,6 +178,8 @@ class CannotCheck(MineQuery):
 
 class AnswersOtherwise(MineQuery):
     """Answers with another column than it declares."""
+
+    answered_by = None
 
     def processor(self, bindings, answers):
         return _Sums(self, pa.schema([pa.field("at", answers.field("at").type), pa.field("total", pa.int64())]))

@@ -8,6 +8,7 @@ import pytest
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
+from skyband.queries.execution import execution_of
 
 SECOND = 1_000_000
 EVERY = 5
@@ -70,7 +71,7 @@ def applied(table, asked, backends, shards):
         mine = pa.array(table["number"].to_numpy() % shards == shard)
         run.add(table.filter(mine).combine_chunks().to_batches()[0])
     latest = max(run._latest for run in runs)
-    return asked.merge(pa.Table.from_batches([run.operator.finish(latest) for run in runs]))
+    return execution_of(asked).merge(pa.Table.from_batches([run.operator.finish(latest) for run in runs]))
 
 
 def query(**changes):

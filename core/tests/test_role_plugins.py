@@ -96,6 +96,7 @@ CODE = '''
 
         kind: ClassVar[str] = "acme-count"
         roles: ClassVar[tuple[str, ...]] = ("tally",)
+        answered_by: ClassVar[str | None] = None
         shard_by: ClassVar[str | None] = None
 
         def processor(self, bindings, answers):

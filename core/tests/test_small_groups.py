@@ -6,7 +6,7 @@ import pytest
 from skyband.engines import local
 from skyband.errors import SnapshotError
 from skyband.operator.operator import Operator
-from skyband.queries import distinct_count, make_query, small_groups, small_sets, state_arrays
+from skyband.queries import distinct_count_execution, make_query, small_groups, small_sets, state_arrays
 
 SECOND = 1_000_000
 WORKLOADS = [
@@ -264,8 +264,8 @@ def run(asked, table, cuts, snapshots=False, backends=None):
 
 def at_most(most, monkeypatch):
     monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
-    monkeypatch.setattr(distinct_count, "_FEWEST_KEYS", 1)
-    monkeypatch.setattr(distinct_count, "_MOST_KEYS", most)
+    monkeypatch.setattr(distinct_count_execution, "_FEWEST_KEYS", 1)
+    monkeypatch.setattr(distinct_count_execution, "_MOST_KEYS", most)
 
 
 OFTEN = len([*WORKLOADS, *TOPS, *HEAVY, *PAIRS, *NEAR, *ONCE])

@@ -6,7 +6,7 @@ import pytest
 from skyband.engines import local
 from skyband.errors import SnapshotError
 from skyband.operator.operator import Operator
-from skyband.queries import distinct_count, make_query, small_groups, state_arrays
+from skyband.queries import distinct_count_execution, make_query, small_groups, state_arrays
 
 SECOND = 1_000_000
 BACKENDS = {
@@ -106,8 +106,8 @@ def test_a_group_that_has_grown_goes_on_in_any_exact_backend(role, spec, backend
 @pytest.mark.parametrize("most", [3, 512])
 @pytest.mark.parametrize("every", [1, 4, 12])
 def test_distinct_keys_of_the_last_rows_are_those_of_a_set(most, every, monkeypatch):
-    monkeypatch.setattr(distinct_count, "_FEWEST_KEYS", 1)
-    monkeypatch.setattr(distinct_count, "_MOST_KEYS", most)
+    monkeypatch.setattr(distinct_count_execution, "_FEWEST_KEYS", 1)
+    monkeypatch.setattr(distinct_count_execution, "_MOST_KEYS", most)
     table, windows = stream(2), [3, 10]
     times = pa.array(np.arange(len(table)) * SECOND, pa.timestamp("us", "UTC"))
     table = table.set_column(0, "ts", times)

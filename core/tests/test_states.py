@@ -11,6 +11,7 @@ from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
+from skyband.queries.execution import execution_of
 
 MINUTE = 60_000_000
 START = 1_760_000_400_000_000
@@ -157,7 +158,7 @@ def test_states_of_shards_make_one(backend):
         for batch in own.to_batches():
             single.add(batch)
         pieces.append(pa.Table.from_batches([shard.finish(int(np.asarray(TABLE["ts"].cast(pa.int64())).max()))]))
-    merged = by_moment(whole.merge(pa.concat_tables(pieces)))
+    merged = by_moment(execution_of(whole).merge(pa.concat_tables(pieces)))
     assert merged.keys() == expected.keys()
     for at in expected:
         for minutes in (5, 37, 60):

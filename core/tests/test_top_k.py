@@ -10,6 +10,7 @@ from skyband.columns.ids import ValuesById, to_ids
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
+from skyband.queries.execution import execution_of
 
 SECOND = 1_000_000
 STREAMS = ["north", "south", "west"]
@@ -127,7 +128,7 @@ def test_shards_merge_to_one_answer(text):
             run.add(table.filter(pa.array(owner == number)).combine_chunks().to_batches()[0])
         latest = max(run._latest for run in runs)
         partial = pa.Table.from_batches([run.operator.finish(latest) for run in runs])
-        assert answers(query(by=by).merge(partial), by) == answers(local.apply(table, query(by=by)), by)
+        assert answers(execution_of(query(by=by)).merge(partial), by) == answers(local.apply(table, query(by=by)), by)
 
 
 def test_occurrences_in_a_window_are_summed_and_a_report_a_window_old_makes_room():

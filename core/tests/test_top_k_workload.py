@@ -12,6 +12,7 @@ from skyband.columns.hashing import hash_column
 from skyband.engines import local
 from skyband.errors import ConfigError
 from skyband.queries import make_query, top_k_workload_processor
+from skyband.queries.execution import execution_of
 
 SECOND = 1_000_000
 QUERIES = [
@@ -151,7 +152,7 @@ def test_shards_merge_into_the_whole():
             run.add(batch)
         latest = max(latest or run._latest, run._latest)
     parts = [run.operator.finish(latest) for run in runs]
-    merged = asked.merge(pa.Table.from_batches(parts))
+    merged = execution_of(asked).merge(pa.Table.from_batches(parts))
     assert plain(merged) == plain(local.apply(table, asked))
 
 

@@ -12,6 +12,7 @@ from skyband.errors import SnapshotError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
+from skyband.queries.execution import execution_of
 from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000
@@ -85,7 +86,7 @@ def test_a_query_that_joins_answers_over_complete_windows_only(by, shards, seed)
             for number, operator in enumerate(operators)
         ]
         given = pa.Table.from_batches(parts)
-        pieces.append(given if by or shards == 1 else asked.merge(given))
+        pieces.append(given if by or shards == 1 else execution_of(asked).merge(given))
     answers = pa.concat_tables(pieces)
     whole = local.apply(rows, query([SHORT, LONG], by=by))
     at = whole["at"].cast(pa.int64()).to_numpy()

@@ -9,7 +9,7 @@ from skyband.columns.keyed_frames import PART
 from skyband.queries.partitioning import Partitioning
 from skyband.queries.query import Input
 from skyband.roles.pair_ranker import MEETS
-from skyband.scaffold.query import MineQuery, _Sums
+from skyband.scaffold.query import MineExecution, MineQuery, _Sums
 from skyband.scaffold.query_example import EXAMPLES
 
 REFERENCE = (MineQuery, EXAMPLES)
@@ -87,10 +87,13 @@ class _RoundsUp(_Sums):
 class _Of(MineQuery):
     """A query answered by another processor."""
 
+    answered_by = f"{__name__}:_OfExecution"
     processors: ClassVar[type[_Sums]]
 
+
+class _OfExecution(MineExecution):
     def processor(self, bindings, answers):
-        return self.processors(self, answers)
+        return self.query.processors(self.query, answers)
 
 
 def _answered_by(processor):
@@ -146,17 +149,30 @@ class NamesNoReason(MineQuery):
 
 
 class OtherWithGroups(MineQuery):
+    answered_by = f"{__name__}:_OtherWithGroups"
+
+
+class _OtherWithGroups(MineExecution):
     def processor(self, bindings, answers):
-        return _Sums(evolve(self, every=self.window) if self.by else self, answers)
+        query = self.query
+        return _Sums(evolve(query, every=query.window) if query.by else query, answers)
 
 
 class MergesTheLargest(MineQuery):
+    answered_by = f"{__name__}:_MergesTheLargest"
+
+
+class _MergesTheLargest(MineExecution):
     def merge(self, answers):
         sums = answers.group_by("at").aggregate([("sum", "max")])
         return sums.rename_columns(["at", "sum"]).select(answers.column_names)
 
 
 class GoesToEveryShard(MineQuery):
+    answered_by = f"{__name__}:_GoesToEveryShard"
+
+
+class _GoesToEveryShard(MineExecution):
     def partition(self, frame, shards):
         rows = np.tile(np.arange(len(frame)), shards)
         return Partitioning(rows, np.repeat(np.arange(shards), len(frame)))

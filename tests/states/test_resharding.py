@@ -13,6 +13,7 @@ from skyband.errors import ConfigError, SnapshotError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
+from skyband.queries.execution import execution_of
 
 
 class Stream:
@@ -38,7 +39,7 @@ class Stream:
                     self.operators[row["shard"]].add(keyed_frames.from_bytes(row["frame"]))
                 ends.add(row["progress"], row["dropped"])
         answers = pa.Table.from_batches([operator.step(ends.progress) for operator in self.operators])
-        return self.plan.query.merge(answers) if self.plan.merges else answers
+        return execution_of(self.plan.query).merge(answers) if self.plan.merges else answers
 
 
 @cache

@@ -12,6 +12,7 @@ from skyband.errors import ConfigError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
+from skyband.queries.execution import execution_of
 from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000
@@ -86,14 +87,14 @@ def on_shards(rows, asked, shards, backends=None):
     """The answers of so many operators, each with its part of the rows, as one."""
     (batch,) = rows.select(asked.columns).combine_chunks().to_batches()
     frame = encode(asked, batch).frame
-    parts, bindings = asked.partition(frame, shards), bind(asked, rows.schema, backends)
+    parts, bindings = execution_of(asked).partition(frame, shards), bind(asked, rows.schema, backends)
     latest = int(frame.column("time").to_numpy().max())
     found = []
     for shard in range(shards):
         operator = Operator(asked, bindings, rows.schema, shared=True)
         operator.add(frame.take(pa.array(parts.rows[parts.shards == shard])))
         found.append(operator.finish(latest))
-    return asked.merge(pa.Table.from_batches(found))
+    return execution_of(asked).merge(pa.Table.from_batches(found))
 
 
 @pytest.mark.parametrize("form", FORMS)

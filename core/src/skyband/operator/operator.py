@@ -26,6 +26,7 @@ from skyband.operator.groups import Groups, Until
 from skyband.operator.logged_batch import LoggedBatch, is_time
 from skyband.queries import state_arrays
 from skyband.queries.error_attribution import attributed, check_answers
+from skyband.queries.execution import Execution, execution_of
 from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Query
 from skyband.queries.row_encoding import encode
@@ -87,8 +88,13 @@ class Operator:
     @_groups.default
     def _no_groups(self) -> Groups:
         by = pa.schema([self.schema.field(name) for name in self.query.by])
-        small_groups = self.query.small_groups(self.bindings, self._answers) if self.query.by else None
+        small_groups = self.execution.small_groups(self.bindings, self._answers) if self.query.by else None
         return Groups(by, self._processor, small_groups)
+
+    @cached_property
+    def execution(self) -> Execution[Any]:
+        """How its query is answered."""
+        return execution_of(self.query)
 
     @cached_property
     def _answers(self) -> pa.Schema:
@@ -211,7 +217,7 @@ class Operator:
         return self._processor()
 
     def _processor(self) -> GroupProcessor:
-        processor = self.query.processor(self.bindings, self._answers)
+        processor = self.execution.processor(self.bindings, self._answers)
         if self._joined and not self.query.rows:  # a group knows its own rows
             processor.start_from(self._joined)
         return processor

@@ -12,6 +12,7 @@ from skyband.arrays import Array, UInt64
 from skyband.errors import ConfigError, Problem, SnapshotError
 from skyband.operator.fingerprint import defaults_of, differences, fingerprint
 from skyband.operator.operator import Operator
+from skyband.queries.execution import execution_of
 from skyband.queries.partitioning import by_hash
 from skyband.queries.query import Query
 from skyband.registry import Binding
@@ -59,7 +60,7 @@ def _of_shard(groups: UInt64, shards: int, number: int) -> Array:
 
 def _check_mergeable(query: Query, bindings: Mapping[str, Binding], there: int, wanted: int) -> None:
     """Raise ConfigError unless so many shards without `by` can become so many."""
-    reason = query.one_shard or query.unmerged(bindings)
+    reason = query.one_shard or execution_of(query).unmerged(bindings)
     if reason is None and wanted > there:
         reason = "a state without `by` cannot be cut into several"
     if reason is None and there % wanted:

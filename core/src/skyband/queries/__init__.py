@@ -46,6 +46,8 @@ def _load_class(info: QueryInfo, distribution: str) -> "type[Query]":
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
         raise PluginError(f"{said} has no {', '.join(missing)}")
+    if cls.answered_by is None and not hasattr(cls, "processor"):
+        raise PluginError(f"{said} has neither `answered_by`, the place of its Execution, nor a method `processor`")
     BROUGHT_BY[cls] = distribution
     return cls
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define
 
-from skyband.arrays import Int64, UInt64
 from skyband.columns.hashing import THETA_SEED, hash_columns
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
@@ -19,20 +18,15 @@ from skyband.config.value_ranges import ValueRange, ranges_parameter
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
-from skyband.queries.distinct_count_processors import CountingProcessor, StateProcessor
-from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
-from skyband.queries.small_groups import SmallGroups
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
 from skyband.states.state import AnyState
 from skyband.states.theta_sketches import HASH as THETA
 
-_FEWEST_KEYS, _MOST_KEYS = 16, 512
-"""Keys of a small group: fewer would not be worth it, and more make a walk through them slow."""
 _THETA_TYPES = (
     pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
     pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
@@ -58,6 +52,7 @@ class DistinctCount(Query):
 
     kind: ClassVar[str] = "distinct-count"
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
+    answered_by: ClassVar[str | None] = "skyband.queries.distinct_count_execution:DistinctCountExecution"
     compared_by: ClassVar[tuple[str, ...]] = ("window",)
     compared_value: ClassVar[str | None] = "count"
     shard_by: ClassVar[str | None] = "key"
@@ -160,11 +155,11 @@ class DistinctCount(Query):
         if self.emit is not None:
             return [at_field(self, schema), emitted_states.FIELD]
         numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high")]
-        labels = [pa.field(name, pa.string()) for name in self._labels]
+        labels = [pa.field(name, pa.string()) for name in self.labels]
         return [at_field(self, schema), *labels, *numbers]
 
     @property
-    def _labels(self) -> list[str]:
+    def labels(self) -> list[str]:
         """The columns of an answer that say what was counted, after its moment."""
         return ["window", *(["range"] if self.ranges else [])]
 
@@ -207,32 +202,6 @@ class DistinctCount(Query):
             if isinstance(length, CalendarLength) or length.length % grain
         ]
 
-    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        made = CountingProcessor if self.emit is None else StateProcessor
-        return made(self, bindings, answers)
-
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
-        """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
-        most = min(self.sketch_of(bindings).exact_up_to, _MOST_KEYS)
-        if most < _FEWEST_KEYS or self.emit is not None or self.value is not None:
-            return None
-
-        def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
-            return CountingProcessor(self, bindings, answers).begin(last, times, keys)
-
-        from skyband.queries.small_distinct_counts import SmallDistinctCounts  # on use, because it loads numba
-        from skyband.queries.small_row_windows import SmallRowWindows
-
-        windows = [str(window) for window in self.windows]
-        table = SmallDistinctCounts(self.schedule, windows, most, answers, processor)
-        return SmallRowWindows(table) if self.rows else table
-
-    def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
-        if self.rows:
-            return super().unmerged(bindings)
-        info = bindings["sketch"].info
-        return f"{info.name} lacks merge: {info.lacks['merge']}" if "merge" in info.lacks else None
-
     def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         keep = state.parameters.get("values") is not None
         if keep == (self.value is not None):
@@ -244,17 +213,6 @@ class DistinctCount(Query):
         """Windows may come and go below the longest, for which rows are kept, and ranges of values that are kept."""
         same = isinstance(before, DistinctCount) and _longest(self) == _longest(before)
         return (*self.evolvable, "ranges", *(["windows"] if same else []))
-
-    def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no item, so their counts add, and so do the ends of their bounds. States are united."""
-        if self.emit is not None:
-            return emitted_states.merged(answers)
-        sums = answers.group_by([*self.by, "at", *self._labels]).aggregate(
-            [(name, "sum") for name in ("count", "low", "high")]
-        )
-        return sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names]).select(
-            answers.column_names
-        )
 
 
 def _longest(query: DistinctCount) -> object:

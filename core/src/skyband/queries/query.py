@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 from attrs import define, frozen
 from attrs.converters import optional
@@ -14,12 +13,8 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.parameters import checked
-from skyband.errors import ConfigError, Problem, suggest
-from skyband.queries.partitioning import Partitioning, by_hash
-from skyband.queries.processor import GroupProcessor
-from skyband.queries.small_groups import SmallGroups
+from skyband.errors import Problem, suggest
 from skyband.queries.window_parameters import zone_problems
-from skyband.registry import Binding
 from skyband.roles import Backend
 from skyband.states.state import AnyState
 from skyband.watermark import EventTimeProgress
@@ -93,9 +88,12 @@ class Query(ABC):
     roles: ClassVar[tuple[str, ...]]
     """The roles whose backends it asks; there may be none."""
 
+    answered_by: ClassVar[str | None] = None
+    """"package.module:Class" of its `Execution`, which says how it is answered; imported when a query first runs."""
+
     shard_by: ClassVar[str | None] = None
-    """Frame column whose hash spreads a query without `by` over shards; None where it runs on one shard, or `partition`
-    and `one_shard` say otherwise."""
+    """Frame column whose hash spreads a query without `by` over shards; None where it runs on one shard, or
+    `Execution.partition` and `one_shard` say otherwise."""
 
     evolvable: ClassVar[tuple[str, ...]] = ()
     """Keys that may differ from those a checkpoint was made with: `subqueries` says what they hold."""
@@ -158,7 +156,7 @@ class Query(ABC):
 
     @property
     def one_shard(self) -> str | None:
-        """Why it runs on one shard where it has no `by`; None where `merge` makes one answer of those of several."""
+        """Why it runs on one shard where it has no `by`; None where `Execution.merge` makes one answer of several."""
         if self.rows:
             return "row windows need one order of all rows"
         return f"{self.kind} needs all rows in one place" if self.shard_by is None else None
@@ -243,29 +241,9 @@ class Query(ABC):
         """What this query asks of a backend that it cannot answer."""
         return []
 
-    @abstractmethod
-    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        """A fresh stream of one group; `answers` is the schema of its answers, of `answer_fields` or `shard_fields`."""
-
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:  # noqa: ARG002
-        """Where small groups may be held together and answered by one call, instead of a processor each."""
-        return None
-
-    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
-        """The shards to which each row goes, without `by`. Every row is one shard's own, whatever others it goes to."""
-        return by_hash(frame.column(str(self.shard_by)).to_numpy().view(np.uint64), shards)
-
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         """The columns of a shard's answers without `by`: those of the result, and what `merge` needs besides."""
         return self.answer_fields(schema)
-
-    def merge(self, answers: pa.Table) -> pa.Table:
-        """One answer from those of the shards at the same moments (`shard_fields`). Never where `one_shard` is set."""
-        raise ConfigError(Problem("shards", f"{self.kind} needs all rows in one place: use shards = 1 (got {answers})"))
-
-    def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:  # noqa: ARG002
-        """Why the states of two shards without `by` do not make one; None where `GroupProcessor.merge` does that."""
-        return f"the states of a {self.kind} do not merge"
 
     def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         """Why a stream of this query cannot begin with an emitted state, besides its backend and what it covers."""

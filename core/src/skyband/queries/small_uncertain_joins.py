@@ -30,7 +30,8 @@ from skyband.roles.matcher import SUM_SLACK
 
 if TYPE_CHECKING:
     from skyband.queries.tuple_windows import TupleWindow
-    from skyband.queries.uncertain_join import JoinProcessor, UncertainJoin
+    from skyband.queries.uncertain_join import UncertainJoin
+    from skyband.queries.uncertain_join_processor import JoinProcessor
 
 _SAMPLES = 8
 """So many samples a tuple has in the largest of small groups: they are all compared with each other."""

@@ -13,13 +13,11 @@ from skyband.arrays import Array
 from skyband.columns import keyed_frames
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
-from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import Which
 from skyband.config.calendar_lengths import SO_FAR, Length, length
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
-from skyband.queries import top_k_merging
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -30,7 +28,6 @@ from skyband.queries.carried_columns import (
 )
 from skyband.queries.composite_ids import (
     Columns,
-    answer_ids,
     columns_of,
     identity,
     identity_fields,
@@ -40,13 +37,10 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, as_names, check_names, column_name
-from skyband.queries.rank_order import SMALLEST, order_parameter, score_order
+from skyband.queries.rank_order import SMALLEST, order_parameter
 from skyband.queries.row_encoding import at_field, closed_length, too_short
 from skyband.queries.schedule import Schedule
-from skyband.queries.small_groups import SmallGroups, most_entries
-from skyband.queries.top_k_processor import RankingProcessor
 from skyband.queries.window_parameters import (
     anew_schedule_of,
     every_parameter,
@@ -54,11 +48,9 @@ from skyband.queries.window_parameters import (
     offset_parameter,
     problems_of,
 )
-from skyband.registry import Binding
 from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
 
 _MOST = float(np.finfo(np.float64).max)
-_MOST_STREAMS_OF_A_FUNCTION = 16
 _MIRRORED: Mapping[Any, str] = {"min": "max", "max": "min", "largest": "smallest", "smallest": "largest"}
 """What is to the negatives what the key is to the values."""
 
@@ -92,6 +84,7 @@ class TopK(Query):
 
     kind: ClassVar[str] = "top-k"
     roles: ClassVar[tuple[str, ...]] = ("object-ranker",)
+    answered_by: ClassVar[str | None] = "skyband.queries.top_k_execution:TopKExecution"
     compared_by: ClassVar[tuple[str, ...]] = ("object",)
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null stream", "null value", "repeated report")
@@ -295,38 +288,3 @@ class TopK(Query):
     def row_of_object(self) -> Which:
         """Whose columns an object carries."""
         return "largest" if self.repeats == "largest" else "smallest" if self.repeats == "smallest" else "latest"
-
-    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        return RankingProcessor(self, bindings["object-ranker"], answers)
-
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
-        """Where the answer is that of the definition, whatever the ranker, small groups are answered together.
-
-        With a function of many streams each group has a processor: of small groups the function would be given the
-        values of all their objects at once.
-        """
-        parameters = self.backend_parameters("object-ranker")
-        most = most_entries(bindings["object-ranker"], parameters)
-        carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
-        if not most or (callable(self.aggregate) and len(self.streams) > _MOST_STREAMS_OF_A_FUNCTION):
-            return None
-
-        def processor(last: int, rows: Rows) -> GroupProcessor:
-            return RankingProcessor(self, bindings["object-ranker"], answers).begin_with(last, rows)
-
-        from skyband.queries.small_row_windows import SmallRowWindows  # on use, because it loads numba
-        from skyband.queries.small_top_k import SmallTopK
-
-        table = SmallTopK(
-            most, self.schedule, self.window.length, parameters, answers, processor,
-            mirrored=self.order == SMALLEST, carry=carry, which=self.row_of_object, several=len(several(self.object)),
-        )  # fmt: skip
-        return SmallRowWindows(table) if self.rows else table
-
-    def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no object, so the best of all are among the best of each."""
-        keyed = answers.append_column(top_k_merging.ID, pa.array(answer_ids(answers, "object", self.object)))
-        ranked = top_k_merging.merge_top_k(
-            keyed, [*self.by, "at"], [("score", score_order(self.order)), (top_k_merging.ID, "ascending")]
-        )
-        return top_k_merging.truncate(ranked, self.k, answers.column_names)

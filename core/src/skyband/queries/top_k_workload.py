@@ -5,14 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import define
 
 from skyband.columns.numbers import as_float64, is_number
-from skyband.columns.rows import Rows
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
-from skyband.queries import top_k_merging
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -23,7 +20,6 @@ from skyband.queries.carried_columns import (
 )
 from skyband.queries.composite_ids import (
     Columns,
-    answer_ids,
     columns_of,
     identity,
     identity_fields,
@@ -33,15 +29,12 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
-from skyband.queries.rank_order import SMALLEST, order_parameter, score_order
+from skyband.queries.rank_order import order_parameter
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
-from skyband.queries.small_groups import SmallGroups, most_entries
-from skyband.queries.top_k_workload_processor import BEST, EACH, WorkloadProcessor
+from skyband.queries.top_k_workload_processor import BEST, EACH
 from skyband.queries.workload_queries import NamedQuery, named_queries
-from skyband.registry import Binding
 from skyband.roles import Backend
 
 
@@ -69,6 +62,7 @@ class TopKWorkload(Query):
 
     kind: ClassVar[str] = "top-k-workload"
     roles: ClassVar[tuple[str, ...]] = ("workload-ranker",)
+    answered_by: ClassVar[str | None] = "skyband.queries.top_k_workload_execution:TopKWorkloadExecution"
     compared_by: ClassVar[tuple[str, ...]] = ("query", "object")
     shard_by: ClassVar[str | None] = "key"
     evolvable: ClassVar[tuple[str, ...]] = ("queries",)
@@ -148,36 +142,3 @@ class TopKWorkload(Query):
         if theirs == self.repeats:
             return []
         return [Problem("repeats", f"says what a backend does: set it to {theirs!r} here, and drop it there")]
-
-    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        return WorkloadProcessor(self, bindings["workload-ranker"], answers)
-
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
-        """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
-        most = most_entries(bindings["workload-ranker"], self.backend_parameters("workload-ranker"))
-        carry = [answers.field(name) for name in (*several(self.object), *self.carry)]
-        once = self.repeats == BEST
-        if not most:
-            return None
-
-        def processor(last: int, rows: Rows) -> GroupProcessor:
-            return WorkloadProcessor(self, bindings["workload-ranker"], answers).begin(last, rows)
-
-        from skyband.queries.small_row_windows import SmallRowWindows  # on use, because it loads numba
-        from skyband.queries.small_workloads import SmallWorkloads
-
-        table = SmallWorkloads(
-            most, self.schedule, self.queries, answers, processor,
-            mirrored=self.order == SMALLEST, once=once, carry=carry, several=len(several(self.object)),
-        )  # fmt: skip
-        return SmallRowWindows(table, self.subqueries) if self.rows else table
-
-    def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no object, so the best of all are among the best of each."""
-        keyed = answers.append_column(top_k_merging.ID, pa.array(answer_ids(answers, "object", self.object)))
-        ranked = top_k_merging.merge_top_k(
-            keyed, [*self.by, "at", "query"], [("score", score_order(self.order)), (top_k_merging.ID, "ascending")]
-        )
-        place = pc.index_in(ranked.column("query"), value_set=pa.array([query.name for query in self.queries]))
-        most = np.array([query.k for query in self.queries])[place.to_numpy()]
-        return top_k_merging.truncate(ranked, most, answers.column_names)

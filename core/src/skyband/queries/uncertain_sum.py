@@ -10,7 +10,6 @@ from skyband.columns.uncertain_tuples import WHAT, encode_samples, is_samples
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, Problem
-from skyband.queries import small_groups
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -20,9 +19,7 @@ from skyband.queries.carried_columns import (
     name_problems,
 )
 from skyband.queries.per_row_processor import time_field
-from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, as_names, column_name
-from skyband.queries.small_groups import SmallGroups
 from skyband.queries.tuple_windows import (
     delta_parameter,
     problems_of,
@@ -30,8 +27,6 @@ from skyband.queries.tuple_windows import (
     unlike_time,
     window_parameter,
 )
-from skyband.queries.uncertain_sum_processor import SumProcessor
-from skyband.registry import Binding
 
 STATISTICS = ("count", "average")
 
@@ -67,6 +62,7 @@ class UncertainSum(Query):
 
     kind: ClassVar[str] = "uncertain-sum"
     roles: ClassVar[tuple[str, ...]] = ("window",)
+    answered_by: ClassVar[str | None] = "skyband.queries.uncertain_sum_execution:UncertainSumExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample",)
 
     values: str = column_name(help="the column of values: a number, or a list with one for each sample")
@@ -119,20 +115,3 @@ class UncertainSum(Query):
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         return {"size": self.size, "alpha": self.alpha}
-
-    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        return SumProcessor(self, bindings, answers)
-
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
-        """Where a window is known without its backend, small groups are answered together."""
-        if self.delta is not None:
-            return None
-        most = small_groups.MOST_ENTRIES
-        if self.size is not None:
-            most = small_groups.most_entries(bindings["window"], self.backend_parameters("window"))
-        if not most:
-            return None
-
-        from skyband.queries.small_uncertain_sums import SmallUncertainSums  # on use, because it loads numba
-
-        return SmallUncertainSums(most, self, answers, lambda: SumProcessor(self, bindings, answers))

@@ -25,6 +25,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.roles.sketch_reader": ("SketchReader",),
     "skyband.roles.top_reader": ("TopReader", "Ranking"),
     "skyband.queries.query": ("Query", "Input", "column_name"),
+    "skyband.queries.execution": ("Execution",),
     "skyband.queries.processor": ("GroupProcessor", "WindowedProcessor"),
     "skyband.queries.answer_columns": ("AnswerColumns",),
     "skyband.queries.row_encoding": ("at_field", "moments", "microseconds", "is_null", "closed_length", "too_short"),

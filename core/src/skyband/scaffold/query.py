@@ -11,6 +11,7 @@ from skyband.columns.hashing import hash_column
 from skyband.columns.rows import Rows
 from skyband.config.durations import Duration, duration
 from skyband.errors import ConfigError, Problem
+from skyband.queries.execution import Execution
 from skyband.queries.row_encoding import at_field, moments
 from skyband.queries.processor import GroupProcessor, WindowedProcessor
 from skyband.queries.query import Input, Query, column_name
@@ -22,6 +23,7 @@ class MineQuery(Query):
     """Sums a column over a sliding window. Result columns: at, sum. Null values are left out, and counted."""
 
     kind: ClassVar[str] = "mine"
+    answered_by: ClassVar[str | None] = f"{__name__}:MineExecution"
     roles: ClassVar[tuple[str, ...]] = ()  # the roles whose backends it asks: bindings["sketch"].create() is one
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)
@@ -57,8 +59,12 @@ class MineQuery(Query):
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - it has no roles
         return {}
 
+
+class MineExecution(Execution[MineQuery]):
+    """A processor for each group; without `by`, the sums of shards add."""
+
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:  # noqa: ARG002
-        return _Sums(self, answers)
+        return _Sums(self.query, answers)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         sums = answers.group_by("at").aggregate([("sum", "sum")])

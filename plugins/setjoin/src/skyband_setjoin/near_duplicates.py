@@ -3,13 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import define
-from skyband.columns.hashing import hash_columns
-from skyband.columns.keyed_frames import TIME
-from skyband.columns.rows import Rows
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.sides import is_side, sides_of
 from skyband.columns.tokens import WHAT as TOKENS
@@ -27,13 +22,9 @@ from skyband.queries.composite_ids import (
     several,
 )
 from skyband.queries.pair_columns import encode_pair_columns
-from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.queries.per_row_processor import time_field
-from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.row_encoding import closed_length, too_short
-from skyband.queries.small_groups import SmallGroups, most_entries
-from skyband.registry import Binding
 from skyband.roles.pair_ranker import similarity_parameter
 
 from skyband_setjoin.near_duplicates_processor import (
@@ -42,11 +33,10 @@ from skyband_setjoin.near_duplicates_processor import (
     PAIRS,
     PLACE,
     ROWS,
-    NearDuplicatesProcessor,
     carried_of_match,
     match_names,
 )
-from skyband_setjoin.set_matcher import ALL, FIRST, keep_parameter, matches_parameter, threshold_fault
+from skyband_setjoin.set_matcher import FIRST, keep_parameter, matches_parameter, threshold_fault
 
 
 @define(eq=True)
@@ -81,6 +71,7 @@ class NearDuplicates(Query):
 
     kind: ClassVar[str] = "near-duplicates"
     roles: ClassVar[tuple[str, ...]] = ("set-matcher",)
+    answered_by: ClassVar[str | None] = "skyband_setjoin.near_duplicates_execution:NearDuplicatesExecution"
     compared_by: ClassVar[tuple[str, ...]] = ("id", "match")
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null side")
 
@@ -147,10 +138,10 @@ class NearDuplicates(Query):
 
     @property
     def ties(self) -> tuple[str, ...]:
-        return (*self._places, TIE) if self.carried_names else self._places
+        return (*self.places, TIE) if self.carried_names else self.places
 
     @property
-    def _places(self) -> tuple[str, ...]:
+    def places(self) -> tuple[str, ...]:
         """What tells the shards of a row, besides its time."""
         return ("code", "tie") if self.side is None else ("code", "side", "tie")
 
@@ -201,53 +192,11 @@ class NearDuplicates(Query):
             "by": "rows" if self.rows else "time",
         }
 
-    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        return NearDuplicatesProcessor(self, bindings["set-matcher"], answers)
-
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
-        """Where the answer is that of the definition, whatever the matcher, small groups are answered together."""
-        most = most_entries(bindings["set-matcher"], self.backend_parameters("set-matcher"))
-        if not most:
-            return None
-        from skyband.roles.compiled_similarity import is_compilable  # on use, because it loads numba
-
-        if not is_compilable(self.similarity):
-            return None
-
-        def processor(rows: Rows) -> GroupProcessor:
-            return NearDuplicatesProcessor(self, bindings["set-matcher"], answers).begin_with(rows)
-
-        from skyband.queries.small_row_windows import SmallRowWindows
-
-        from skyband_setjoin.small_near_duplicates import SmallNearDuplicates
-
-        table = SmallNearDuplicates(most, self, answers, processor)
-        return SmallRowWindows(table) if self.rows else table
-
     @property
     def one_shard(self) -> str | None:
         if self.rows:
             return super().one_shard
         return 'keep = "first" decides of each row by all rows before it' if self.keep == FIRST else None
 
-    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
-        """Rows with nothing to tell them apart go to the same shards."""
-        lines = matrix_rows(shards)
-        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self._places)]), lines, shards // lines)
-
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in (PLACE, MATCH_PLACE))]
-
-    def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no match; a row has none iff it has none in every shard where it meets others."""
-        best = [] if self.matches == ALL or self.output == KEPT else [("similarity", "descending")]
-        answers = answers.sort_by([(PLACE, "ascending"), *best, (MATCH_PLACE, "ascending")])  # nulls come last
-        place, matched = answers[PLACE].combine_chunks(), answers[MATCH_PLACE].is_valid().to_numpy()
-        new = np.append(True, pc.not_equal(place[1:], place[:-1]).to_numpy(zero_copy_only=False))[: len(place)]
-        rank = np.arange(len(place)) - np.maximum.accumulate(np.where(new, np.arange(len(place)), 0))
-        if self.output == KEPT:
-            told = new & ~matched
-        else:
-            told = (matched | new) if self.output == ROWS else matched
-            told &= rank < (len(place) if self.matches == ALL else int(self.matches))
-        return answers.filter(pa.array(told)).drop_columns([PLACE, MATCH_PLACE])

@@ -11,7 +11,6 @@ from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
-from skyband.columns.rows import Rows
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.parameters import choice, integer, number
@@ -36,23 +35,19 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
-from skyband.queries.small_groups import SmallGroups, most_entries
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
-from skyband.registry import Binding
 from skyband.roles import Backend
 from skyband.states.ranker_state import RankerState
 from skyband.states.state import AnyState
 
-from skyband_totals.processor import TotalsProcessor
 from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.ranker_parameters import TOTALS
 from skyband_totals.role import TotalRanker
-from skyband_totals.shard_merging import GRANDS, merge_shards
-from skyband_totals.states_processor import StatesProcessor, state_field
+from skyband_totals.shard_merging import GRANDS
+from skyband_totals.states_processor import state_field
 from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
 _WEIGHTS = {
@@ -91,6 +86,7 @@ class HeavyHitters(Query):
 
     kind: ClassVar[str] = "heavy-hitters"
     roles: ClassVar[tuple[str, ...]] = ("total-ranker",)
+    answered_by: ClassVar[str | None] = "skyband_totals.execution:HeavyHittersExecution"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
     shard_by: ClassVar[str | None] = "key"
     refused_keys: ClassVar[Mapping[str, str]] = {
@@ -239,32 +235,6 @@ class HeavyHitters(Query):
         said = "its states answer no window without it: take total-ranker/exact or total-ranker/k-skb, or drop `emit`"
         return [Problem("emit", f"does not go with {backend.role}/{backend.name}, {said} (got {self.emit!r})")]
 
-    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        made = TotalsProcessor if self.emit is None else StatesProcessor
-        return made(self, bindings["total-ranker"], answers)
-
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
-        """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
-        most = most_entries(bindings["total-ranker"], self.backend_parameters("total-ranker"))
-        if self.gives_states or not most:
-            return None
-
-        def processor(last: int, rows: Rows) -> GroupProcessor:
-            return TotalsProcessor(self, bindings["total-ranker"], answers).begin_with(last, rows)
-
-        from skyband.queries.small_row_windows import SmallRowWindows  # on use, because it loads numba
-
-        from skyband_totals.small_totals import SmallTotals
-
-        table = SmallTotals(most, self, answers, processor)
-        return SmallRowWindows(table) if self.rows else table
-
-    def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
-        if self.rows:
-            return super().unmerged(bindings)
-        info = bindings["total-ranker"].info
-        return f"{info.name} lacks merge: {info.lacks['merge']}" if "merge" in info.lacks else None
-
     def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:
         problems = []
         if self.carry:
@@ -282,16 +252,6 @@ class HeavyHitters(Query):
                     Problem("offset", f"must be that of the query that gave the states (got {self.offset})")
                 )
         return problems
-
-    def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no object, so the best of all are among the best of each, and grand totals add.
-
-        An object with a share of all has it of its shard, too: each tells those of its own, and here the rest go. What
-        is added and compared is units, so that it comes out as where one operator has all rows. States are united.
-        """
-        if self.gives_states:
-            return emitted_states.merged(answers)
-        return merge_shards(self, answers)
 
 
 def _nulls(reason: str, column: pa.Array) -> dict[str, Array]:

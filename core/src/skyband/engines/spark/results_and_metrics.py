@@ -11,6 +11,7 @@ from attrs import asdict
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, Problem
 from skyband.operator.operator import Metrics
+from skyband.queries.execution import execution_of
 
 METRICS = "skyband_metrics"
 _COUNTS = ("rows_in", "rows_late", "retained", "groups", "state_bytes")
@@ -77,7 +78,7 @@ def merge_shards(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterat
     is_answer = table.column(METRICS).is_null()
     partial = table.filter(is_answer).drop_columns([METRICS])
     if len(partial):
-        whole = plan.query.merge(partial).combine_chunks()
+        whole = execution_of(plan.query).merge(partial).combine_chunks()
         for batch in whole.cast(plan.query.result_schema(plan.schema)).to_batches():
             yield answer_rows(plan, batch)
     metrics = table.filter(pc.invert(is_answer)).select(unpacked_schema(plan).names)

@@ -11,6 +11,7 @@ from attrs import frozen
 from skyband.arrays import TIME_MAX
 from skyband.columns import keyed_frames
 from skyband.operator.operator import Operator
+from skyband.queries.execution import execution_of
 from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.query import Query
 from skyband.queries.row_encoding import encode
@@ -106,7 +107,7 @@ class ShardedPlan:
     def _partition(self, frame: pa.RecordBatch) -> Partitioning:
         if self.query.by:
             return by_hash(frame.column(keyed_frames.GROUP).to_numpy(), self.shards)
-        return self.query.partition(frame, self.shards)
+        return execution_of(self.query).partition(frame, self.shards)
 
 
 class TaskEnds:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 from skyband.columns import keyed_frames
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
+from skyband.queries.execution import execution_of
 from skyband.queries.row_encoding import microseconds
 
 from skyband_specs.check import expect_equal
@@ -74,4 +75,4 @@ def _on_shards(case: QueryCase, rows: pa.Table, shards: int) -> Iterator[tuple[p
 
 def _merged(case: QueryCase, rows: pa.Table, answers: list[pa.RecordBatch]) -> pa.Table:
     query = case.query()
-    return query.merge(pa.Table.from_batches(answers)).cast(query.result_schema(rows.schema))
+    return execution_of(query).merge(pa.Table.from_batches(answers)).cast(query.result_schema(rows.schema))
