@@ -3,8 +3,8 @@
 import pyarrow as pa
 from skyband.columns import keyed_frames
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
+from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
-from skyband.queries.execution import execution_of
 from skyband.queries.row_encoding import microseconds
 
 

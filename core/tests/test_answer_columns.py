@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 from skyband.columns.rows import Rows
-from skyband.queries.answer_columns import AnswerColumns, as_batch
+from skyband.groups.answer_columns import AnswerColumns, as_batch
 
 SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("name", pa.string()), ("number", pa.int32())])
 

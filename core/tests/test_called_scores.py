@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from skyband.queries import called_scores
-from skyband.queries.called_scores import CalledScores
+from skyband_incomplete.top_k import user_function_scores as called_scores
+from skyband_incomplete.top_k.user_function_scores import CalledScores
 
 
 @pytest.mark.parametrize("most", [0, 1 << 16])

@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 import pytest
 from skyband.columns.arrow_normalization import usual_batch
 from skyband.columns.numbers import as_float64
-from skyband.columns.uncertain_tuples import encode_samples
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
+from skyband_uncertain.uncertain_tuples import encode_samples
 
 TIMES = pa.array([0, 1_000_000, 2_000_000], pa.timestamp("us", "UTC"))
 COUNT = make_query({"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 hour"], "every": "1 hour"})

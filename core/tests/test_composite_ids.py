@@ -6,8 +6,8 @@ import pyarrow.compute as pc
 import pytest
 from skyband.engines import local
 from skyband.errors import ConfigError
+from skyband.groups.execution import execution_of
 from skyband.queries import make_query
-from skyband.queries.execution import execution_of
 
 QUERIES = {
     "top-k": {

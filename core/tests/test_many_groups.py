@@ -4,10 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.engines import local
+from skyband.groups import small_groups
 from skyband.operator import processor_cache
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
-from skyband.queries import distinct_count_execution, make_query, small_groups
+from skyband.queries import make_query
+from skyband_distinct.distinct_count import execution as distinct_count_execution
 
 SECOND = 1_000_000
 WINDOW = {"window": "20 seconds", "every": "5 seconds"}

@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 from families import events, family
 from in_process_shards import on_shards, rows_of
-from skyband.columns.tokens import encode_tokens, sets_of
 from skyband.engines import local
 from skyband.errors import ConfigError
+from skyband_setjoin.tokens import encode_tokens, sets_of
 
 PAIRS = {"top-k-pairs": "similarity", "uncertain-join": "probability"}
 NAMED = {"id": ["name", "number"], "carry": ["words", "note", "samples"]}

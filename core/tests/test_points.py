@@ -13,8 +13,8 @@ from skyband.errors import ConfigError, InputError, SnapshotError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.queries.joint_samples_kernels import scale_for, within
-from skyband.queries.time_and_change_windows import DeltaWindow
+from skyband_uncertain.joint_samples_kernels import scale_for, within
+from skyband_uncertain.time_and_change_windows import DeltaWindow
 
 SECOND = 1_000_000
 AXES = ("x", "y", "z")

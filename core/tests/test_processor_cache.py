@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from skyband.arrays import TIME_MAX
+from skyband.groups.processor import GroupProcessor
 from skyband.operator import processor_cache
 from skyband.operator.processor_cache import ProcessorCache
-from skyband.queries.processor import GroupProcessor
 
 MANY, FEW = 6, 3
 

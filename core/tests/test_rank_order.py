@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
+from skyband.groups.execution import execution_of
 from skyband.queries import make_query
-from skyband.queries.execution import execution_of
 
 SECOND = 1_000_000
 EVERY = 5

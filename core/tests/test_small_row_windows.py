@@ -5,8 +5,10 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.errors import SnapshotError
+from skyband.groups import small_groups, state_arrays
 from skyband.operator.operator import Operator
-from skyband.queries import distinct_count_execution, make_query, small_groups, state_arrays
+from skyband.queries import make_query
+from skyband_distinct.distinct_count import execution as distinct_count_execution
 
 SECOND = 1_000_000
 BACKENDS = {

@@ -5,8 +5,9 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.errors import SnapshotError
+from skyband.groups import small_groups
 from skyband.operator.operator import Operator
-from skyband.queries import make_query, small_groups
+from skyband.queries import make_query
 from skyband.snapshot import decode, encode
 
 SECOND = 1_000_000

@@ -9,9 +9,9 @@ import pytest
 from skyband import create, restore, states
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
+from skyband.groups.execution import execution_of
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.queries.execution import execution_of
 
 MINUTE = 60_000_000
 START = 1_760_000_400_000_000

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from skyband import ConfigError, InputError
-from skyband.queries.time_and_change_windows import DeltaWindow, TimeWindow
+from skyband_uncertain.time_and_change_windows import DeltaWindow, TimeWindow
 
 
 def test_time_windows_hold_the_last_length():

@@ -9,8 +9,8 @@ import pytest
 from skyband.columns.ids import ValuesById, to_ids
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
+from skyband.groups.execution import execution_of
 from skyband.queries import make_query
-from skyband.queries.execution import execution_of
 
 SECOND = 1_000_000
 STREAMS = ["north", "south", "west"]

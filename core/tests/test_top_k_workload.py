@@ -11,8 +11,9 @@ import pytest
 from skyband.columns.hashing import hash_column
 from skyband.engines import local
 from skyband.errors import ConfigError
-from skyband.queries import make_query, top_k_workload_processor
-from skyband.queries.execution import execution_of
+from skyband.groups.execution import execution_of
+from skyband.queries import make_query
+from skyband_workload.top_k_workload import processor as top_k_workload_processor
 
 SECOND = 1_000_000
 QUERIES = [

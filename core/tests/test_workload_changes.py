@@ -9,10 +9,10 @@ from skyband.columns.hashing import hash_column
 from skyband.engines import local
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import SnapshotError
+from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.queries.execution import execution_of
 from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000

@@ -4,7 +4,7 @@ import skyband
 from skyband_specs.batching import fed, seeded
 from skyband_specs.check import expect
 from skyband_specs.counterexample import Counterexample, holds_for, shrink, snippet
-from skyband_specs.streams.sketch import SketchStream, random_keys
+from skyband_specs.sketch.streams import SketchStream, random_keys
 
 
 def numbered(rows):

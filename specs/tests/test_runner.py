@@ -12,9 +12,9 @@ from skyband.registry.discovery import Plugin, read_hooks
 from skyband_specs import runner
 from skyband_specs.checks import checks_for
 from skyband_specs.driver import Case, Driver
-from skyband_specs.drivers.sketch import SketchDriver
 from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
 from skyband_specs.runner import Subject, subject, verify, verify_subject
+from skyband_specs.sketch.driver import SketchDriver
 
 
 def check_named(name):

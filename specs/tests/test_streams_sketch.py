@@ -2,8 +2,8 @@ import itertools
 
 import numpy as np
 import pytest
-from skyband_specs.oracles.sketch import distinct_since, last_seen
-from skyband_specs.streams.sketch import (
+from skyband_specs.sketch.oracle import distinct_since, last_seen
+from skyband_specs.sketch.streams import (
     SketchStream,
     bursts,
     paper_random,

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
-from skyband_specs.streams.matcher import perturbed
-from skyband_specs.streams.object_ranker import paper
-from skyband_specs.streams.pair_ranker import zipf
-from skyband_specs.streams.window import existences
+from skyband_specs.matcher.streams import perturbed
+from skyband_specs.object_ranker.streams import paper
+from skyband_specs.pair_ranker.streams import zipf
+from skyband_specs.window.streams import existences
 
 SECONDS = 1000
 STREAMS = 3

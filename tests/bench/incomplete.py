@@ -6,7 +6,7 @@
 
 Tables. The paper's figures are averages over a cold start: 50 evaluations on the way to the first W rows (its columns
 saturate at W/2; in steady state, given beside, at W). What its generator leaves open is as it fits best: see
-`skyband_specs.streams.object_ranker.paper`. Items of eaa then agree. Items of approx do not: with the chances as the
+`skyband_specs.object_ranker.streams.paper`. Items of eaa then agree. Items of approx do not: with the chances as the
 paper defines them it keeps more than twice what the paper reports, and is right more often; the paper's figures come
 out where the chance is taken as the size of the join over W, a third of what it defines. `approx, join / W` is that.
 
@@ -34,7 +34,7 @@ from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance, join_sizes
 from skyband_incomplete.early_aggregation import NEVER, InstanceRanker
 from skyband_incomplete.instance_arrays import HEAD, OBJECT, TAIL
-from skyband_specs.streams.object_ranker import ObjectStream, paper
+from skyband_specs.object_ranker.streams import ObjectStream, paper
 
 WINDOW, EVALUATIONS = 1000, 50
 PAPER = {

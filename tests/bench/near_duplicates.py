@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import skyband
 from skyband.text_tables import table
-from skyband_specs.streams.pair_ranker import zipf
+from skyband_specs.pair_ranker.streams import zipf
 
 STRETCHES = 5
 PERMUTATIONS = 64

@@ -23,11 +23,11 @@ import pyarrow as pa
 import skyband
 from family_streams import FAMILIES
 from skyband.columns.hashing import hash_column
-from skyband.columns.uncertain_tuples import Samples
 from skyband.engines import local
 from skyband.queries import make_query
 from skyband.queries.query import Query
 from skyband.text_tables import table
+from skyband_uncertain.uncertain_tuples import Samples
 
 ROWS = {"near-duplicates": 200_000, "top-k-pairs": 200_000, "uncertain-join": 200_000}
 """Of the families whose backends do most."""

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import skyband
 from skyband.text_tables import table
-from skyband_specs.streams.pair_ranker import zipf
+from skyband_specs.pair_ranker.streams import zipf
 
 FULL_BASE = 5000
 EVERY_PAIR = 2**40

@@ -30,8 +30,8 @@ from pictures import Measured, draw
 from skyband.engines import local
 from skyband.queries import make_query
 from skyband.text_tables import table
-from skyband_specs.streams.matcher import MatcherStream, perturbed
-from skyband_specs.streams.window import existences
+from skyband_specs.matcher.streams import MatcherStream, perturbed
+from skyband_specs.window.streams import existences
 from skyband_uncertain.poisson_binomial import cdf
 
 WINDOWS = ("exact", "rf1", "poisson", "normal", "refined-normal")

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import skyband
 from skyband.roles import TopKQuery
-from skyband_specs.streams.workload_ranker import thesis_workload
+from skyband_specs.workload_ranker.streams import thesis_workload
 from skyband_workload.analyser import analyse
 from skyband_workload.scheduler import Scheduler
 

@@ -31,11 +31,11 @@ import numpy as np
 import skyband
 from attrs import frozen
 from skyband.text_tables import table
-from skyband_specs.streams.matcher import perturbed
-from skyband_specs.streams.object_ranker import paper
-from skyband_specs.streams.pair_ranker import zipf
-from skyband_specs.streams.sketch import paper_random
-from skyband_specs.streams.window import existences
+from skyband_specs.matcher.streams import perturbed
+from skyband_specs.object_ranker.streams import paper
+from skyband_specs.pair_ranker.streams import zipf
+from skyband_specs.sketch.streams import paper_random
+from skyband_specs.window.streams import existences
 
 ROUNDS = 3
 BATCH = 16_384

@@ -134,7 +134,7 @@ def test_a_job_with_nothing_in_it(folder):
 FAILING = """
     from attrs import define
     from skyband import BackendInfo, hookimpl
-    from skyband.scaffold.sketch import MineSketch
+    from skyband_specs.sketch.minimal import MineSketch
 
     @define(eq=False)
     class Breaks(MineSketch):

@@ -10,7 +10,7 @@ from skyband.arrays import Array, Float64, Int32, Int64
 from skyband.roles import ObjectRanker
 from skyband.state_validation import StateReader
 from skyband_specs.faults import Mutant, faulty
-from skyband_specs.oracles.object_ranker import ObjectOracle, Report
+from skyband_specs.object_ranker.oracle import ObjectOracle, Report
 
 PAPER = "Haghani, Michel, Aberer: Evaluating top-k queries over incomplete data streams"
 _LACKS = {"merge": "for the tests", "out-of-order": "for the tests"}

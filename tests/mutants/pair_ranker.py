@@ -12,7 +12,7 @@ from skyband.errors import Problem
 from skyband.roles import PairRanker
 from skyband.roles.pair_ranker import KEPT, MEETS
 from skyband_specs.faults import Mutant, faulty
-from skyband_specs.oracles.pair_ranker import SIMILARITIES
+from skyband_specs.pair_ranker.oracle import SIMILARITIES
 
 PAPER = "SWOOP: Top-k Similarity Joins over Set Streams"
 _SMALL = [(o, n, m) for n in range(1, 5) for m in range(1, 5) for o in range(1, min(n, m) + 1)]

@@ -9,7 +9,7 @@ import pytest
 from skyband import spark
 from skyband.engines import local
 from skyband.queries import make_query
-from skyband_specs.streams.matcher import perturbed
+from skyband_specs.matcher.streams import perturbed
 
 pytestmark = pytest.mark.spark
 

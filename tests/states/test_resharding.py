@@ -10,10 +10,10 @@ from skyband.columns import keyed_frames
 from skyband.engines.spark.history import rows_before, state_pieces
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
 from skyband.errors import ConfigError, SnapshotError
+from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
-from skyband.queries.execution import execution_of
 
 
 class Stream:

@@ -12,13 +12,13 @@ from skyband import BackendInfo
 from skyband.cli.commands import group
 from skyband.engines.local import apply
 from skyband.errors import PluginError
-from skyband.queries.distinct_count import DistinctCount
 from skyband.registry import Binding, Registry
 from skyband.registry.discovery import Plugin
-from skyband.scaffold.sketch import MineSketch
+from skyband_distinct.distinct_count.query import DistinctCount
 from skyband_specs.checks import checks_for
 from skyband_specs.report import FAILED
 from skyband_specs.runner import subject
+from skyband_specs.sketch.minimal import MineSketch
 
 INFO = BackendInfo("sketch", "mine", f"{__name__}:Nothing", "a sketch", "exact", "a paper")
 QUERY = DistinctCount(time="t", item="k", windows=["1 minute"], every="1 minute")

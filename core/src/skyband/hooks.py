@@ -10,37 +10,37 @@ def skyband_queries() -> list[QueryInfo]:
     return [
         QueryInfo(
             "distinct-count",
-            "skyband.queries.distinct_count:DistinctCount",
+            "skyband_distinct.distinct_count.query:DistinctCount",
             "how many different items each window holds",
             examples="skyband.reference.core_query_examples:DISTINCT_COUNT",
         ),
         QueryInfo(
             "top-k",
-            "skyband.queries.top_k:TopK",
+            "skyband_incomplete.top_k.query:TopK",
             "the best objects of each window, by values that arrive in separate streams",
             examples="skyband.reference.core_query_examples:TOP_K",
         ),
         QueryInfo(
             "top-k-pairs",
-            "skyband.queries.top_k_pairs:TopKPairs",
+            "skyband_setjoin.top_k_pairs.query:TopKPairs",
             "the most similar pairs of sets in each window, within one stream or across two",
             examples="skyband.reference.core_query_examples:TOP_K_PAIRS",
         ),
         QueryInfo(
             "top-k-workload",
-            "skyband.queries.top_k_workload:TopKWorkload",
+            "skyband_workload.top_k_workload.query:TopKWorkload",
             "many top-k queries over one stream, each with a window, slide and k of its own",
             examples="skyband.reference.core_query_examples:TOP_K_WORKLOAD",
         ),
         QueryInfo(
             "uncertain-sum",
-            "skyband.queries.uncertain_sum:UncertainSum",
+            "skyband_uncertain.uncertain_sum.query:UncertainSum",
             "the sum of the last tuples that exist, where they may not",
             examples="skyband.reference.core_query_examples:UNCERTAIN_SUM",
         ),
         QueryInfo(
             "uncertain-join",
-            "skyband.queries.uncertain_join:UncertainJoin",
+            "skyband_uncertain.uncertain_join.query:UncertainJoin",
             "which uncertain tuples of one stream or two are near each other, and how probably",
             examples="skyband.reference.core_query_examples:UNCERTAIN_JOIN",
         ),

@@ -17,7 +17,7 @@ from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.sweep_kernel import hash_all
 from skyband_specs.binomial import allowed_failures
 from skyband_specs.mutations import mutations
-from skyband_specs.streams.sketch import spread
+from skyband_specs.sketch.streams import spread
 
 INF = math.inf
 SKETCHES = [

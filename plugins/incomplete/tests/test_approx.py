@@ -5,9 +5,9 @@ import pytest
 import skyband
 from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance, join_sizes
-from skyband_specs.oracles.object_ranker import ObjectOracle
-from skyband_specs.streams.object_ranker import paper
-from skyband_specs.trials.object_ranker import reports
+from skyband_specs.object_ranker.oracle import ObjectOracle
+from skyband_specs.object_ranker.streams import paper
+from skyband_specs.object_ranker.trials import reports
 
 GIVEN = {"repeats": "never", "k": 5, "window": 200, "streams": 3, "by": "rows"}
 AT_ONCE = GIVEN | {"exact_reports": 0}

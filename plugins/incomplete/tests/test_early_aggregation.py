@@ -8,8 +8,8 @@ import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband_incomplete.instance_arrays import HEAD, OBJECT, TAIL
-from skyband_specs.oracles.object_ranker import ObjectOracle, Report
-from skyband_specs.streams.object_ranker import ObjectStream, bursts, paper
+from skyband_specs.object_ranker.oracle import ObjectOracle, Report
+from skyband_specs.object_ranker.streams import ObjectStream, bursts, paper
 
 SETTINGS = [
     {"k": 1, "window": 8, "streams": 2, "repeats": "never"},

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import skyband
 from skyband.roles.object_ranker import REDUCTIONS
-from skyband_specs.oracles.object_ranker import ObjectOracle
-from skyband_specs.streams.object_ranker import bursts, paper
+from skyband_specs.object_ranker.oracle import ObjectOracle
+from skyband_specs.object_ranker.streams import bursts, paper
 
 
 def feed(ranker, stream, start, stop):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import skyband
 from skyband_incomplete.sla import SortedLists
-from skyband_specs.oracles.object_ranker import ObjectOracle
-from skyband_specs.streams.object_ranker import bursts, paper
+from skyband_specs.object_ranker.oracle import ObjectOracle
+from skyband_specs.object_ranker.streams import bursts, paper
 
 
 @pytest.mark.parametrize("kmax", [None, 3, 5, 40])

@@ -86,7 +86,7 @@ def test_a_snapshot_with_a_damaged_sketch_is_refused():
 def test_a_query_whose_moments_are_no_pane_starts_is_refused_before_it_runs():
     import pyarrow as pa
     from skyband.engines.local import apply
-    from skyband.queries.distinct_count import DistinctCount
+    from skyband_distinct.distinct_count.query import DistinctCount
 
     query = DistinctCount(time="t", item="k", windows=["100 seconds", "2 minutes"], every="90 seconds")
     table = pa.table({"t": pa.array(np.arange(300) * 10**6, pa.timestamp("us")), "k": np.arange(300) % 40})

@@ -12,8 +12,8 @@ from skyband.kernels import kskyband_kernels
 from skyband_setjoin.sets import normalise
 from skyband_setjoin.stock_answers import best_of
 from skyband_setjoin.swoop_kernels import take
-from skyband_specs.oracles.pair_ranker import minimal_stock, pairs
-from skyband_specs.streams.pair_ranker import PairStream, bursts, zipf
+from skyband_specs.pair_ranker.oracle import minimal_stock, pairs
+from skyband_specs.pair_ranker.streams import PairStream, bursts, zipf
 
 NAMES = ("base", "scase", "swoop")
 SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming")

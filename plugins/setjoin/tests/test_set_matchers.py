@@ -12,7 +12,7 @@ from skyband_setjoin.conformance.streams import drifting, stream_of, zipf
 from skyband_setjoin.matching.bounds import SIZES, least_of, rule_of, slack_of, widest_of
 from skyband_setjoin.matching.minhash_lsh import bands_for
 from skyband_setjoin.matching.prefix_kernels import take
-from skyband_specs.oracles.pair_ranker import SIMILARITIES
+from skyband_specs.pair_ranker.oracle import SIMILARITIES
 
 EXACT = ("prefix", "inverted", "scan-count")
 EVERY = (*EXACT, "minhash-lsh")

@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 import skyband
 from skyband import ConfigError
-from skyband.kernels.similarity import similarity
-from skyband.roles.compiled_similarity import KINDS, is_compilable, misbehaviour, resolve
-from skyband_specs.oracles.pair_ranker import SIMILARITIES
+from skyband_setjoin.compiled_similarity import KINDS, is_compilable, misbehaviour, resolve
+from skyband_setjoin.similarity_kernel import similarity
+from skyband_specs.pair_ranker.oracle import SIMILARITIES
 
 SIZES = [(o, n, m) for n in (1, 2, 3, 7, 40, 1001) for m in (1, 2, 5, 7, 39, 999) for o in {1, min(n, m)}]
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from skyband.engines.local import apply
 from skyband.errors import ConfigError
+from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.queries.execution import execution_of
 from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000

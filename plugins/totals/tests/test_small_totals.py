@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.engines import local
-from skyband.queries import small_groups
+from skyband.groups import small_groups
 
 SECOND = 1_000_000
 

@@ -5,7 +5,7 @@ import pytest
 import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skyband_specs.streams.matcher import perturbed, stream_of
+from skyband_specs.matcher.streams import perturbed, stream_of
 
 NAMES = ["nested-loop", "index-match", "sort-match", "block"]
 

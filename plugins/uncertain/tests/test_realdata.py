@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from skyband.engines import local
 from skyband.queries import make_query
-from skyband_specs.streams.matcher import perturbed
+from skyband_specs.matcher.streams import perturbed
 
 pytestmark = pytest.mark.realdata
 ROWS = 2000

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import skyband
 from scipy import stats
-from skyband_specs.oracles import window as oracle
-from skyband_specs.streams.window import existences
+from skyband_specs.window import oracle
+from skyband_specs.window.streams import existences
 from skyband_uncertain.count_moments_kernels import mean_for, poisson_below
 from skyband_uncertain.eviction_threshold import fewer_than
 from skyband_uncertain.poisson_binomial import cdf, pmf

@@ -51,7 +51,7 @@ def _of_plugin(role: str) -> Scenario:
 
 
 def _sketch(rows: int, window: int) -> Made:
-    from skyband_specs.streams.sketch import paper_random
+    from skyband_specs.sketch.streams import paper_random
 
     stream = paper_random(1, rows, 0.5)
     query = {"kind": "distinct-count", "time": "at", "item": "key", "windows": [_minutes(window)]}
@@ -60,7 +60,7 @@ def _sketch(rows: int, window: int) -> Made:
 
 
 def _object_ranker(rows: int, window: int) -> Made:
-    from skyband_specs.streams.object_ranker import paper
+    from skyband_specs.object_ranker.streams import paper
 
     stream = paper(1, rows, 3)
     query = {"kind": "top-k", "time": "at", "object": "object", "stream": "stream", "value": "value", "k": 10}
@@ -75,7 +75,7 @@ def _object_ranker(rows: int, window: int) -> Made:
 
 
 def _pair_ranker(rows: int, window: int) -> Made:
-    from skyband_specs.streams.pair_ranker import zipf
+    from skyband_specs.pair_ranker.streams import zipf
 
     stream = zipf(1, rows)
     offsets, tokens = stream.flat(0, rows)
@@ -86,7 +86,7 @@ def _pair_ranker(rows: int, window: int) -> Made:
 
 
 def _workload_ranker(rows: int, window: int) -> Made:
-    from skyband_specs.streams.workload_ranker import steady
+    from skyband_specs.workload_ranker.streams import steady
 
     stream = steady(True, rows)
     shapes = [(1, 10, 100), (1, 20, 10), (2, 20, 50), (4, 20, 10), (4, 40, 100), (10, 40, 5)]
@@ -100,7 +100,7 @@ def _workload_ranker(rows: int, window: int) -> Made:
 
 
 def _window(rows: int, size: int) -> Made:
-    from skyband_specs.streams.window import existences
+    from skyband_specs.window.streams import existences
 
     values = 10 + np.random.default_rng(1).normal(0.0, 1.0, rows)
     query = {"kind": "uncertain-sum", "time": "at", "values": "value", "probabilities": "chance", "size": size}
@@ -108,7 +108,7 @@ def _window(rows: int, size: int) -> Made:
 
 
 def _matcher(rows: int, size: int) -> Made:
-    from skyband_specs.streams.matcher import perturbed
+    from skyband_specs.matcher.streams import perturbed
 
     walk = np.cumsum(np.random.default_rng(2).normal(0.0, 1.0, rows))
     offsets, values, chances = perturbed(walk, 1, samples=5).flat(0, rows)

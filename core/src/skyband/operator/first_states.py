@@ -10,8 +10,8 @@ from skyband import snapshot
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import ConfigError, Problem
+from skyband.groups.processor import GroupProcessor, RegularProcessor
 from skyband.operator.operator import Operator
-from skyband.queries.processor import GroupProcessor, RegularProcessor
 from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.states.coverage import Coverage

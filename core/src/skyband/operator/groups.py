@@ -12,13 +12,13 @@ from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
 from skyband.columns import keyed_frames
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
+from skyband.groups import state_arrays
+from skyband.groups.answer_columns import ProcessorAnswers, as_batch
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.group_keys_of_before import with_keys_of_now
 from skyband.operator.processor_cache import ProcessorCache
-from skyband.queries import state_arrays
-from skyband.queries.answer_columns import ProcessorAnswers, as_batch
-from skyband.queries.processor import GroupProcessor
-from skyband.queries.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.state_validation import StateReader
 
 _NOBODY = np.empty(0, np.uint64)

@@ -20,14 +20,14 @@ from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array, UInt64
 from skyband.columns import keyed_frames
 from skyband.errors import ConfigError, PluginError, SnapshotError
+from skyband.groups import state_arrays
+from skyband.groups.execution import Execution, execution_of
+from skyband.groups.processor import GroupProcessor
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of, fingerprint
 from skyband.operator.group_keys_of_before import frame_with_keys_of_now
 from skyband.operator.groups import Groups, Until
 from skyband.operator.logged_batch import LoggedBatch, is_time
-from skyband.queries import state_arrays
 from skyband.queries.error_attribution import attributed, check_answers
-from skyband.queries.execution import Execution, execution_of
-from skyband.queries.processor import GroupProcessor
 from skyband.queries.query import Query
 from skyband.queries.row_encoding import encode
 from skyband.registry import Binding

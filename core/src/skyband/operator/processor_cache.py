@@ -9,9 +9,9 @@ import numpy as np
 from skyband import snapshot
 from skyband.arrays import TIME_MAX, Array, Int64, UInt64
 from skyband.errors import SnapshotError
+from skyband.groups.processor import GroupProcessor
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.inactive_group_states import PackedStates
-from skyband.queries.processor import GroupProcessor
 
 MOST_ACTIVE = 20_000
 """Processors kept as objects. Inactive, one is a few hundred bytes."""

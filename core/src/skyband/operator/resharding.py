@@ -10,9 +10,9 @@ from functools import partial
 from skyband import snapshot
 from skyband.arrays import Array, UInt64
 from skyband.errors import ConfigError, Problem, SnapshotError
+from skyband.groups.execution import execution_of
 from skyband.operator.fingerprint import defaults_of, differences, fingerprint
 from skyband.operator.operator import Operator
-from skyband.queries.execution import execution_of
 from skyband.queries.partitioning import by_hash
 from skyband.queries.query import Query
 from skyband.registry import Binding

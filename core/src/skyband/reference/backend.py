@@ -4,6 +4,7 @@ import ast
 import sys
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 
 from skyband.config.parameters import parameters_of
 from skyband.reference import backend_facts
@@ -86,6 +87,8 @@ def _own_example(info: BackendInfo, cls: type) -> Ran | None:
 def role_example(role: str) -> tuple[str, str]:
     """What a role's example shows, and its program; a plugin's is `example.py` of its conformance package, or none."""
     place = files("skyband.reference.examples").joinpath(f"{role.replace('-', '_')}.py")
+    if not place.is_file() and find_spec("skyband_specs") is not None:
+        place = files("skyband_specs").joinpath(role.replace("-", "_"), "example.py")
     if not place.is_file():
         package = installed().role(role).conformance
         place = files(package).joinpath("example.py") if package is not None else place

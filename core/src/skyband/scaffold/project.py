@@ -252,7 +252,7 @@ def _template_of(role: str) -> Template:
 
 def _source_of(role: str, template: Template) -> str:
     if role in TEMPLATES:
-        return inspect.getsource(import_module(f"skyband.scaffold.{role.replace('-', '_')}"))
+        return inspect.getsource(import_module(f"skyband_specs.{role.replace('-', '_')}.minimal"))
     if template.source is not None:
         return inspect.getsource(import_module(template.source))
     return outline(role, interface_of(role))

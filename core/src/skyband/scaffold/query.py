@@ -11,9 +11,9 @@ from skyband.columns.hashing import hash_column
 from skyband.columns.rows import Rows
 from skyband.config.durations import Duration, duration
 from skyband.errors import ConfigError, Problem
-from skyband.queries.execution import Execution
+from skyband.groups.execution import Execution
 from skyband.queries.row_encoding import at_field, moments
-from skyband.queries.processor import GroupProcessor, WindowedProcessor
+from skyband.groups.processor import GroupProcessor, WindowedProcessor
 from skyband.queries.query import Input, Query, column_name
 from skyband.registry import Binding
 

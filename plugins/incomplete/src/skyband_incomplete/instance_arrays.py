@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from skyband.arrays import Array, Float64, Int32, Int64
-from skyband.kernels.aggregates import BY_MAX, BY_MIN, BY_SUM
 from skyband.roles import ObjectRanker
+
+from skyband_incomplete.score_kernels import BY_MAX, BY_MIN, BY_SUM
 
 LATEST, LARGEST, SMALLEST, MEAN = range(4)
 """What stands for an object's reports in a stream, in the order of `REDUCTIONS`."""

@@ -11,9 +11,9 @@ import numpy as np
 from numba import njit
 from skyband.arrays import Array
 from skyband.kernels.nested import nested_njit
-from skyband.kernels.similarity import similarity
 
 from skyband_setjoin.indexed import ones
+from skyband_setjoin.similarity_kernel import similarity
 from skyband_setjoin.stairs import rank_before
 
 ENTRIES = 64

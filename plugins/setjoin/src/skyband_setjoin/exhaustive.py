@@ -11,12 +11,12 @@ from skyband.arrays import TIME_MIN, Int8, Int64
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, Band
 from skyband.kernels.nested import nested_njit
-from skyband.kernels.similarity import similarity
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import sets as window
 from skyband_setjoin.ranker import StockRanker, alike
 from skyband_setjoin.sets import FIRST, NEXT
+from skyband_setjoin.similarity_kernel import similarity
 
 
 @njit(cache=True)

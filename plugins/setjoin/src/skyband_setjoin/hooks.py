@@ -36,7 +36,7 @@ def skyband_queries() -> list[QueryInfo]:
     return [
         QueryInfo(
             "near-duplicates",
-            "skyband_setjoin.near_duplicates:NearDuplicates",
+            "skyband_setjoin.near_duplicates.query:NearDuplicates",
             "which earlier sets in the window each row is like, and which rows are the first of their kind",
             examples="skyband_setjoin.examples:EXAMPLES",
         )

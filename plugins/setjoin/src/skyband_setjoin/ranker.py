@@ -9,11 +9,11 @@ from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64
 from skyband.kernels.kskyband import KSkyband
 from skyband.roles import PairRanker
-from skyband.roles.compiled_similarity import resolve
 from skyband.state_validation import StateReader
 
 from skyband_setjoin import reading
 from skyband_setjoin import sets as window
+from skyband_setjoin.compiled_similarity import resolve
 from skyband_setjoin.sets import FIRST, NEXT, Sets
 
 _LONGEST = 2**63 - 1

@@ -19,7 +19,6 @@ from numba import njit
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
 from skyband.kernels.nested import kernel_njit, nested_njit
-from skyband.kernels.similarity import similarity
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import blocks as stretches
@@ -28,6 +27,7 @@ from skyband_setjoin import sets as window
 from skyband_setjoin.blocks import ENTRIES, LONG
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones, walk_order
 from skyband_setjoin.sets import FIRST, NEXT, SMALLEST
+from skyband_setjoin.similarity_kernel import similarity
 from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, has_room, is_due, settle
 from skyband_setjoin.stock_answers import best_of, most_of
 

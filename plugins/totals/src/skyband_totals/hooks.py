@@ -75,7 +75,7 @@ def skyband_queries() -> list[QueryInfo]:
     return [
         QueryInfo(
             "heavy-hitters",
-            "skyband_totals.query:HeavyHitters",
+            "skyband_totals.heavy_hitters.query:HeavyHitters",
             "the objects with the most rows, the largest sum or the most distinct values of each window",
             examples="skyband_totals.examples:EXAMPLES",
         )

@@ -4,7 +4,8 @@
 import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64
-from skyband.kernels.existing_tuples import multiply_tail, trim
+
+from skyband_uncertain.existing_tuples import multiply_tail, trim
 
 
 def pmf(probabilities: Float64) -> Float64:

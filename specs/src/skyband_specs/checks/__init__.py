@@ -19,7 +19,7 @@ from skyband_specs.drivers import DRIVERS, conformance_module, driver_for
 def checks_for(role: str) -> tuple[Check, ...]:
     """Every check of a role. Raises ConfigError for a role without driver, RuntimeError where some went missing."""
     driver_for(role)
-    own = _of_module(f"{__name__}.{role.replace('-', '_')}") if role in DRIVERS else _of_plugin(role)
+    own = _of_module(f"skyband_specs.{role.replace('-', '_')}.checks") if role in DRIVERS else _of_plugin(role)
     found = [*_of_module(f"{__name__}.common"), *own]
     names = [check.name for check in found]
     twice = {name for name in names if names.count(name) > 1}

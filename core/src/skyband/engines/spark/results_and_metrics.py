@@ -10,8 +10,8 @@ from attrs import asdict
 
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, Problem
+from skyband.groups.execution import execution_of
 from skyband.operator.operator import Metrics
-from skyband.queries.execution import execution_of
 
 METRICS = "skyband_metrics"
 _COUNTS = ("rows_in", "rows_late", "retained", "groups", "state_bytes")

@@ -10,8 +10,8 @@ from attrs import frozen
 
 from skyband.arrays import TIME_MAX
 from skyband.columns import keyed_frames
+from skyband.groups.execution import execution_of
 from skyband.operator.operator import Operator
-from skyband.queries.execution import execution_of
 from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.query import Query
 from skyband.queries.row_encoding import encode

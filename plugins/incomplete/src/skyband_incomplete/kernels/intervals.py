@@ -9,10 +9,10 @@ so that a score does not depend on the path that led to it.
 
 import numpy as np
 from numba import njit
-from skyband.kernels.aggregates import score_of
 from skyband.kernels.nested import nested_njit
 
 from skyband_incomplete.instance_arrays import CHANGED, HEAD, IS_CHANGED, NEWEST
+from skyband_incomplete.score_kernels import score_of
 
 
 @njit(cache=True, nogil=True, inline="always")

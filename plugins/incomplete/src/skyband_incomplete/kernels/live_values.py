@@ -7,7 +7,6 @@ The rule of "largest" and "smallest" is that of the sliding extremum: a value go
 
 import numpy as np
 from numba import njit
-from skyband.kernels.aggregates import score_of
 from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_incomplete.instance_arrays import (
@@ -25,6 +24,7 @@ from skyband_incomplete.instance_arrays import (
 )
 from skyband_incomplete.kernels.front import enter, rank
 from skyband_incomplete.kernels.insertion import find, touch
+from skyband_incomplete.score_kernels import score_of
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
-from skyband_specs.oracles.pair_ranker import SIMILARITIES
+from skyband_specs.pair_ranker.oracle import SIMILARITIES
 
 Match = tuple[int, float]
 """The number of the earlier set, and the similarity."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
-from skyband_specs.streams.pair_ranker import PairStream, bursts, odd, steady, tiny, zipf
+from skyband_specs.pair_ranker.streams import PairStream, bursts, odd, steady, tiny, zipf
 
 __all__ = ["PairStream", "bursts", "drifting", "growing", "odd", "reweighted", "steady", "stream_of", "tiny", "zipf"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 from skyband_specs.driver import Case, Trial
-from skyband_specs.streams.pair_ranker import PairStream, zipf
-from skyband_specs.trials.pair_ranker import large_sets, overlaps, renamed, similarity, small_sets
+from skyband_specs.pair_ranker.streams import PairStream, zipf
+from skyband_specs.pair_ranker.trials import large_sets, overlaps, renamed, similarity, small_sets
 
 Matches = list[list[tuple[int, float]]]
 AT_ONCE = 500

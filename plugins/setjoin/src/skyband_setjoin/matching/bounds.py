@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
-from skyband.kernels.similarity import similarity
-from skyband.roles.compiled_similarity import resolve
+
+from skyband_setjoin.compiled_similarity import resolve
+from skyband_setjoin.similarity_kernel import similarity
 
 SIZES = 512
 """Up to this size what is allowed is looked up."""

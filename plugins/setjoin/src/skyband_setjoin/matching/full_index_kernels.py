@@ -10,7 +10,6 @@ first met in the i-th of them (from 0) shares at most |s| − i tokens.
 
 import numpy as np
 from skyband.kernels.nested import kernel_njit, nested_njit
-from skyband.kernels.similarity import HAMMING, OVERLAP, similarity
 from skyband.kernels.sorting import sort
 from skyband.roles.pair_ranker import KEPT, MEETS
 
@@ -22,6 +21,7 @@ from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
 from skyband_setjoin.matching.bounds import least_of, rule_from, slack_of
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
 from skyband_setjoin.sets import FIRST, NEXT
+from skyband_setjoin.similarity_kernel import HAMMING, OVERLAP, similarity
 
 _PLACE_BITS = 31
 

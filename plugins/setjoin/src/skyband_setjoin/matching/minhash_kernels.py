@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
-from skyband.kernels.similarity import similarity
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import sets as window
@@ -23,6 +22,7 @@ from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
 from skyband_setjoin.matching.bounds import NEVER, rule_from, slack_of
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
 from skyband_setjoin.sets import FIRST, NEXT, mixed
+from skyband_setjoin.similarity_kernel import similarity
 
 LINK = np.dtype([("tag", np.uint32), ("back", np.uint32)])
 """A set in a band: what its minhashes come to, and how many sets before it the next of its bucket is; 0: none."""

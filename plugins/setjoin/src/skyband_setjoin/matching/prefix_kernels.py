@@ -24,7 +24,6 @@ PVLDB 2016), the order that is learnt anew is ours.
 
 import numpy as np
 from skyband.kernels.nested import kernel_njit, nested_njit
-from skyband.kernels.similarity import HAMMING, OVERLAP, similarity
 from skyband.roles.pair_ranker import KEPT, MEETS
 
 from skyband_setjoin import index as lists
@@ -37,6 +36,7 @@ from skyband_setjoin.matching.bounds import NEVER, least_of, rule_from, slack_of
 from skyband_setjoin.matching.rarity import learnt, rarest_first
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
 from skyband_setjoin.sets import FIRST, NEXT, SMALLEST
+from skyband_setjoin.similarity_kernel import HAMMING, OVERLAP, similarity
 
 CLIPPED = 0xFFFF
 """An entry has 16 bits for a size, which then is looked up, and as many for a place, where it only weakens a bound."""

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve
 from skyband import BackendInfo
 from skyband_specs.driver import Case, Driver, Trial
-from skyband_specs.streams.odd import NAMES, numbered
+from skyband_specs.odd_streams import NAMES, numbered
 
 from skyband_totals.conformance import trials
 from skyband_totals.conformance.oracle import TotalOracle

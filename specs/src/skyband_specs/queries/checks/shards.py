@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 from skyband.columns import keyed_frames
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
-from skyband.queries.execution import execution_of
+from skyband.groups.execution import execution_of
 from skyband.queries.row_encoding import microseconds
 
 from skyband_specs.check import expect_equal

@@ -7,7 +7,7 @@ from skyband_specs.batching import random_cuts, seeded
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.oracles.pair_ranker import SIMILARITIES
+from skyband_specs.pair_ranker.oracle import SIMILARITIES
 
 from skyband_setjoin.conformance import oracle
 from skyband_setjoin.conformance.driver import plain, rows, sets_of

@@ -8,9 +8,9 @@ import numpy as np
 from skyband import ConfigError
 from skyband_specs.batching import seeded
 from skyband_specs.check import Make, check, expect, expect_equal
-from skyband_specs.checks.pair_ranker import misbehaved
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
+from skyband_specs.pair_ranker.checks import misbehaved
 
 from skyband_setjoin.conformance.checks.definition import expected, matched
 from skyband_setjoin.conformance.driver import plain, rows

@@ -1,0 +1,1 @@
+"""How the groups of any query are answered: processors, and the small groups held together."""

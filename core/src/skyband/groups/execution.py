@@ -1,0 +1,95 @@
+"""How a query is answered: a processor a group, small groups together, and the answers of shards made into one."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.errors import ConfigError, PluginError, Problem
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups import SmallGroups
+from skyband.queries.partitioning import Partitioning, by_hash
+from skyband.queries.query import Query
+from skyband.registry import Binding
+from skyband.registry.discovery import cause
+
+Q = TypeVar("Q", bound=Query)
+
+_METHODS = ("processor", "small_groups", "partition", "merge", "unmerged")
+"""What queries had themselves before there were executions."""
+
+
+class Execution(ABC, Generic[Q]):
+    """The other half of a query: `Query.answered_by` names its class, which is imported when a query first runs.
+
+    So what a query asks can be read, checked and described without loading what answers it.
+    """
+
+    merges: ClassVar[str | None] = None
+    """The role whose backends merge, where the states of two shards without `by` make one if they do."""
+
+    def __init__(self, query: Q) -> None:
+        self.query = query
+
+    @abstractmethod
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        """A fresh stream of one group; `answers` is the schema of its answers, of `answer_fields` or `shard_fields`."""
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:  # noqa: ARG002
+        """Where small groups may be held together and answered by one call, instead of a processor each."""
+        return None
+
+    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
+        """The shards to which each row goes, without `by`. Every row is one shard's own, whatever others it goes to."""
+        return by_hash(frame.column(str(self.query.shard_by)).to_numpy().view(np.uint64), shards)
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """One answer from those of the shards at the same moments (`shard_fields`). Never where `one_shard` is set."""
+        said = f"{self.query.kind} needs all rows in one place: use shards = 1 (got {answers})"
+        raise ConfigError(Problem("shards", said))
+
+    def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
+        """Why the states of two shards without `by` do not make one; None where `GroupProcessor.merge` does that."""
+        if self.merges is None or self.query.rows:
+            return f"the states of a {self.query.kind} do not merge"
+        info = bindings[self.merges].info
+        return f"{info.name} lacks merge: {info.lacks['merge']}" if "merge" in info.lacks else None
+
+
+class _AnsweredByItself(Execution[Query]):
+    """Of a query written before there were executions, which has these methods itself."""
+
+    def __init__(self, query: Query) -> None:
+        super().__init__(query)
+        for name in _METHODS:
+            if hasattr(query, name):
+                setattr(self, name, getattr(query, name))
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:  # noqa: ARG002
+        raise PluginError(f"query {self.query.kind!r} has neither `answered_by` nor a method `processor`")
+
+
+def execution_of(query: Query) -> Execution[Any]:
+    """The execution of a query. Raises PluginError where the class it names is not there or is something else."""
+    place = type(query).answered_by
+    return _AnsweredByItself(query) if place is None else _load(place, query.kind)(query)
+
+
+@cache
+def _load(place: str, kind: str) -> type[Execution[Any]]:
+    module, _, name = place.partition(":")
+    said = f"query {kind!r} is answered by {place}, which"
+    try:
+        cls = getattr(import_module(module), name)
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        raise PluginError(f"{said} could not be imported: {cause(error)}") from error
+    if not (isinstance(cls, type) and issubclass(cls, Execution)):
+        raise PluginError(f"{said} is not a subclass of Execution")
+    missing = sorted(getattr(cls, "__abstractmethods__", ()))
+    if missing:
+        raise PluginError(f"{said} has no {', '.join(missing)}")
+    return cls

@@ -1,0 +1,281 @@
+"""A group processor: one group's stream inside an operator."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.columns.rows import Rows
+from skyband.errors import PluginError, SnapshotError
+from skyband.groups.answer_columns import ProcessorAnswers
+from skyband.queries.schedule import Regular, Schedule
+
+_FIRST_LOOKED_AT = 1024
+
+_NOT_TOLD = 1 << 18
+"""Bytes that a processor is taken to hold which does not tell."""
+
+
+class GroupProcessor(ABC):
+    """One group's stream: takes rows in time order and gives the answers of every moment passed."""
+
+    @abstractmethod
+    def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:
+        """Take in rows, all before `until`, and answer every moment at most `until` not answered yet."""
+
+    @abstractmethod
+    def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
+        """Take in the last rows and answer up to the first moment after `latest`, the last time of any group."""
+
+    def end(self, latest: int) -> int:
+        """The watermark at which it has given all that `finish(_, latest)` would: rows before it would be late."""
+        return latest + 1
+
+    def start_from(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
+        """Answer these subqueries only over windows that begin at `since` or later. Called on a fresh processor.
+
+        They joined the checkpoint then: rows before it may be forgotten, here or in another shard or group. Where
+        windows are counted in rows, `since` is the number of a row of the group.
+        """
+
+    @property
+    @abstractmethod
+    def next_at(self) -> int:
+        """The next moment that can have an answer without new rows; TIME_MAX where there is none."""
+
+    @property
+    @abstractmethod
+    def empty(self) -> bool:
+        """Whether its longest window is empty, so that it can be forgotten and begun anew."""
+
+    def own_rows(self, times: Int64) -> int:
+        """How many of these rows, in time order, come before its windows have run empty; for others it begins anew."""
+        return len(times)
+
+    def merge(self, other: "GroupProcessor") -> None:  # noqa: ARG002
+        """Become the processor of both streams: the other had other rows of the same group, up to the same watermark.
+
+        Called only where the query's `unmerged` is None.
+        """
+        raise PluginError(f"{type(self).__name__} cannot be merged with another")
+
+    @property
+    @abstractmethod
+    def retained(self) -> int:
+        """Items retained by its backends."""
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes its backends take, spare room and all. Asked after each turn, so not to be counted out.
+
+        Groups that take few stay ready for their next rows, up to thousands of them. Others, and those that do not
+        tell, are sooner put to sleep, that is kept as their state.
+        """
+        return _NOT_TOLD
+
+    def take_dropped(self) -> Mapping[str, int]:
+        """Rows it was given that no answer can come from, by reason, since this was last called or it was loaded."""
+        return {}
+
+    def begin_with_state(self, state: Any, arrays: Mapping[str, Array], at: int) -> None:  # noqa: ARG002
+        """Begin with an emitted state, every moment up to `at` being answered. Called on a fresh processor.
+
+        state: an AnyState with which the query's `state_problems` finds nothing wrong. arrays: its snapshot's.
+        """
+        raise PluginError(f"{type(self).__name__} cannot begin with a state")
+
+    @abstractmethod
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """A JSON-able header and flat arrays, from which `load_state` makes an equal processor."""
+
+    @abstractmethod
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take over what `dump_state` gave. Called on a fresh processor."""
+
+
+class ScheduledProcessor(GroupProcessor):
+    """Walks the stretches of its stream, over windows in time, which run empty, or in rows, which do not."""
+
+    def __init__(self, schedule: Schedule, rows: bool) -> None:
+        self._schedule = schedule
+        self._horizon = schedule.horizon
+        self._rows = rows
+        self._last: int | None = None
+        """The time of the last row of the stretch; None where none has begun."""
+        self._count = 0
+        """Rows seen, where windows are counted in rows."""
+
+    @abstractmethod
+    def take(self, times: Int64, rows: Rows, until: int) -> None:
+        """Take in rows of one stretch and write down the answers of its moments at most `until`.
+
+        times: their own times, or their row numbers where windows are counted in rows.
+        """
+
+    @abstractmethod
+    def collect(self) -> ProcessorAnswers | None:
+        """The answers written down since the last call."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget everything: the longest window is empty."""
+
+    @property
+    def empty(self) -> bool:
+        return not self._rows and self._last is None
+
+    def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:
+        if self._rows:
+            times = np.arange(self._count, self._count + len(rows), dtype=np.int64)
+            self._count += len(rows)
+            self.take(times, rows, self._count)
+            self._last = self._count - 1 if self._count else None
+        else:
+            self._walk(rows, until)
+        return self.collect()
+
+    def _walk(self, rows: Rows, until: int) -> None:
+        start = 0
+        while start < len(rows) or self._last is not None:
+            stretch = rows.slice(start, start + self.own_rows(rows.times[start:]))
+            last = int(stretch.times[-1]) if len(stretch) else cast(int, self._last)
+            self.take(stretch.times, stretch, min(until, self._schedule.reach(last)))
+            self._last = last
+            if self._schedule.empty_at(last) > until:
+                return
+            self.begin_anew()
+            start += len(stretch)
+
+    def begin_anew(self) -> None:
+        """The stretch has ended."""
+        self.clear()
+        self._last = None
+
+    def own_rows(self, times: Int64) -> int:
+        if self._rows or not len(times):
+            return len(times)
+        before = int(times[0]) if self._last is None else self._last
+        if self._schedule.cannot_end(before, int(times[-1])):
+            return len(times)
+        start, size = 0, _FIRST_LOOKED_AT
+        while start < len(times):  # no further than twice what is found, as the rest is looked at again
+            here = times[start : start + size]
+            found = np.flatnonzero(self._schedule.has_ended(np.append(before, here[:-1]), here))
+            if len(found):
+                return start + int(found[0])
+            before, start, size = here[-1], start + size, 2 * size
+        return len(times)
+
+
+class RegularProcessor(ScheduledProcessor):
+    """A processor that answers at the multiples of `every`, over windows of at most `horizon`, in time or in rows.
+
+    It answers at T iff [T − horizon, T) holds a row, so a group falls silent when its longest window is empty.
+    schedule: the moments, where they are others.
+    """
+
+    def __init__(self, every: int, horizon: int, rows: bool, schedule: Schedule | None = None) -> None:
+        super().__init__(schedule or Regular(every, horizon), rows)
+        self._next = self.moment_after(0) if rows else TIME_MAX
+
+    def begin_anew(self) -> None:
+        super().begin_anew()
+        self._next = TIME_MAX
+
+    @property
+    def next_at(self) -> int:
+        return TIME_MAX if self._rows else self._next
+
+    def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
+        return self.advance(rows, self.moment_after(latest))
+
+    def end(self, latest: int) -> int:
+        return latest + 1 if self._rows else self.moment_after(latest)
+
+    def moment_after(self, time: int) -> int:
+        """The first moment later than `time`."""
+        return int(self._schedule.after(time))
+
+    def go_on_from(self, last: int) -> None:
+        """Stand after a row at `last`, the moments up to then being answered."""
+        self._next, self._last = self.moment_after(last), last
+        self._count = last + 1 if self._rows else 0
+
+    def earliest_start(self, at: int) -> int:
+        """Where the windows begin that are answered next after a moment, the longest of them."""
+        return int(min(self._schedule.starts(self.moment_after(at))))
+
+    def stand_at(self, at: int, last: int | None) -> None:
+        """Stand at a moment, it and those before it being answered, the last row having come at `last`."""
+        if last is not None and self._schedule.empty_at(last) > at:
+            self._next, self._last = self.moment_after(at), last
+        else:
+            self.begin_anew()
+
+    def due(self, times: Int64, until: int) -> Int64:
+        """The moments to answer at most `until`, `times` being those of the rows taken in with them."""
+        if self._next == TIME_MAX:
+            self._next = self.moment_after(int(times[0]))
+        asked = self._schedule.between(self._next - 1, until) if self._next <= until else np.empty(0, np.int64)
+        if len(asked):
+            self._next = self.moment_after(int(asked[-1]))
+        return asked
+
+    def go_on_from_both(self, other: "RegularProcessor") -> None:
+        """Stand after the later of both last rows, the moments that both have passed being answered."""
+        marks = [mark for mark in (self._last, other._last) if mark is not None]
+        moments = [moment for moment in (self._next, other._next) if moment != TIME_MAX]
+        self._last, self._next = max(marks, default=None), max(moments, default=TIME_MAX)
+
+    def clock(self) -> dict[str, Any]:
+        """Where the processor stands, for its `dump_state`."""
+        return {"next": self._next, "last": self._last, "count": self._count}
+
+    def set_clock(self, clock: Mapping[str, Any]) -> None:
+        """Stand where `clock` says. Raises SnapshotError where no group can: the next moment follows the last."""
+        following: Any
+        last: Any
+        count: Any
+        following, last, count = (clock.get(name) for name in ("next", "last", "count"))
+        whole = all(type(number) is int for number in (following, count, 0 if last is None else last))
+        if not whole or count < 0 or not self._can_stand(following, last, count):
+            raise SnapshotError(f"contradicts itself: a group cannot be at {dict(clock)!r:.200}")
+        self._next, self._count = following, count
+        self._last = None if following == TIME_MAX else last
+
+    def _can_stand(self, following: int, last: int | None, count: int) -> bool:
+        if self._rows:
+            return following == self.moment_after(count) and last == (count - 1 if count else None)
+        if following == TIME_MAX or last is None:
+            return following == TIME_MAX
+        if max(abs(following), abs(last)) >= 2**62 or self._schedule.latest(following) != following:
+            return False
+        return last < following <= int(self._schedule.empty_at(last))
+
+
+class WindowedProcessor(RegularProcessor):
+    """A regular processor that takes in rows and answers moment by moment, in their order."""
+
+    @abstractmethod
+    def update(self, times: Int64, rows: Rows) -> None:
+        """Take in rows at `times`: their own times, or their row numbers where windows are counted in rows."""
+
+    @abstractmethod
+    def answer(self, at: int) -> None:
+        """Write down the answer at `at`, every row before it taken in."""
+
+    def take(self, times: Int64, rows: Rows, until: int) -> None:
+        start = 0
+        asked = self.due(times, until)
+        for at, stop in zip(asked.tolist(), np.searchsorted(times, asked).tolist(), strict=True):
+            self._update(times, rows, start, stop)
+            self.answer(at)
+            start = stop
+        self._update(times, rows, start, len(times))
+
+    def _update(self, times: Int64, rows: Rows, start: int, stop: int) -> None:
+        if stop > start:
+            self.update(times[start:stop], rows.slice(start, stop))
+            self._last = int(times[stop - 1])

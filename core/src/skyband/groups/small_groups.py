@@ -1,0 +1,104 @@
+"""The small groups of a query in shared columns, all answered by one call."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Any, NamedTuple, cast
+
+import pyarrow as pa
+
+from skyband.arrays import Array, UInt64
+from skyband.columns.rows import Rows
+from skyband.errors import PluginError
+from skyband.groups.processor import GroupProcessor
+from skyband.registry import Binding, interface_of
+
+MOST_ENTRIES = 512
+"""Entries of a small group: more would make a walk through them slow, and a processor of its own pays then."""
+
+
+def most_entries(binding: Binding, parameters: Mapping[str, Any]) -> int:
+    """Up to how many entries a group is answered by the query itself, as the role is defined, without a backend.
+
+    As many as the backend's `exact_up_to`; 0 where the backend is not exact and its class does not define that.
+    """
+    backend = cast(Any, binding.create(**parameters))
+    own = takewhile(lambda each: each is not interface_of(backend.role), type(backend).__mro__)
+    if binding.info.guarantee != "exact" and not any("exact_up_to" in vars(each) for each in own):
+        return 0
+    return int(min(backend.exact_up_to, MOST_ENTRIES))
+
+
+class Promoted(NamedTuple):
+    """A group that became too large: its own processor as of some row, and the rows of its stretch from there on."""
+
+    key: int
+    processor: GroupProcessor
+    rows: Rows
+
+
+class SmallGroupAnswers(NamedTuple):
+    """Answers, row by row with the group each is of, and the groups that are small no longer: emptied or promoted."""
+
+    answers: pa.RecordBatch | None
+    owners: UInt64
+    emptied: UInt64
+    promoted: Sequence[Promoted]
+    """In time order within a group. One whose windows run empty begins here again with its next rows."""
+
+
+class SmallGroups(ABC):
+    """Many groups that are small: each gives the answers that a processor of its own would, row for row.
+
+    Which groups are small follows from their rows alone, not from how the input was cut, so that the state of an
+    operator does too. A group begins here and leaves when it has grown, until its windows are empty.
+    `skyband.groups.small_group_table` has what such groups share.
+    """
+
+    def start_from(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
+        """As `GroupProcessor.start_from`."""
+
+    @abstractmethod
+    def add(self, keys: UInt64, rows: Rows) -> None:
+        """Take in rows of these groups (uint64[n], one for each row), in time order within each group.
+
+        A group that is not here begins; none of them has a processor.
+        """
+
+    @abstractmethod
+    def advance(self, until: int) -> SmallGroupAnswers:
+        """Answer every moment at most `until` not answered yet; all rows so far are before it."""
+
+    @abstractmethod
+    def finish(self, latest: int) -> SmallGroupAnswers:
+        """Answer up to the first moment after `latest`, the last time of any group."""
+
+    @abstractmethod
+    def settle(self) -> SmallGroupAnswers:
+        """Bring the state into the one form that the rows so far demand, every moment due being answered."""
+
+    @property
+    @abstractmethod
+    def keys(self) -> UInt64:
+        """The groups that are here, ascending."""
+
+    @property
+    @abstractmethod
+    def retained(self) -> int:
+        """Items held."""
+
+    def take_dropped(self) -> Mapping[str, int]:
+        """As `GroupProcessor.take_dropped`."""
+        return {}
+
+    def absorb(self, other: "SmallGroups", keys: UInt64) -> None:  # noqa: ARG002
+        """Take over what another of the same query holds of these groups, none of which is here. Both have settled."""
+        raise PluginError(f"{type(self).__name__} cannot move groups between shards: keep `shards` as it was")
+
+    @abstractmethod
+    def dump_state(self) -> dict[str, Array]:
+        """Flat arrays, from which `load_state` makes an equal one. It has just settled."""
+
+    @abstractmethod
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        """Take over what `dump_state` gave. Called on a fresh one. Raises SnapshotError where it contradicts itself."""

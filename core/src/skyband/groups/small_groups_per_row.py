@@ -1,0 +1,78 @@
+"""Small groups of a query that answers each row as it comes, over windows of tuples: no moment is waited for."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import numpy as np
+
+from skyband.arrays import Array, Int64, UInt64
+from skyband.columns.rows import Rows
+from skyband.errors import PluginError
+from skyband.groups.small_group_entries import SmallGroupEntries
+from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
+from skyband.kernels.sorted_arrays import distinct
+
+NOBODY = np.empty(0, np.uint64)
+_NOTHING = SmallGroupAnswers(None, NOBODY, NOBODY, ())
+
+
+class SmallGroupsPerRow(SmallGroups):
+    """Rows are answered when they are taken in. No group is ever empty: one leaves when it has grown."""
+
+    def __init__(self, entries: SmallGroupEntries) -> None:
+        self._entries = entries
+        """The tuples in the windows of each group."""
+        self._waiting: list[tuple[UInt64, Rows]] = []
+
+    @abstractmethod
+    def take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
+        """Take in the rows starts[i]..stops[i] of each of these groups, which are ascending."""
+
+    @property
+    def keys(self) -> UInt64:
+        return distinct(self._entries.key, *(keys for keys, _ in self._waiting))
+
+    @property
+    def retained(self) -> int:
+        return self._entries.entries + sum(len(rows) for _, rows in self._waiting)
+
+    def add(self, keys: UInt64, rows: Rows) -> None:
+        if len(rows):
+            self._waiting.append((keys, rows))
+
+    def advance(self, until: int) -> SmallGroupAnswers:  # noqa: ARG002 - no moment is waited for
+        return self._take_waiting()
+
+    def finish(self, latest: int) -> SmallGroupAnswers:  # noqa: ARG002 - as above
+        return self._take_waiting()
+
+    def settle(self) -> SmallGroupAnswers:
+        return self._take_waiting()
+
+    def _take_waiting(self) -> SmallGroupAnswers:
+        if not self._waiting:
+            return _NOTHING
+        keys, rows = self._waiting[0]
+        if len(self._waiting) > 1:
+            keys = np.concatenate([keys for keys, _ in self._waiting])
+            order = np.argsort(keys, kind="stable")
+            keys, rows = keys[order], Rows.joined([rows for _, rows in self._waiting]).take(order)
+        self._waiting = []
+        starts = np.append(0, np.flatnonzero(keys[1:] != keys[:-1]) + 1)
+        return self.take(keys[starts], starts, np.append(starts[1:], len(keys)), rows)
+
+    def absorb(self, other: SmallGroups, keys: UInt64) -> None:
+        if type(other) is not type(self) or self._waiting or other._waiting:
+            raise PluginError("small groups are taken over from groups of their kind, both settled")
+        self._entries.absorb(other._entries, keys)
+
+    def dump_state(self) -> dict[str, Array]:
+        return self._entries.dump_state()
+
+    @abstractmethod
+    def load_entries(self, arrays: Mapping[str, Array]) -> None:
+        """Take over entries from a `dump_state`. Raises SnapshotError where they cannot be."""
+
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        if arrays:  # else of a version that had a processor for each group
+            self.load_entries(arrays)

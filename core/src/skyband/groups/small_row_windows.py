@@ -1,0 +1,159 @@
+"""Small groups whose windows are counted in rows: each has moments of its own, which its rows bring."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Int64, UInt64
+from skyband.columns import numbers_or_lists
+from skyband.columns.hashing import hash_column
+from skyband.columns.rows import Rows
+from skyband.groups import state_arrays
+from skyband.groups.carried_rows_of_groups import CarriedRowsOfGroups
+from skyband.groups.small_group_entries import SmallGroupEntries
+from skyband.groups.small_group_table import SmallGroupTable
+from skyband.groups.small_group_walk import step_of
+from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
+from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
+from skyband.groups.stretches import Stretches
+from skyband.kernels.sorted_arrays import distinct
+from skyband.queries.schedule import Moments
+from skyband.state_validation import StateReader
+
+_SEEN, _SINCE = "seen", "since."
+
+
+class SmallRowWindows(SmallGroupsPerRow):
+    """Groups that a table's `walk` answers, each over its last rows: their times are the numbers of rows, from 0.
+
+    A turn costs what its rows do: only groups that have some are walked. Of a group its rows are counted. A query that
+    joined a checkpoint answers over rows from then on: of each such query every group there was has the number of its
+    first row.
+    """
+
+    def __init__(self, table: SmallGroupTable, parts: Sequence[str] = ()) -> None:
+        """table: what an entry is, and the walk; nothing is put into it. parts: the query's `subqueries`."""
+        self._table = table
+        self._parts = parts
+        self._queries = hash_column(pa.array(parts, pa.string()))
+        self._carried = None if table.rows_behind is None else CarriedRowsOfGroups(table.rows_behind)
+        super().__init__(SmallGroupEntries(table.kept, [_SEEN]))
+
+    def take_dropped(self) -> Mapping[str, int]:
+        return self._table.take_dropped()
+
+    def take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
+        table, entries = self._table, self._entries
+        if table.names is not None:
+            table.names.learn(rows[table.identity], rows["name"])
+        size, held = entries.parts(keys)
+        seen = entries.number(_SEEN, keys)
+        until = seen + stops - starts
+        numbers = np.arange(len(rows)) + np.repeat(seen - starts, stops - starts)
+        going_on = np.zeros(len(keys), bool)
+        stretches = Stretches(
+            keys, ~going_on, np.cumsum(size) - size, size, starts, stops, until - 1, seen, until, going_on
+        )
+        taken = table.taken_of(rows)
+        if self._carried is not None:
+            self._carried.fetch(keys)
+            taken |= table.carry_of(np.repeat(keys, stops - starts), numbers, rows)
+        step = step_of(stretches, held, numbers, taken, *self._moments(keys, seen, until), table.oldest(until))
+        done = table.walk(step)
+        stays = done.grown < 0
+        promoted = () if stays.all() else table.promoted(step, done)
+        kept = slice(None) if stays.all() else np.repeat(stays, done.size)
+        left = {name: numbers_or_lists.pick(done.entries[name], kept) for name in entries.columns}
+        entries.put(keys[stays], done.size[stays], left, {_SEEN: until[stays]})
+        for group in promoted:
+            group.processor.start_from(self._begun(np.array([group.key], np.uint64)))
+        if len(promoted):
+            entries.let_go(keys[~stays])
+        if self._carried is not None:
+            self._carried.lay_by(keys, table.oldest(until))
+        answers = pa.RecordBatch.from_arrays(list(done.answers), schema=table.schema) if len(done.stretch) else None
+        if table.names is not None:
+            table.names.keep(entries.column(table.identity), lazily=True)
+        return SmallGroupAnswers(answers, keys[done.stretch], NOBODY, promoted)
+
+    def _begun(self, key: UInt64) -> dict[str, int]:
+        """Of the queries that joined, the row of a group (uint64[1]) with which each begins."""
+        return {
+            self._parts[int(name.removeprefix(_SINCE))]: int(self._entries.number(name, key)[0])
+            for name in self._entries.numbers
+            if name != _SEEN
+        }
+
+    def _moments(self, keys: UInt64, seen: Int64, until: Int64) -> tuple[Moments, tuple[Int64, Int64]]:
+        """The moments that the rows of each group bring, and where those of each begin and end."""
+        moments, owner = self._table.schedule.of_each(seen, until)
+        due = np.ones(len(owner), bool)
+        for name in self._entries.numbers:
+            if name != _SEEN:
+                query = int(name.removeprefix(_SINCE))
+                since = self._entries.number(name, keys)[owner]
+                due &= (moments.query != query) | (moments.at - self._table.schedule.windows[query] >= since)
+        if not due.all():
+            moments, owner = Moments(moments.at[due], moments.query[due]), owner[due]
+        groups = np.arange(len(keys))
+        begins, ends = (np.searchsorted(owner, groups, side=side) for side in ("left", "right"))
+        return moments, (begins, ends)
+
+    def settle(self) -> SmallGroupAnswers:
+        answers = super().settle()
+        if (names := self._table.names) is not None:
+            names.keep(self._entries.parts(self._entries.key)[1][self._table.identity])
+        return answers
+
+    def absorb(self, other: SmallGroups, keys: UInt64) -> None:
+        if isinstance(other, SmallRowWindows):
+            here, there = self._entries, other._entries
+            for one, two in ((here, there), (there, here)):
+                for name in one.numbers.keys() - two.numbers.keys():
+                    two.numbers[name] = np.zeros(len(two.key), np.int64)
+            if (names := self._table.names) is not None:
+                ids = distinct(there.parts(keys)[1][self._table.identity])
+                names.learn(ids, other._table.values(ids))
+            if self._carried is not None and other._carried is not None:
+                self._carried.absorb(other._carried, keys)
+        super().absorb(other, keys)
+
+    def dump_state(self) -> dict[str, Array]:
+        names = self._table.names
+        named = {} if names is None else state_arrays.frame_to_array("names", names.frame())
+        entries = self._entries
+        size, columns = entries.parts(entries.key)
+        order = self._table.entry_order(columns, np.repeat(np.arange(len(size)), size))
+        if order is not None:
+            entries.put(entries.key, size, {name: numbers_or_lists.pick(columns[name], order) for name in columns})
+        if self._carried is not None:
+            named |= state_arrays.with_prefix("carried", self._carried.dump_state())
+        return {**super().dump_state(), "queries": self._queries, **named}
+
+    def load_entries(self, arrays: Mapping[str, Array]) -> None:
+        state, table = StateReader(arrays), self._table
+        known = state.column("queries", np.uint64).tolist()
+        numbers = self._entries.numbers
+        numbers |= {name: np.empty(0, np.int64) for name in arrays if name.startswith(_SINCE)}
+        entries, owners = self._entries.load_state(arrays, table.most)
+        times = entries.column("time", np.int64, len(owners), at_least=0)
+        self._entries.numbers = self._since(known)
+        seen = self._entries.numbers[_SEEN]
+        state.require(not (times >= seen[owners]).any(), "entries.time", "must be below the group's number of rows")
+        table.check_entries(entries, owners)
+        if self._carried is not None:
+            self._carried.load_state(state_arrays.without_prefix("carried", arrays), self._entries.key, seen)
+        if table.names is not None:
+            table.names.load_state(state_arrays.frame_from_array("names", arrays, table.names.frame()))
+
+    def _since(self, known: list[int]) -> dict[str, Int64]:
+        """The numbers of groups whose state is of the queries `known`: those that are not begin with the next row."""
+        given, schedule = self._entries.numbers, self._table.schedule
+        seen = given[_SEEN]
+        numbers = {_SEEN: seen}
+        for number, query in enumerate(self._queries.tolist()):
+            since = given.get(f"{_SINCE}{known.index(query)}") if query in known else seen.copy()
+            if since is not None and (since + schedule.windows[number] > seen + 1).any():
+                numbers[f"{_SINCE}{number}"] = since
+        return numbers

@@ -1,0 +1,1 @@
+"""distinct-count: how many different items each window holds."""

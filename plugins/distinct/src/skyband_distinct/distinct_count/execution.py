@@ -1,0 +1,57 @@
+"""How distinct-count is answered: a processor a group, and small groups together."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from skyband.arrays import Int64, UInt64
+from skyband.groups.execution import Execution
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups import SmallGroups
+from skyband.queries import emitted_states
+from skyband.registry import Binding
+
+from skyband_distinct.distinct_count.processor import CountingProcessor, StateProcessor
+from skyband_distinct.distinct_count.query import DistinctCount
+
+_FEWEST_KEYS, _MOST_KEYS = 16, 512
+"""Keys of a small group: fewer would not be worth it, and more make a walk through them slow."""
+
+
+class DistinctCountExecution(Execution[DistinctCount]):
+    """How distinct-count is answered."""
+
+    merges = "sketch"
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        made = CountingProcessor if self.query.emit is None else StateProcessor
+        return made(self.query, bindings, answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
+        query = self.query
+        most = min(query.sketch_of(bindings).exact_up_to, _MOST_KEYS)
+        if most < _FEWEST_KEYS or query.emit is not None or query.value is not None:
+            return None
+
+        def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
+            return CountingProcessor(query, bindings, answers).begin(last, times, keys)
+
+        from skyband.groups.small_row_windows import SmallRowWindows
+
+        from skyband_distinct.distinct_count.small_groups import SmallDistinctCounts  # on use, because it loads numba
+
+        windows = [str(window) for window in query.windows]
+        table = SmallDistinctCounts(query.schedule, windows, most, answers, processor)
+        return SmallRowWindows(table) if query.rows else table
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no item, so their counts add, and so do the ends of their bounds. States are united."""
+        query = self.query
+        if query.emit is not None:
+            return emitted_states.merged(answers)
+        sums = answers.group_by([*query.by, "at", *query.labels]).aggregate(
+            [(name, "sum") for name in ("count", "low", "high")]
+        )
+        return sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names]).select(
+            answers.column_names
+        )

@@ -1,0 +1,115 @@
+"""How one group's stream is answered in a distinct-count: by its sketch, or with its sketch as a state."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Int64, UInt64
+from skyband.columns.rows import Rows
+from skyband.groups import state_arrays
+from skyband.groups.processor import GroupProcessor, WindowedProcessor
+from skyband.queries import emitted_states
+from skyband.queries.row_encoding import moments
+from skyband.registry import Binding
+from skyband.states.coverage import Coverage
+from skyband.states.state import AnyState
+
+if TYPE_CHECKING:
+    from skyband_distinct.distinct_count.query import DistinctCount
+
+
+class CountingProcessor(WindowedProcessor):
+    """One group's sketch, asked for every window, and range, at each moment."""
+
+    def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
+        self._labels = [str(window) for window in query.windows]
+        self._ranges, self._valued = query.ranges, query.value is not None
+        schedule = query.schedule
+        super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
+        self._new_sketch = partial(query.sketch_of, bindings)
+        self._schema = answers
+        self._sketch = self._new_sketch()
+        self._answers: list[tuple[Any, ...]] = []
+
+    def begin(self, last: int, times: Int64, keys: UInt64) -> "CountingProcessor":
+        """Go on from the small groups: the time of the last row, and each key with its last time, by time."""
+        self.go_on_from(last)
+        self._sketch.update(times, keys)
+        return self
+
+    def begin_with_state(self, state: AnyState, arrays: Mapping[str, Array], at: int) -> None:
+        self._sketch.load_state(arrays)
+        self.stand_at(at, state.latest)
+
+    def update(self, times: Int64, rows: Rows) -> None:
+        if self._valued:
+            self._sketch.update(times, rows["key"], rows["value"])
+        else:
+            self._sketch.update(times, rows["key"])
+
+    def answer(self, at: int) -> None:
+        starts = self._schedule.starts(at)
+        for since, name in zip(starts, self._labels, strict=True):
+            if self._ranges is None:
+                self._answers.append((at, name, *self._sketch.estimate_with_bounds(since)))
+            for within in self._ranges or ():
+                counts = self._sketch.estimate_between(since, within.low, within.high)
+                self._answers.append((at, name, str(within), *counts))
+        self._sketch.forget(min(starts))
+
+    def collect(self) -> pa.RecordBatch | None:
+        if not self._answers:
+            return None
+        at, *others = zip(*self._answers, strict=True)
+        self._answers = []
+        columns = [moments(np.array(at), self._schema.field("at").type), *map(pa.array, others)]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def clear(self) -> None:
+        self._sketch = self._new_sketch()
+
+    def merge(self, other: GroupProcessor) -> None:
+        theirs = cast(CountingProcessor, other)
+        self._sketch.merge(theirs._sketch)
+        self.go_on_from_both(theirs)
+
+    @property
+    def retained(self) -> int:
+        return len(self._sketch)
+
+    @property
+    def nbytes(self) -> int:
+        return self._sketch.nbytes
+
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        return {"clock": self.clock()}, state_arrays.with_prefix("sketch", self._sketch.dump_state())
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self.set_clock(header["clock"])
+        self._sketch.load_state(state_arrays.without_prefix("sketch", arrays))
+
+
+class StateProcessor(CountingProcessor):
+    """Gives the sketch itself at each moment, or at those before which rows came since the last."""
+
+    def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
+        super().__init__(query, bindings, answers)
+        self._changed = query.emit == emitted_states.CHANGED
+        self._states: list[tuple[int, bytes]] = []
+
+    def answer(self, at: int) -> None:
+        since = min(self._schedule.starts(at))
+        self._sketch.forget(since)
+        if not self._changed or self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1)):
+            covers = Coverage(at, since, self._rows, self._changed)
+            self._states.append((at, emitted_states.state_of(self._sketch, covers)))
+
+    def collect(self) -> pa.RecordBatch | None:
+        if not self._states:
+            return None
+        at, states = zip(*self._states, strict=True)
+        self._states = []
+        columns = [moments(np.array(at), self._schema.field("at").type), pa.array(states, pa.binary())]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)

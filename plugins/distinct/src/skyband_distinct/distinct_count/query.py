@@ -1,0 +1,221 @@
+"""distinct-count: how many different items each window holds."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define
+from skyband.columns.hashing import THETA_SEED, hash_columns
+from skyband.columns.keyed_frames import plain_type
+from skyband.columns.numbers import as_float64, is_number
+from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, lengths
+from skyband.config.durations import Duration, written
+from skyband.config.parameters import choice
+from skyband.config.value_ranges import ValueRange, ranges_parameter
+from skyband.errors import ConfigError, Problem
+from skyband.queries import emitted_states
+from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
+from skyband.queries.query import Input, Query, column_name
+from skyband.queries.row_encoding import at_field
+from skyband.queries.schedule import Schedule
+from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
+from skyband.registry import Binding
+from skyband.roles import Backend, Sketch
+from skyband.states.state import AnyState
+from skyband.states.theta_sketches import HASH as THETA
+
+_THETA_TYPES = (
+    pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
+    pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
+)  # fmt: skip
+
+
+@define(eq=True)
+class DistinctCount(Query):
+    """Counts the distinct values of a column over several windows, all from one sketch.
+
+    Result columns: at, window, count, low, high. `low` and `high` are the bound the sketch declares, equal to
+    `count` where it is exact. Null items are not counted, and reported; of several columns one is enough.
+
+    With `value`, a column of numbers, and `ranges` of it, items are counted by the value that they had last in the
+    window; of several rows at that time the largest counts. A range [low, high) holds the values from low on and below
+    high; it stands as such text in the column range, after window. Ranges that do not overlap share no item. With
+    `emit = "state"` any range is asked later. Rows whose value is null or no number are left out, and reported.
+
+    With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
+    of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united.
+    With `emit = "changed-state"` a group has one only at moments since the last of which rows came.
+    """
+
+    kind: ClassVar[str] = "distinct-count"
+    roles: ClassVar[tuple[str, ...]] = ("sketch",)
+    answered_by: ClassVar[str | None] = "skyband_distinct.distinct_count.execution:DistinctCountExecution"
+    compared_by: ClassVar[tuple[str, ...]] = ("window",)
+    compared_value: ClassVar[str | None] = "count"
+    shard_by: ClassVar[str | None] = "key"
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null item", "null value")
+    backend_remedies: ClassVar[Mapping[str, str]] = {
+        "hash": "choose k-skb or exact",
+        "values": "choose k-skb or exact; or make a column of the ranges in the source, and group `by` that",
+    }
+    whole_columns: ClassVar[Mapping[str, Any]] = {"count": pc.round, "low": pc.floor, "high": pc.ceil}
+
+    item: Columns = identity(help="the column whose distinct values are counted; several: whose values together are")
+    windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
+    every: Length = every_parameter()
+    offset: Duration = offset_parameter()
+    emit: str | None = choice(
+        *emitted_states.KINDS, default=None, kw_only=True,
+        help="give states instead of answers, to be asked later: of all groups, or of those that changed",
+    )  # fmt: skip
+
+    value: str | None = column_name(
+        None, kw_only=True, help="a column of numbers: items are told apart by ranges of the value they had last"
+    )
+    ranges: tuple[ValueRange, ...] | None = ranges_parameter(
+        kw_only=True,
+        help="ranges of `value`, [[0, 10], [10, 100], [100, inf]]: each from its first number on and below its second",
+    )
+    hash: str | None = choice(
+        THETA, default=None, kw_only=True,
+        help="\"theta\": hash the items as Spark's theta_sketch_agg does, so that states give theta sketches that mix "
+        "with those of others",
+    )  # fmt: skip
+
+    def __attrs_post_init__(self) -> None:
+        windows = {name: length for name, length in self.lengths.items() if name != "every"}
+        problems = [*problems_of(self.every, self.offset, windows), *self._range_problems()]
+        if problems:
+            raise ConfigError(*problems)
+
+    def _range_problems(self) -> list[Problem]:
+        if self.value is None and self.ranges is not None:
+            return [Problem("value", "is required with `ranges`: the column of numbers whose ranges they are")]
+        if self.emit is not None and self.ranges is not None:
+            return [Problem("ranges", "are asked of the states later: leave them out where `emit` is given")]
+        if self.emit is None and self.value is not None and self.ranges is None:
+            return [Problem("ranges", 'go with `value`: give [[0, 10], [10, 100]], or emit = "state" to ask later')]
+        return []
+
+    @property
+    def rows(self) -> bool:
+        return self.windows[0].rows
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"every": self.every, **{f"windows[{place}]": window for place, window in enumerate(self.windows)}}
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it answers."""
+        return schedule_of(self.every, self.windows, self.offset)
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        return ("key", *([] if self.value is None else ["value"])) if self.rows else ()
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return (*self.compared_by, *(["range"] if self.ranges else []))
+
+    def inputs(self) -> tuple[Input, ...]:
+        had = [] if self.value is None else [Input("value", self.value, "a number", is_number)]
+        return (*identity_inputs("item", self.item), *had)
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        items = [batch.column(name) for name in columns_of(self.item)]
+        masks = {"null item": missing(items)} if any(column.null_count for column in items) else {}
+        columns = {"key": pa.array(hash_columns(items, THETA_SEED if self.hash == THETA else 0))}
+        if self.value is not None:
+            had = as_float64(self.value, batch.column(self.value)).fill_null(np.nan).to_numpy(zero_copy_only=False)
+            columns["value"] = pa.array(had)
+            masks |= {"null value": np.isnan(had)} if np.isnan(had).any() else {}
+        return columns, masks
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        problems = super().check(schema)
+        return problems if problems or self.hash is None else self._unlike_theta(schema)
+
+    def _unlike_theta(self, schema: pa.Schema) -> list[Problem]:
+        """What Spark's theta_sketch_agg cannot take."""
+        names = columns_of(self.item)
+        if len(names) > 1:
+            said = f"must be one column with hash = {self.hash!r}: join them to one text in the source"
+            return [Problem("item", f"{said} (got {', '.join(names)})")]
+        kind = plain_type(schema.field(names[0]).type)
+        if any(accepts(kind) for accepts in _THETA_TYPES):
+            return []
+        said = f"column {names[0]!r} is {kind}, which Spark's theta_sketch_agg refuses with hash = {self.hash!r}"
+        return [Problem("item", f"{said}: cast it to a whole number, a float, text or bytes")]
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        if self.emit is not None:
+            return [at_field(self, schema), emitted_states.FIELD]
+        numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high")]
+        labels = [pa.field(name, pa.string()) for name in self.labels]
+        return [at_field(self, schema), *labels, *numbers]
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns of an answer that say what was counted, after its moment."""
+        return ["window", *(["range"] if self.ranges else [])]
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        values = {} if self.value is None else {"values": "latest"}
+        return values if self.hash is None else {**values, "hash": self.hash}
+
+    def sketch_of(self, bindings: Mapping[str, Binding]) -> Sketch:
+        """A fresh sketch."""
+        return cast(Sketch, bindings["sketch"].create(**self.backend_parameters("sketch")))
+
+    @property
+    def gives_states(self) -> bool:
+        return self.emit is not None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("merge",) if self.gives_states else ()
+
+    def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
+        return super().in_whole_numbers(answers) if self.emit is None else emitted_states.summarised(answers)
+
+    def unsupported_by(self, backend: Backend) -> list[Problem]:
+        """Moments that are not the start of a pane, where the sketch lacks `any-since`; a hash of the sketch alone."""
+        if self.hash is None and backend.parameters().get("hash") == THETA:
+            said = f'must be "theta" too, as hash of {backend.name} is: set it here, and leave it out there'
+            return [Problem("hash", said)]
+        if self.value is None and cast(Sketch, backend).keeps_values:
+            said = f"is required, as {backend.name} is to keep values: name the column here, and drop `values` there"
+            return [Problem("value", said)]
+        grain = cast(Sketch, backend).grain
+        if grain == 1:
+            return []
+        said = f"must be a multiple of {written(grain, self.rows)}, the pane of {backend.name}"
+        other = f"is of the calendar, and {backend.name} lacks any-since: take a sketch that answers since any moment"
+
+        return [
+            Problem(name, f"{other if isinstance(length, CalendarLength) else said} (got {length})")
+            for name, length in [*self.lengths.items(), ("offset", self.offset)]
+            if isinstance(length, CalendarLength) or length.length % grain
+        ]
+
+    def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+        keep = state.parameters.get("values") is not None
+        if keep == (self.value is not None):
+            return []
+        said = "the states keep the values of a column: name it" if keep else "the states keep no values: leave it out"
+        return [Problem("value", f"{said} (got {self.value!r})")]
+
+    def open_keys(self, before: Query) -> tuple[str, ...]:
+        """Windows may come and go below the longest, for which rows are kept, and ranges of values that are kept."""
+        same = isinstance(before, DistinctCount) and _longest(self) == _longest(before)
+        return (*self.evolvable, "ranges", *(["windows"] if same else []))
+
+
+def _longest(query: DistinctCount) -> object:
+    """The longest window; all, where which is the longest changes with the calendar."""
+    if of_calendar(query.every, *query.windows):
+        return query.every, query.windows
+    return max(window.length for window in query.windows), query.rows

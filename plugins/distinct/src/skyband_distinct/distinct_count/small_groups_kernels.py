@@ -1,0 +1,133 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The walk of small distinct counts through their stretches, in compiled code."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband.groups.small_groups_kernels import oldest_needed
+from skyband.kernels.nested import nested_njit
+
+
+@njit(inline="always")
+def _slot(table: Any, made: Any, now: int, entry_keys: Any, key: Any) -> Any:
+    """Where a key's entry is noted, or is to be; slots not `made` now are free."""
+    mask = np.uint64(len(table) - 1)
+    slot = key & mask
+    while made[slot] == now and entry_keys[table[slot]] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@nested_njit
+def _note(table: Any, made: Any, now: int, entry_keys: Any, size: int) -> None:
+    for entry in range(size):
+        slot = _slot(table, made, now, entry_keys, entry_keys[entry])
+        table[slot], made[slot] = entry, now
+
+
+@nested_njit
+def _forget(entry_keys: Any, entry_times: Any, size: int, before: int) -> int:
+    """Keep the entries that are not before; returns how many."""
+    kept = 0
+    for entry in range(size):
+        if entry_times[entry] >= before:
+            entry_keys[kept], entry_times[kept] = entry_keys[entry], entry_times[entry]
+            kept += 1
+    return kept
+
+
+@njit(cache=True)
+def count_keys(  # noqa: C901 - a numeric kernel is one loop
+    firsts: Any,
+    counts: Any,
+    starts: Any,
+    stops: Any,
+    ended: Any,
+    begins: Any,
+    ends: Any,
+    held_keys: Any,
+    held_times: Any,
+    times: Any,
+    keys: Any,
+    at: Any,
+    beats: Any,
+    since: Any,
+    oldest: Any,
+    most: int,
+) -> Any:
+    """Take rows in and answer moments, stretch by stretch.
+
+    Returns of each stretch the number of keys and the first row not taken in, as it had more than `most` (-1: never);
+    all keys and their last times; of each answer the stretch, the moment and a count for each of its windows, which
+    begin at `since` (int64[m, w]). O(keys + rows) and, for each answer, O(keys of the group · windows).
+    """
+    stretches = len(firsts)
+    new_count, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
+    new_keys = np.empty(len(held_keys) + len(times), np.uint64)
+    new_times = np.empty(len(new_keys), np.int64)
+    room = 0
+    for stretch in range(stretches):
+        room += ends[stretch] - begins[stretch]
+    owner, given_at = np.empty(room, np.int64), np.empty(room, np.int64)
+    answers = np.zeros((room, since.shape[1]), np.int64)
+    slots = 4
+    while slots < 2 * (most + 1):
+        slots *= 2
+    table, made = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
+    entry_keys, entry_times = np.empty(most + 1, np.uint64), np.empty(most + 1, np.int64)
+    given, written, now = 0, 0, 0
+    for stretch in range(stretches):
+        size = counts[stretch]
+        for entry in range(size):
+            entry_keys[entry] = held_keys[firsts[stretch] + entry]
+            entry_times[entry] = held_times[firsts[stretch] + entry]
+        row, stop, moment = starts[stretch], stops[stretch], begins[stretch]
+        noted = False
+        while True:
+            more = moment < ends[stretch]
+            while row < stop and not (more and times[row] >= at[moment]):
+                if not noted:
+                    now += 1
+                    _note(table, made, now, entry_keys, size)
+                    noted = True
+                slot = _slot(table, made, now, entry_keys, keys[row])
+                if made[slot] == now:
+                    entry_times[table[slot]] = times[row]
+                    row += 1
+                    continue
+                if size == most:
+                    size = _forget(entry_keys, entry_times, size, oldest_needed(times[row], beats))
+                    now += 1
+                    _note(table, made, now, entry_keys, size)
+                    slot = _slot(table, made, now, entry_keys, keys[row])
+                entry_keys[size], entry_times[size] = keys[row], times[row]
+                table[slot], made[slot] = size, now
+                size += 1
+                row += 1
+                if size > most:
+                    grown[stretch] = row
+                    break
+            if not more or grown[stretch] >= 0:
+                break
+            owner[given], given_at[given] = stretch, at[moment]
+            for entry in range(size):
+                for window in range(since.shape[1]):
+                    answers[given, window] += entry_times[entry] >= since[moment, window]
+            given += 1
+            moment += 1
+        if grown[stretch] < 0:
+            size = 0 if ended[stretch] else _forget(entry_keys, entry_times, size, oldest[stretch])
+        new_count[stretch] = size
+        for entry in range(size):
+            new_keys[written], new_times[written] = entry_keys[entry], entry_times[entry]
+            written += 1
+    return (
+        new_count,
+        new_keys[:written].copy(),
+        new_times[:written].copy(),
+        grown,
+        owner[:given],
+        given_at[:given],
+        answers[:given],
+    )

@@ -1,0 +1,1 @@
+"""top-k: the best objects of each window, by values that arrive in separate streams."""

@@ -1,0 +1,61 @@
+"""How top-k is answered: a processor a group, and small groups together."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from skyband.columns.rows import Rows
+from skyband.groups.execution import Execution
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.queries import top_k_merging
+from skyband.queries.composite_ids import answer_ids, several
+from skyband.queries.rank_order import SMALLEST, score_order
+from skyband.registry import Binding
+
+from skyband_incomplete.top_k.processor import RankingProcessor
+from skyband_incomplete.top_k.query import TopK
+
+_MOST_STREAMS_OF_A_FUNCTION = 16
+
+
+class TopKExecution(Execution[TopK]):
+    """How top-k is answered."""
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return RankingProcessor(self.query, bindings["object-ranker"], answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the answer is that of the definition, whatever the ranker, small groups are answered together.
+
+        With a function of many streams each group has a processor: of small groups the function would be given the
+        values of all their objects at once.
+        """
+        query = self.query
+        parameters = query.backend_parameters("object-ranker")
+        most = most_entries(bindings["object-ranker"], parameters)
+        carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        if not most or (callable(query.aggregate) and len(query.streams) > _MOST_STREAMS_OF_A_FUNCTION):
+            return None
+
+        def processor(last: int, rows: Rows) -> GroupProcessor:
+            return RankingProcessor(query, bindings["object-ranker"], answers).begin_with(last, rows)
+
+        from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
+
+        from skyband_incomplete.top_k.small_groups import SmallTopK
+
+        table = SmallTopK(
+            most, query.schedule, query.window.length, parameters, answers, processor,
+            mirrored=query.order == SMALLEST, carry=carry, which=query.row_of_object,
+            several=len(several(query.object)),
+        )  # fmt: skip
+        return SmallRowWindows(table) if query.rows else table
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no object, so the best of all are among the best of each."""
+        query = self.query
+        keyed = answers.append_column(top_k_merging.ID, pa.array(answer_ids(answers, "object", query.object)))
+        ranked = top_k_merging.merge_top_k(
+            keyed, [*query.by, "at"], [("score", score_order(query.order)), (top_k_merging.ID, "ascending")]
+        )
+        return top_k_merging.truncate(ranked, query.k, answers.column_names)

@@ -1,0 +1,121 @@
+"""One group's stream of top-k: values to an object ranker, and its answers back as rows."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Int64
+from skyband.columns.ids import ValuesById
+from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import RankedRows
+from skyband.groups import state_arrays
+from skyband.groups.answer_columns import AnswerColumns
+from skyband.groups.batched_processor import BatchedProcessor
+from skyband.groups.row_numbers import stretches, without_gaps
+from skyband.queries.composite_ids import several
+from skyband.queries.rank_order import SMALLEST
+from skyband.registry import Binding
+from skyband.roles import ObjectRanker
+from skyband.roles.object_ranker import REDUCTIONS
+
+if TYPE_CHECKING:
+    from skyband_incomplete.top_k.query import TopK
+
+
+class RankingProcessor(BatchedProcessor):
+    """Feeds an object ranker, and gives its answers the names and columns of their objects."""
+
+    no_rows: ClassVar[Rows] = Rows(
+        np.empty(0, np.int64),
+        {"stream": np.empty(0, np.int32), "object": np.empty(0, np.int64), "value": np.empty(0)},
+    )
+
+    def __init__(self, query: "TopK", ranker: Binding, answers: pa.Schema) -> None:
+        self._binding = ranker
+        self._backend_parameters = query.backend_parameters("object-ranker")
+        self._schema = answers
+        self._repeated = 0
+        self._mirrored = query.order == SMALLEST
+        self._several = len(several(query.object))
+        self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        self._which = query.row_of_object
+        self._promised = query.repeats not in REDUCTIONS
+        super().__init__(query.every.length, query.window.length, query.rows, query.schedule)
+
+    def begin(self) -> None:
+        self._ranker = cast(ObjectRanker, self._binding.create(**self._backend_parameters))
+        self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
+        self._counted = 0
+        self._ranked_rows = RankedRows(self._carry, self._which)
+
+    def begin_with(self, last: int, rows: Rows) -> "RankingProcessor":
+        """Go on from the reports of a small group, the moments up to the last row's time being answered."""
+        none = np.empty(0, np.int64)
+        if self._rows and self._promised:
+            for part in stretches(rows):  # what is missing has expired, or broke the promise
+                self._ranker.advance(int(part.times[0]))
+                self.feed(part.times, part, none)
+            self._ranker.advance(last + 1)
+        elif self._rows:  # a report that has gone is one that the next one of its cell made count no longer
+            rows, _ = without_gaps(rows)
+            self._ranker.advance(int(rows.times[0]))
+            self.feed(rows.times, rows, none)
+        else:
+            self.feed(rows.times, rows, none)
+        self.go_on_from(last)
+        return self
+
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> AnswerColumns | None:
+        marks = asked - (self._ranker.by == "time")
+        values = 0.0 - rows["value"] if self._mirrored else rows["value"]
+        offsets, objects, scores = self._ranker.answers(times, rows["stream"], rows["object"], values, marks)
+        self._repeated += self._ranker.repeated - self._counted
+        self._counted = self._ranker.repeated
+        if len(times):
+            self._names.update(times, rows)
+            self._ranked_rows.update(times, rows, rows["value"])
+        if not len(asked):
+            return None
+        return self._answers(asked, offsets, objects, 0.0 - scores if self._mirrored else scores)
+
+    def _answers(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> AnswerColumns:
+        """Answers as rows, while the names they need are known."""
+        sizes = np.diff(offsets)
+        answer, until = np.repeat(np.arange(len(asked)), sizes), np.repeat(asked, sizes)
+        carried = self._ranked_rows.of(answer, objects, scores, until - self._horizon, until)
+        columns = [
+            until,
+            np.arange(1, len(objects) + 1) - np.repeat(offsets[:-1], sizes),
+            *(carried[: self._several] or [self._names.for_answers(objects)]),
+            scores,
+            *carried[self._several :],
+        ]
+        self._names.forget(int(asked[-1]) - self._horizon)
+        self._ranked_rows.forget(int(asked[-1]) - self._horizon)
+        return AnswerColumns(self._schema, columns)
+
+    def take_dropped(self) -> Mapping[str, int]:
+        taken, self._repeated = self._repeated, 0
+        return {"repeated report": taken}
+
+    @property
+    def retained(self) -> int:
+        return len(self._ranker)
+
+    @property
+    def nbytes(self) -> int:
+        return self._ranker.nbytes
+
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        named = state_arrays.frame_to_array("names", self._names.frame())
+        named |= state_arrays.frame_to_array("carried", self._ranked_rows.frame())
+        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | named
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self.set_clock(header["clock"])
+        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
+        self._counted = self._ranker.repeated
+        self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
+        rows = self._ranked_rows
+        rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))

@@ -1,0 +1,289 @@
+"""top-k: the best objects of each window, whose values arrive in separate streams."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define
+from skyband.arrays import Array
+from skyband.columns import keyed_frames
+from skyband.columns.keyed_frames import plain_type
+from skyband.columns.numbers import as_float64, is_number
+from skyband.columns.rows_behind_answers import Which
+from skyband.config.calendar_lengths import SO_FAR, Length, length
+from skyband.config.durations import Duration
+from skyband.config.parameters import checked, integer, number
+from skyband.errors import ConfigError, InputError, Problem, suggest
+from skyband.queries.carried_columns import (
+    TIE,
+    carry_columns,
+    carry_fields,
+    carry_inputs,
+    carry_parameter,
+    name_problems,
+)
+from skyband.queries.composite_ids import (
+    Columns,
+    columns_of,
+    identity,
+    identity_fields,
+    identity_inputs,
+    identity_names,
+    missing,
+    several,
+    to_keys,
+)
+from skyband.queries.query import Input, Query, as_names, check_names, column_name
+from skyband.queries.rank_order import SMALLEST, order_parameter
+from skyband.queries.row_encoding import at_field, closed_length, too_short
+from skyband.queries.schedule import Schedule
+from skyband.queries.window_parameters import (
+    anew_schedule_of,
+    every_parameter,
+    not_anew,
+    offset_parameter,
+    problems_of,
+)
+from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
+
+_MOST = float(np.finfo(np.float64).max)
+_MIRRORED: Mapping[Any, str] = {"min": "max", "max": "min", "largest": "smallest", "smallest": "largest"}
+"""What is to the negatives what the key is to the values."""
+
+
+def _named(kind: pa.DataType) -> bool:
+    kind = plain_type(kind)
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
+
+
+@define(eq=True)
+class TopK(Query):
+    """Ranks objects by the values that several streams report of them, each at its own time.
+
+    Result columns: at, rank (from 1), object, score. Of equal scores the smaller object ranks first where objects are
+    integers, otherwise (decimals too) the one of smaller hash, so that all engines agree: the low 64 bits, as a signed
+    number, of MurmurHash3_x64_128 of the value (of text, its bytes in UTF-8). Rows whose object, stream or
+    value is null say nothing: they are left out and counted.
+
+    An object that reports a stream again counts with the latest value of the window, or by `repeats` with the largest,
+    the smallest or the mean. Of reports at one time the largest is the latest. `repeats` may instead promise that an
+    object does not report again, or m times at most, and that their sum counts: less is kept then. Rows that break such
+    a promise are left out, counted, and named by a warning.
+
+    `order = "smallest"` ranks the smallest score first; ties go to the same objects. A stream that an object has no
+    value in counts as 0, in whatever order and whatever the sign of others: where only what is there should count, let
+    all rows be of one stream.
+
+    `object` may name several columns, which tell objects apart together: the answers then have these in the place of
+    `object`, and equal scores rank by the hash of all of them. A row where one of them is null has no object.
+    """
+
+    kind: ClassVar[str] = "top-k"
+    roles: ClassVar[tuple[str, ...]] = ("object-ranker",)
+    answered_by: ClassVar[str | None] = "skyband_incomplete.top_k.execution:TopKExecution"
+    compared_by: ClassVar[tuple[str, ...]] = ("object",)
+    shard_by: ClassVar[str | None] = "key"
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null stream", "null value", "repeated report")
+
+    object: Columns = identity(help="the column that names the object a row is about, or several that do together")
+    stream: str = column_name(help="the column that names the stream a row comes from")
+    value: str = column_name(
+        help="the column of values, up to `upper` where there is one; from 0 on where `repeats` is a promise or "
+        "`aggregate` a function"
+    )
+    streams: tuple[str | int, ...] = checked(
+        type="list",
+        check=check_names,
+        bounds="names as the column `stream` holds them, none twice",
+        help="all streams there are, in the order of the weights",
+        converter=as_names,
+    )
+    k: int = integer(at_least=1, help="objects in an answer")
+    window: Length = length(help=f"length of the window, {SO_FAR}")
+    every: Length = every_parameter()
+    aggregate: Any = aggregate_parameter()
+    upper: float | None = number(
+        None,
+        above=0,
+        help="no value is above this; none: 1 where `repeats` is a promise or `aggregate` a function, "
+        "otherwise values have no limit",
+    )
+    repeats: str | int = repeats_parameter()
+    offset: Duration = offset_parameter()
+    order: str = order_parameter("scores")
+    carry: tuple[str, ...] = carry_parameter(
+        help="further columns of an object's row to give with it: of its latest row, or where `repeats` is largest or "
+        "smallest of the row of that value"
+    )
+
+    def __attrs_post_init__(self) -> None:
+        problems = problems_of(self.every, self.offset, {"window": self.window})
+        problems += not_anew(self.every, self.window, self.kind) if not problems else []
+        problems += too_short(self.window)
+        if isinstance(self.aggregate, tuple) and len(self.aggregate) != len(self.streams):
+            message = f"must hold a weight for each of the {len(self.streams)} streams (got {len(self.aggregate)})"
+            problems.append(Problem("aggregate", message))
+        taken = ("at", "rank", "score", *self.by)
+        problems += name_problems("object", several(self.object), taken)
+        problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
+        if self.order == SMALLEST:
+            problems += self._largest_only()
+        if problems:
+            raise ConfigError(*problems)
+
+    def _largest_only(self) -> list[Problem]:
+        """What of this query does not go with the smallest first."""
+        said = 'ranks the largest first only: drop order = "smallest", or'
+        problems = []
+        if callable(self.aggregate):
+            problems.append(Problem("aggregate", f"a function {said} name an aggregate"))
+        if self.repeats not in REDUCTIONS:
+            names = ", ".join(REDUCTIONS)
+            problems.append(Problem("repeats", f"a promise {said} choose one of {names} (got {self.repeats!r})"))
+        return problems
+
+    @property
+    def rows(self) -> bool:
+        return self.window.rows
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"every": self.every, "window": self.window}
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it answers."""
+        return anew_schedule_of(self.every, self.window, self.offset)
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return several(self.object) or self.compared_by
+
+    @property
+    def promises(self) -> Mapping[str, str]:
+        if self.repeats in REDUCTIONS:
+            return {}
+        return {
+            "repeated report": f"rows break the promise repeats = {json.dumps(self.repeats)} and count in no answer: "
+            'choose which report of an object counts (repeats = "latest", "largest", "smallest" or "mean"), or say how '
+            "many of a window there can be, all of which are summed (repeats = 100)"
+        }
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        return ("object", "stream", "value", *([TIE] if self.carry else []))
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            *identity_inputs("object", self.object),
+            Input("stream", self.stream, "a string or a whole number", _named),
+            Input("value", self.value, "a number", is_number),
+            *carry_inputs(self.carry),
+        )
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        problems = super().check(schema)
+        kind = plain_type(schema.field(self.stream).type) if self.stream in schema.names else None
+        if kind is not None and _named(kind):
+            try:
+                pa.array(self.streams).cast(kind)
+            except pa.ArrowInvalid:
+                problems.append(Problem("streams", f"must be values of the column {self.stream!r}, which is {kind}"))
+        return problems
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        objects = [batch.column(name) for name in columns_of(self.object)]
+        streams, values = batch.column(self.stream), batch.column(self.value)
+        masks = {
+            reason: column.is_null().to_numpy(zero_copy_only=False)
+            for reason, column in (("null stream", streams), ("null value", values))
+            if column.null_count
+        }
+        if any(column.null_count for column in objects):
+            masks = {"null object": missing(objects), **masks}
+        excluded = np.zeros(len(batch), bool)
+        for mask in masks.values():
+            excluded |= mask
+        numbers = as_float64(self.value, values).fill_null(0.0).to_numpy(zero_copy_only=False)
+        self._check_values(np.where(excluded, 0.0, numbers))
+        ids, keys, names = to_keys(objects)
+        columns = {
+            "object": pa.array(ids),
+            "key": pa.array(keys),
+            "stream": pa.array(self._numbered(streams, excluded)),
+            "value": pa.array(numbers),
+            **carry_columns((*several(self.object), *self.carry), batch),
+        }
+        return (columns if names is None else {**columns, "name": names}), masks
+
+    @property
+    def greatest(self) -> float:
+        """The greatest value there may be. What objects may still gain matters only where `repeats` is a promise."""
+        if self.upper is not None:
+            return self.upper
+        return 1.0 if self._bounded else _MOST
+
+    @property
+    def least(self) -> float:
+        """The least value there may be."""
+        return 0.0 if self._bounded else -_MOST
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether its ranker counts on bounds of the values: a promise does, and a function is tried between them."""
+        return self.repeats not in REDUCTIONS or callable(self.aggregate)
+
+    def _check_values(self, numbers: Array) -> None:
+        bad = ~((numbers >= self.least) & (numbers <= self.greatest))
+        if not bad.any():
+            return
+        row = int(bad.argmax())
+        value = numbers[row].item()
+        if value > self.greatest and np.isfinite(value):
+            span = f"at most {self.greatest:g}" if self.least else f"a number from 0 to {self.greatest:g}"
+            limit = f"must be {span}, query.upper (got {value!r})"
+            message = f"{limit}: set query.upper to the greatest value that can come"
+        elif not np.isfinite(value):
+            message = f"must be a finite number (got {value!r}): leave such rows out"
+        else:
+            cause = "aggregate is a function" if self.repeats in REDUCTIONS else f"repeats = {self.repeats!r}"
+            said = f"must be at least 0 where {cause} (got {value!r})"
+            message = f"{said}: choose repeats and aggregate by name, or leave such rows out"
+        raise InputError(self.value, message, row)
+
+    def _numbered(self, names: pa.Array, excluded: Array) -> Array:
+        """int32[n]: each row's stream by its place in `streams`."""
+        names = keyed_frames.decoded(names)
+        found = pc.index_in(names, value_set=pa.array(self.streams).cast(names.type))
+        unknown = found.is_null().to_numpy(zero_copy_only=False) & ~excluded
+        if unknown.any():
+            row = int(unknown.argmax())
+            name = names[row].as_py()
+            raise InputError(self.stream, f"{name!r} is not in streams; {suggest(name, map(str, self.streams))}", row)
+        return found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        ranked = [pa.field("rank", pa.int64()), *identity_fields("object", self.object, schema)]
+        return [at_field(self, schema), *ranked, pa.field("score", pa.float64()), *carry_fields(self.carry, schema)]
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        """Rankers know the largest first: of the smallest first they are given the negatives."""
+        smallest = self.order == SMALLEST
+        return {
+            "k": self.k,
+            "window": closed_length(self.window),
+            "streams": len(self.streams),
+            "aggregate": _MIRRORED.get(self.aggregate, self.aggregate) if smallest else self.aggregate,
+            "upper": _MOST if smallest else self.greatest,
+            "lower": self.least,
+            "repeats": _MIRRORED.get(self.repeats, self.repeats) if smallest else self.repeats,
+            "by": "rows" if self.rows else "time",
+        }
+
+    @property
+    def row_of_object(self) -> Which:
+        """Whose columns an object carries."""
+        return "largest" if self.repeats == "largest" else "smallest" if self.repeats == "smallest" else "latest"

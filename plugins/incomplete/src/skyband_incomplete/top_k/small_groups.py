@@ -1,0 +1,125 @@
+"""The small groups of top-k: of each group the reports of the window that can still count."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from skyband.arrays import Array, Float64, Int64, read_only
+from skyband.columns.integer_ids import integers_of, is_integer_id
+from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import Which
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_group_table import SmallGroupTable, Step, Walked
+from skyband.queries.row_encoding import moments
+from skyband.queries.schedule import Schedule
+from skyband.roles.object_ranker import REDUCTIONS
+from skyband.state_validation import StateReader
+
+from skyband_incomplete.score_kernels import BY_MAX, BY_MIN, BY_SUM
+from skyband_incomplete.top_k.small_groups_kernels import BY_CALL, NEVER, SUM, rank_objects
+from skyband_incomplete.top_k.user_function_scores import CalledScores
+
+
+class SmallTopK(SmallGroupTable):
+    """Groups of at most `most` reports: 28 bytes a report.
+
+    Of a cell (an object and a stream) those are kept that can still count: the latest; those that no later one reaches,
+    for the largest and smallest; all for the mean and where there is a promise, which also needs to remember them for a
+    whole window from the next row on.
+    """
+
+    kept: ClassVar[Mapping[str, npt.DTypeLike]] = {
+        "object": np.int64, "stream": np.int32, "time": np.int64, "value": np.float64
+    }  # fmt: skip
+    ranked_by = "value"
+    taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"object": np.int64, "stream": np.int32, "value": np.float64}
+
+    def __init__(
+        self,
+        most: int,
+        schedule: Schedule,
+        window: int,
+        parameters: Mapping[str, Any],
+        answers: pa.Schema,
+        processor: Callable[[int, Rows], GroupProcessor],
+        *,
+        mirrored: bool = False,
+        carry: Sequence[pa.Field] = (),
+        which: Which = "latest",
+        several: int = 0,
+    ) -> None:
+        """mirrored: the parameters are of the negatives of the values, so that the smallest ranks first.
+
+        several: how many of the columns to carry name an object, where one does not.
+        """
+        repeats, aggregate, streams = parameters["repeats"], parameters["aggregate"], parameters["streams"]
+        self._repeats = REDUCTIONS.index(repeats) if repeats in REDUCTIONS else NEVER if repeats == "never" else SUM
+        self._promise = self._repeats in (SUM, NEVER)
+        self._occurrences = repeats if isinstance(repeats, int) else 1
+        self._by = {"min": BY_MIN, "max": BY_MAX}.get(aggregate, BY_SUM) if isinstance(aggregate, str) else BY_SUM
+        self._called: CalledScores | None = None
+        if callable(aggregate):
+            self._by, self._called = BY_CALL, CalledScores(aggregate, streams)
+        weighted = isinstance(aggregate, Sequence) and not isinstance(aggregate, str)
+        self._weights = np.array(aggregate if weighted else np.ones(streams), np.float64)
+        self._divisor = float(streams) if aggregate == "mean" else 1.0
+        self._k, self._lower, self._upper = (parameters[name] for name in ("k", "lower", "upper"))
+        self._window = window
+        self._repeated = 0
+        self._processor = processor
+        self._mirrored = mirrored
+        self._several = several
+        self._kind = pa.int64() if several else answers.field("object").type
+        named = None if is_integer_id(self._kind) else self._kind
+        super().__init__(schedule, most, answers, named, at_once=self._promise, carry=carry, which=which)
+
+    def take_dropped(self) -> Mapping[str, int]:
+        taken, self._repeated = self._repeated, 0
+        return {"repeated report": taken}
+
+    def oldest(self, time: Any) -> Any:
+        return time - self._window + 1 if self._promise else super().oldest(time)
+
+    def walk(self, step: Step) -> Walked:
+        stretches, asked = step.stretches, step.moments
+        sizes, grown, entries, values, answers, repeated = rank_objects(
+            stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
+            tuple(step.entries.values()), step.times, step.rows["object"], step.rows["stream"],
+            read_only(self.signed(step.rows["value"])),
+            asked.at, self.schedule.beats, self._repeats, self._occurrences, self._by, self._weights, self._divisor,
+            min(self._k, self.most), self._window, step.oldest, self.most,
+        )  # fmt: skip
+        self._repeated += repeated
+        stretch, number, ranks, objects, scores, vectors = answers
+        if self._called is not None:
+            best, ranks, scores = self._called.best(stretch, number, objects, vectors, self._k)
+            stretch, number, objects = stretch[best], number[best], objects[best]
+        behind = self.columns_behind(step, stretch, number, objects, scores, self.schedule.starts_at(asked.at)[:, 0])
+        named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
+        columns = [
+            moments(asked.at[number], self.schema.field("at").type),
+            pa.array(ranks),
+            *(behind[: self._several] or [named]),
+            pa.array(self.signed(scores)),
+            *behind[self._several :],
+        ]
+        return Walked(sizes, dict(zip(self.kept, (*entries, values), strict=True)), grown, stretch, columns)
+
+    def signed(self, values: Float64) -> Float64:
+        return 0.0 - values if self._mirrored else values
+
+    def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
+        columns = {name: column for name, column in entries.items() if name != "time"}
+        columns["value"] = self.signed(entries["value"])
+        if not is_integer_id(self._kind):
+            columns["name"] = self.values(entries["object"])
+        return self._processor(last, Rows(entries["time"], columns))
+
+    def check_entries(self, state: StateReader, owners: Int64) -> None:
+        ids = state.column("object", np.int64, len(owners))
+        streams = state.column("stream", np.int32, len(owners), at_least=0, at_most=len(self._weights) - 1)
+        state.column("value", np.float64, len(owners), at_least=self._lower, at_most=self._upper)
+        rising = (ids[1:] > ids[:-1]) | ((ids[1:] == ids[:-1]) & (streams[1:] >= streams[:-1]))
+        state.require(bool((rising | (owners[1:] != owners[:-1])).all()), "object", "must be by object and stream")

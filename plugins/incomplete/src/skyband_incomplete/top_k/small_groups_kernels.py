@@ -1,0 +1,257 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The walk of small top-k groups through their stretches, in compiled code.
+
+The reports of a group stand by object and stream, those of one cell (object and stream) in order of arrival.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband.groups.small_groups_kernels import longer, oldest_needed
+from skyband.kernels.nested import nested_njit
+
+from skyband_incomplete.score_kernels import score_of
+
+LATEST, LARGEST, SMALLEST, MEAN, SUM, NEVER = range(6)
+"""What counts where an object reports again; SUM and NEVER are promises: so many reports at most, which are summed."""
+BY_CALL = -1
+"""Beside the kinds of score: the values of an object's streams are given back, and all objects."""
+
+
+@nested_njit
+def _cell(object_: Any, stream: Any, size: int, new_object: Any, new_stream: Any) -> int:
+    """Where the reports of a cell end."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        here = object_[middle]
+        if here < new_object or (here == new_object and stream[middle] <= new_stream):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(inline="always")
+def _superseded(value: Any, later: Any, repeats: int) -> Any:
+    """Whether a report can never count again, once there is a later one of its cell."""
+    if repeats == LATEST:
+        return True
+    return value <= later if repeats == LARGEST else repeats == SMALLEST and value >= later
+
+
+@nested_njit
+def _breaks_promise(
+    object_: Any, stream: Any, time: Any, end: int, row: Any, repeats: int, most: int, before: Any
+) -> bool:
+    """Whether a report is one too many: of a cell that ends at `end`, what is before `before` being forgotten."""
+    new_object, new_stream = row
+    first = end
+    if repeats == SUM:
+        number = 0
+        while first > 0 and object_[first - 1] == new_object and stream[first - 1] == new_stream:
+            first -= 1
+            number += time[first] >= before
+        return number >= most
+    return bool(end > 0 and object_[end - 1] == new_object and stream[end - 1] == new_stream)
+
+
+@nested_njit
+def _forget_object(object_: Any, stream: Any, time: Any, value: Any, size: int, owner: Any, before: Any) -> int:
+    """Forget the reports of an object if all are before; returns how many reports are left."""
+    first = _cell(object_, stream, size, owner, np.int32(-1))
+    stop = first
+    while stop < size and object_[stop] == owner:
+        if time[stop] >= before:
+            return size
+        stop += 1
+    gone = stop - first
+    if gone:
+        for entry in range(stop, size):
+            object_[entry - gone], stream[entry - gone] = object_[entry], stream[entry]
+            time[entry - gone], value[entry - gone] = time[entry], value[entry]
+    return size - gone
+
+
+@nested_njit
+def _forget(object_: Any, stream: Any, time: Any, value: Any, size: int, before: Any, repeats: int) -> int:
+    """Keep the reports that are not before, under NEVER with all of their objects; returns how many."""
+    kept, entry = 0, 0
+    while entry < size:
+        stop, newest = entry + 1, time[entry]
+        while repeats == NEVER and stop < size and object_[stop] == object_[entry]:
+            newest = max(newest, time[stop])
+            stop += 1
+        for place in range(entry, stop):
+            if newest >= before:
+                object_[kept], stream[kept] = object_[place], stream[place]
+                time[kept], value[kept] = time[place], value[place]
+                kept += 1
+        entry = stop
+    return kept
+
+
+@nested_njit
+def _value(time: Any, value: Any, first: int, stop: int, since: Any, repeats: int) -> Any:
+    """The value of a cell, of its reports since `since`, and how many these are; sums from the newest on."""
+    total, number = 0.0, 0
+    for entry in range(stop - 1, first - 1, -1):
+        if time[entry] < since:
+            continue
+        if repeats in (LARGEST, SMALLEST):
+            better = value[entry] > total if repeats == LARGEST else value[entry] < total
+            total = value[entry] if number == 0 or better else total
+        elif repeats != LATEST or number == 0:
+            total += value[entry]
+        number += 1
+    return total / number if repeats == MEAN and number else total, number
+
+
+@nested_njit
+def _rank(
+    object_: Any, stream: Any, time: Any, value: Any, size: int, since: Any,
+    repeats: int, kind: int, weights: Any, divisor: float, k: int, values: Any, best_object: Any, best_score: Any,
+    vectors: Any,
+) -> int:  # fmt: skip
+    """Write the best k objects and their scores, the best first; returns how many. O(size · k).
+
+    With BY_CALL all objects, and their values to `vectors`, float64[as many as there are, streams].
+    """
+    found, entry = 0, 0
+    while entry < size:
+        owner, valid = object_[entry], 0
+        for place in range(len(values)):
+            values[place] = 0.0
+        while entry < size and object_[entry] == owner:
+            stop = entry + 1
+            while stop < size and object_[stop] == owner and stream[stop] == stream[entry]:
+                stop += 1
+            values[stream[entry]], number = _value(time, value, entry, stop, since, repeats)
+            valid += number
+            entry = stop
+        if not valid:
+            continue
+        if kind == BY_CALL:
+            for place in range(len(values)):
+                vectors[found, place] = values[place]
+            best_object[found], best_score[found] = owner, 0.0
+            found += 1
+            continue
+        score = score_of(values, kind, weights, divisor)
+        rank = found
+        while rank > 0 and best_score[rank - 1] < score:
+            if rank < k:
+                best_object[rank], best_score[rank] = best_object[rank - 1], best_score[rank - 1]
+            rank -= 1
+        if rank < k:
+            best_object[rank], best_score[rank] = owner, score
+            found = min(found + 1, k)
+    return found
+
+
+@njit(cache=True)
+def rank_objects(  # noqa: C901 - a numeric kernel is one loop
+    firsts: Any, sizes: Any, starts: Any, stops: Any, ended: Any, begins: Any, ends: Any,
+    held: Any, times: Any, objects: Any, streams: Any, given_values: Any, at: Any, beats: Any,
+    repeats: int, occurrences: int, kind: int, weights: Any, divisor: float, k: int, window: int, oldest: Any, most: int
+) -> Any:  # fmt: skip
+    """Take rows in and answer moments, stretch by stretch.
+
+    held: the columns of the reports held. Returns of each stretch the number of reports and the first row not taken in,
+    as it had more than `most` (-1: never); the columns of all reports; of each row of the answers the stretch, the
+    moment's number, the rank from 1, object and score, and with BY_CALL, where neither is known yet, its values; and
+    how many rows broke the promise. O(rows · reports of a group) and, for each answer, O(reports of the group · k).
+    """
+    held_object, held_stream, held_time, held_value = held
+    promise = repeats in (SUM, NEVER)
+    stretches, repeated = len(firsts), 0
+    new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
+    room = len(held_time) + len(times)
+    new_object, new_stream = np.empty(room, np.int64), np.empty(room, np.int32)
+    new_time, new_value = np.empty(room, np.int64), np.empty(room, np.float64)
+    room = 64
+    for number in range(stretches):
+        room += ends[number] - begins[number]
+    owner, moments, ranks = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    found_object, found_score = np.empty(room, np.int64), np.empty(room, np.float64)
+    vectors = np.empty((room if kind == BY_CALL else 0, len(weights)), np.float64)
+    object_, stream = np.empty(most + 1, np.int64), np.empty(most + 1, np.int32)
+    time, value = np.empty(most + 1, np.int64), np.empty(most + 1, np.float64)
+    best_object, best_score = np.empty(most + 1, np.int64), np.empty(most + 1, np.float64)
+    values = np.empty(len(weights), np.float64)
+    given, written = 0, 0
+    for number in range(stretches):
+        size, first = sizes[number], firsts[number]
+        for entry in range(size):
+            object_[entry], stream[entry] = held_object[first + entry], held_stream[first + entry]
+            time[entry], value[entry] = held_time[first + entry], held_value[first + entry]
+        row, stop, moment = starts[number], stops[number], begins[number]
+        while True:
+            more = moment < ends[number]
+            while row < stop and not (more and times[row] >= at[moment]):
+                before = times[row] - window + 1
+                if repeats == NEVER:
+                    size = _forget_object(object_, stream, time, value, size, objects[row], before)
+                end = _cell(object_, stream, size, objects[row], streams[row])
+                source = (objects[row], streams[row])
+                if promise and _breaks_promise(object_, stream, time, end, source, repeats, occurrences, before):
+                    repeated += 1
+                    row += 1
+                    continue
+                begin = end
+                new = given_values[row] + 0.0
+                while begin > 0 and object_[begin - 1] == objects[row] and stream[begin - 1] == streams[row]:
+                    if not _superseded(value[begin - 1], new, repeats):
+                        break
+                    begin -= 1
+                shift = begin + 1 - end  # 1: no report goes
+                if shift > 0:
+                    for entry in range(size - 1, end - 1, -1):
+                        object_[entry + 1], stream[entry + 1] = object_[entry], stream[entry]
+                        time[entry + 1], value[entry + 1] = time[entry], value[entry]
+                elif shift < 0:
+                    for entry in range(end, size):
+                        object_[entry + shift], stream[entry + shift] = object_[entry], stream[entry]
+                        time[entry + shift], value[entry + shift] = time[entry], value[entry]
+                size += shift
+                object_[begin], stream[begin], time[begin], value[begin] = objects[row], streams[row], times[row], new
+                row += 1
+                if size > most:
+                    forgotten = before if promise else oldest_needed(times[row - 1], beats)
+                    size = _forget(object_, stream, time, value, size, forgotten, repeats)
+                    if size > most:
+                        grown[number] = row
+                        break
+            if not more or grown[number] >= 0:
+                break
+            if kind == BY_CALL and given + size > len(vectors):
+                larger = np.empty((2 * len(vectors) + size, len(weights)), np.float64)
+                for entry in range(given):
+                    for place in range(len(weights)):
+                        larger[entry, place] = vectors[entry, place]
+                vectors = larger
+            found = _rank(
+                object_, stream, time, value, size, at[moment] - window,
+                repeats, kind, weights, divisor, min(k, most), values, best_object, best_score, vectors[given:],
+            )  # fmt: skip
+            if given + found > room:
+                room = 2 * room + found
+                owner, moments, ranks = longer(owner, room), longer(moments, room), longer(ranks, room)
+                found_object, found_score = longer(found_object, room), longer(found_score, room)
+            for rank in range(found):
+                owner[given], moments[given], ranks[given] = number, moment, rank + 1
+                found_object[given], found_score[given] = best_object[rank], best_score[rank]
+                given += 1
+            moment += 1
+        if grown[number] < 0:
+            size = 0 if ended[number] else _forget(object_, stream, time, value, size, oldest[number], repeats)
+        new_size[number] = size
+        for entry in range(size):
+            new_object[written], new_stream[written] = object_[entry], stream[entry]
+            new_time[written], new_value[written] = time[entry], value[entry]
+            written += 1
+    entries = new_object[:written].copy(), new_stream[:written].copy(), new_time[:written].copy()
+    which = (owner[:given], moments[:given], ranks[:given])
+    answers = (*which, found_object[:given], found_score[:given], vectors[:given])
+    return new_size, grown, entries, new_value[:written].copy(), answers, repeated

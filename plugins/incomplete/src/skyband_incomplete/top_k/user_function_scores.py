@@ -1,0 +1,48 @@
+"""Scores of many groups' objects by a function of the user's, which Python calls."""
+
+from collections.abc import Callable
+
+import numpy as np
+from skyband.arrays import Float64, Int64
+from skyband.columns.row_codes import place_among_equal, row_codes
+
+_MOST_KNOWN = 1 << 16
+
+
+class CalledScores:
+    """What a function of an object's values (float64[streams]) comes to: called once for values that are alike.
+
+    Those of the last call are remembered, as most objects have the values that they had; older ones while they are few.
+    """
+
+    def __init__(self, score: Callable[[Float64], float], streams: int) -> None:
+        self._score = score
+        self._vectors, self._scores = np.empty((0, streams)), np.empty(0)
+
+    def of(self, vectors: Float64) -> Float64:
+        """float64[n]: the scores of values, float64[n, streams]. O(n log n), and a call for what is not known yet."""
+        known, both = len(self._vectors), np.concatenate([self._vectors, vectors])
+        codes = row_codes(list(both.T))
+        first, scores = np.empty(codes.max(initial=-1) + 1, np.int64), np.empty(codes.max(initial=-1) + 1)
+        first[codes[::-1]] = np.arange(len(both))[::-1]
+        scores[codes[:known]] = self._scores
+        new = first >= known
+        scores[new] = [self._score(row) for row in both[first[new]]]
+        stays = np.full(len(first), len(first) <= _MOST_KNOWN)
+        stays[codes[known:]] = True
+        self._vectors, self._scores = both[first[stays]], scores[stays]
+        found: Float64 = scores[codes[known:]]
+        return found
+
+    def best(
+        self, stretch: Int64, moment: Int64, objects: Int64, vectors: Float64, k: int
+    ) -> tuple[Int64, Int64, Float64]:
+        """Of each answer (a stretch's moment) its k best rows: their places, their ranks from 1 and their scores.
+
+        All int64[n], the rows of an answer one after the other.
+        """
+        scores = self.of(vectors)
+        order = np.lexsort((objects, -scores, moment, stretch))
+        ranks = 1 + place_among_equal(row_codes([stretch[order], moment[order]]))
+        best = ranks <= k
+        return order[best], ranks[best], scores[order[best]]

@@ -1,0 +1,69 @@
+"""How near-duplicates is answered: a processor a group, and small groups together."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from skyband.columns.hashing import hash_columns
+from skyband.columns.keyed_frames import TIME
+from skyband.columns.rows import Rows
+from skyband.groups.execution import Execution
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows
+from skyband.registry import Binding
+
+from skyband_setjoin.near_duplicates.processor import KEPT, MATCH_PLACE, PLACE, ROWS, NearDuplicatesProcessor
+from skyband_setjoin.near_duplicates.query import NearDuplicates
+from skyband_setjoin.set_matcher import ALL
+
+
+class NearDuplicatesExecution(Execution[NearDuplicates]):
+    """How near-duplicates is answered."""
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return NearDuplicatesProcessor(self.query, bindings["set-matcher"], answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the answer is that of the definition, whatever the matcher, small groups are answered together."""
+        query = self.query
+        most = most_entries(bindings["set-matcher"], query.backend_parameters("set-matcher"))
+        if not most:
+            return None
+        from skyband_setjoin.compiled_similarity import is_compilable  # on use, because it loads numba
+
+        if not is_compilable(query.similarity):
+            return None
+
+        def processor(rows: Rows) -> GroupProcessor:
+            return NearDuplicatesProcessor(query, bindings["set-matcher"], answers).begin_with(rows)
+
+        from skyband.groups.small_row_windows import SmallRowWindows
+
+        from skyband_setjoin.near_duplicates.small_groups import SmallNearDuplicates
+
+        table = SmallNearDuplicates(most, query, answers, processor)
+        return SmallRowWindows(table) if query.rows else table
+
+    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
+        """Rows with nothing to tell them apart go to the same shards."""
+        lines = matrix_rows(shards)
+        return by_cell(
+            hash_columns([frame.column(name) for name in (TIME, *self.query.places)]), lines, shards // lines
+        )
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no match; a row has none iff it has none in every shard where it meets others."""
+        query = self.query
+        best = [] if query.matches == ALL or query.output == KEPT else [("similarity", "descending")]
+        answers = answers.sort_by([(PLACE, "ascending"), *best, (MATCH_PLACE, "ascending")])  # nulls come last
+        place, matched = answers[PLACE].combine_chunks(), answers[MATCH_PLACE].is_valid().to_numpy()
+        new = np.append(True, pc.not_equal(place[1:], place[:-1]).to_numpy(zero_copy_only=False))[: len(place)]
+        rank = np.arange(len(place)) - np.maximum.accumulate(np.where(new, np.arange(len(place)), 0))
+        if query.output == KEPT:
+            told = new & ~matched
+        else:
+            told = (matched | new) if query.output == ROWS else matched
+            told &= rank < (len(place) if query.matches == ALL else int(query.matches))
+        return answers.filter(pa.array(told)).drop_columns([PLACE, MATCH_PLACE])

@@ -1,0 +1,202 @@
+"""near-duplicates: which earlier sets in the window each row is like, and which rows are the first of their kind."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import define
+from skyband.columns.sides import WHAT as A_SIDE
+from skyband.columns.sides import is_side, sides_of
+from skyband.config.durations import Duration, duration
+from skyband.config.parameters import checked, choice, number
+from skyband.errors import ConfigError, Problem
+from skyband.groups.per_row_processor import time_field
+from skyband.queries.carried_columns import TIE, carry_fields, carry_inputs, carry_parameter, name_problems
+from skyband.queries.composite_ids import (
+    Columns,
+    identity,
+    identity_fields,
+    identity_inputs,
+    identity_names,
+    several,
+)
+from skyband.queries.pair_columns import encode_pair_columns
+from skyband.queries.query import Input, Query, column_name, is_name
+from skyband.queries.row_encoding import closed_length, too_short
+from skyband.roles.pair_ranker import similarity_parameter
+
+from skyband_setjoin.near_duplicates.processor import (
+    KEPT,
+    MATCH_PLACE,
+    PAIRS,
+    PLACE,
+    ROWS,
+    carried_of_match,
+    match_names,
+)
+from skyband_setjoin.set_matcher import FIRST, keep_parameter, matches_parameter, threshold_fault
+from skyband_setjoin.tokens import WHAT as TOKENS
+from skyband_setjoin.tokens import encode_tokens, is_tokens
+
+
+@define(eq=True)
+class NearDuplicates(Query):
+    """Matches each row's set with those of the rows in the window before it that are at least `threshold` similar.
+
+    Result columns: time and id of the row; match and match_time, those of the earlier row; similarity; then the columns
+    to `carry`, of the row, and those to `carry_match`, of the earlier row: `carry_match = ["text"]` gives match_text.
+    With `output = "pairs"` there is a row for each match, with `"rows"` one at least for each row of the source, all of
+    its match null where it has none, and with `"kept"` one for each without a match: time, id and what is carried.
+    An answer belongs to the later row: it is given when the watermark passes that, and never changes.
+
+    What is carried of a row costs no memory after its answer; what is carried of matches is kept for the window.
+
+    Two rows meet while they are less than the window apart. Rows of one time come in the order of their ids (integers
+    ascending, others by hash), then of a hash of their tokens, then of what they carry, so that all engines agree which
+    is earlier.
+
+    With `keep = "first"` a row with a match is dropped, and later rows are compared with kept ones only: no two kept
+    rows less than a window apart match, and each dropped one has a kept match less than a window before it. With
+    `matches = 1` its match, where it has one, else its own id, names its cluster for good.
+
+    Matches share at least one token. Repeated tokens count once, a null in a list is no token, and a row whose list is
+    empty or null matches nothing. Rows without id or side are left out and counted; they do not count as rows of a
+    window. Rows later than `delay` are dropped and counted: they are neither kept nor told as duplicates.
+
+    `id` may name several columns, which name a row together: the answers of `id = ["host", "page"]` have host, page,
+    match_host and match_page in the place of id and match.
+
+    On several shards each row goes to some of them, so that every two rows meet in one.
+    """
+
+    kind: ClassVar[str] = "near-duplicates"
+    roles: ClassVar[tuple[str, ...]] = ("set-matcher",)
+    answered_by: ClassVar[str | None] = "skyband_setjoin.near_duplicates.execution:NearDuplicatesExecution"
+    compared_by: ClassVar[tuple[str, ...]] = ("id", "match")
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null side")
+
+    id: Columns = identity(help="the column that names a row in the answers, or several that do together")
+    tokens: str = column_name(help="the column of sets: lists of words or of whole numbers")
+    threshold: float = number(help="how similar two sets have to be")
+    window: Duration = duration(help="how far apart two rows may be: less than this")
+    similarity: str | Callable[[int, int, int], float] = similarity_parameter()
+    matches: str | int = matches_parameter()
+    keep: str = keep_parameter()
+    output: str = choice(
+        PAIRS, ROWS, KEPT, default=PAIRS,
+        help='"pairs": a row for each match; "rows": all rows, with or without a match; "kept": those without one',
+    )  # fmt: skip
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to give with its answer")
+    carry_match: tuple[str, ...] = carry_parameter(
+        help="columns of the earlier row to give with a match, as match_text for text; null where there is none"
+    )
+    side: str | None = checked(
+        None,
+        type="column",
+        check=lambda given: None if given is None else is_name(given),
+        help='join two streams: the column that says "left" or "right", 0 or 1, false or true',
+    )
+
+    def __attrs_post_init__(self) -> None:
+        problems = []
+        fault = threshold_fault(self.similarity, self.threshold)
+        if fault:
+            problems.append(Problem("threshold", fault))
+        problems += too_short(self.window)
+        if self.keep == FIRST and self.side is not None:
+            said = f'"first" is for one stream: drop it, or side = {self.side!r}'
+            problems.append(Problem("keep", said))
+        problems += self._name_problems()
+        if problems:
+            raise ConfigError(*problems)
+
+    def _name_problems(self) -> list[Problem]:
+        """Columns of the source that would be in the answers under names which others there have."""
+        matched = () if self.output == KEPT else (*match_names(self.id), "match_time", "similarity")
+        others = ("time", *matched, PLACE, MATCH_PLACE, *self.by)
+        taken = {*others, *identity_names("id", self.id)}
+        problems = name_problems("id", several(self.id), others)
+        problems += name_problems("carry", self.carry, taken)
+        if self.output == KEPT and self.carry_match:
+            said = 'goes with matches, which output = "kept" has none of: drop it, or ask for "pairs" or "rows"'
+            return [*problems, Problem("carry_match", said)]
+        said = "as another column of them is: rename one of the two in the source"
+        return problems + [
+            Problem("carry_match", f"{name!r} would be in the answers as {made!r}, {said}")
+            for name, made in zip(self.carry_match, carried_of_match(self.carry_match), strict=True)
+            if made in taken or made in self.carry
+        ]
+
+    @property
+    def rows(self) -> bool:
+        return self.window.rows
+
+    @property
+    def carried_names(self) -> tuple[str, ...]:
+        """The columns that are carried, of whichever row, each once: those of `carry` first."""
+        return tuple(dict.fromkeys([*self.carry, *self.carry_match]))
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        return (*self.places, TIE) if self.carried_names else self.places
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What tells the shards of a row, besides its time."""
+        return ("code", "tie") if self.side is None else ("code", "side", "tie")
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        matched = () if self.output == KEPT else match_names(self.id)
+        return (*identity_names("id", self.id), *matched)
+
+    def inputs(self) -> tuple[Input, ...]:
+        joined = () if self.side is None else (Input("side", self.side, A_SIDE, is_side),)
+        return (
+            *identity_inputs("id", self.id),
+            Input("tokens", self.tokens, TOKENS, is_tokens),
+            *joined,
+            *carry_inputs(self.carry),
+            *carry_inputs(self.carry_match, "carry_match"),
+        )
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        columns, _ = encode_tokens(batch.column(self.tokens))
+        named, unnamed = encode_pair_columns(self.id, self.carried_names, batch)
+        columns |= named
+        masks = {"null id": unnamed}
+        if self.side is not None:
+            sides = batch.column(self.side)
+            columns["side"] = pa.array(sides_of(sides))
+            masks["null side"] = sides.is_null().to_numpy(zero_copy_only=False)
+        return columns, masks
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        time, ids = time_field(self, schema), identity_fields("id", self.id, schema)
+        fields = [time, *ids]
+        if self.output != KEPT:
+            matched = [field.with_name(name) for field, name in zip(ids, match_names(self.id), strict=True)]
+            fields += [*matched, pa.field("match_time", time.type), pa.field("similarity", pa.float64())]
+        of_match = carry_fields(self.carry_match, schema)
+        named = zip(of_match, carried_of_match(self.carry_match), strict=True)
+        return [*fields, *carry_fields(self.carry, schema), *(field.with_name(name) for field, name in named)]
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        return {
+            "threshold": self.threshold,
+            "window": closed_length(self.window),
+            "similarity": self.similarity,
+            "matches": 1 if self.output == KEPT else self.matches,
+            "keep": self.keep,
+            "sides": 1 if self.side is None else 2,
+            "by": "rows" if self.rows else "time",
+        }
+
+    @property
+    def one_shard(self) -> str | None:
+        if self.rows:
+            return super().one_shard
+        return 'keep = "first" decides of each row by all rows before it' if self.keep == FIRST else None
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in (PLACE, MATCH_PLACE))]

@@ -1,0 +1,104 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The walk of small groups through their rows, in compiled code: each is compared with all sets of its window."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband.groups.small_groups_kernels import longer
+from skyband.kernels.nested import nested_njit
+
+from skyband_setjoin.similarity_kernel import similarity
+from skyband_setjoin.small_sets_kernels import shared_tokens
+
+
+@nested_njit
+def _match(
+    order: Any, sides: Any, offsets: Any, tokens: Any, kept: Any, head: int, row: int,
+    kind: int, own: Any, threshold: float, two: bool, ranked: bool, best: Any, scores: Any,
+) -> int:  # fmt: skip
+    """Write the matches of the set at place `row` among those kept before it; returns how many.
+
+    ranked: the most similar first, as many as there is room for, instead of all in order of arrival. O(sets · tokens).
+    """
+    found, one = 0, order[row]
+    size = offsets[one + 1] - offsets[one]
+    if size == 0:
+        return 0
+    for place in range(head, row):
+        other = order[place]
+        if not kept[place] or (two and sides[other] == sides[one]):
+            continue
+        theirs = offsets[other + 1] - offsets[other]
+        if similarity(kind, own, min(size, theirs), size, theirs) < threshold:
+            continue
+        common = shared_tokens(offsets, tokens, one, other)
+        score = similarity(kind, own, common, size, theirs) if common else -np.inf
+        if common == 0 or score < threshold or (found == len(best) and score <= scores[found - 1]):
+            continue
+        rank = min(found, len(best) - 1)
+        found = rank + 1
+        while ranked and rank > 0 and scores[rank - 1] < score:
+            best[rank], scores[rank] = best[rank - 1], scores[rank - 1]
+            rank -= 1
+        best[rank], scores[rank] = other, score
+    return found
+
+
+@njit(cache=True)
+def match_rows(  # noqa: C901 - a numeric kernel is one loop
+    heads: Any, rows: Any, stops: Any, ended: Any, order: Any, times: Any, sides: Any, offsets: Any, tokens: Any,
+    window: int, kind: int, own: Any, threshold: float, two: bool, ranked: bool, first: bool,
+    oldest: Any, most: int, most_tokens: int, size: Any, grown: Any, kept: Any, count: Any, best: Any, scores: Any,
+) -> Any:  # fmt: skip
+    """Take rows in and find what each matches, stretch by stretch.
+
+    Of each stretch the sets held, order[heads:rows], and its rows, order[rows:stops]. Writes of each the number of sets
+    kept, and the place of the first row not taken in where there were more than `most` sets or `most_tokens`; of each
+    place whether its set is kept, and of a row that was taken in the number of its matches. best and scores are room to
+    work in. Returns of all matches the earlier set and the similarity, and how many these are. O(sets · tokens) a row.
+    """
+    room = 64 + len(order)
+    earlier, alike = np.empty(room, np.int64), np.empty(room, np.float64)
+    given = 0
+    for number in range(len(heads)):
+        head, row, held, words = heads[number], rows[number], 0, 0
+        for place in range(head, row):
+            kept[place] = True
+            held += 1
+            words += offsets[order[place] + 1] - offsets[order[place]]
+        until = stops[number]
+        while row < until:
+            now, tokens_of = times[order[row]], offsets[order[row] + 1] - offsets[order[row]]
+            while head < row and times[order[head]] <= now - window:
+                if kept[head]:
+                    kept[head] = False
+                    held -= 1
+                    words -= offsets[order[head] + 1] - offsets[order[head]]
+                head += 1
+            found = _match(
+                order, sides, offsets, tokens, kept, head, row, kind, own, threshold, two, ranked, best, scores
+            )
+            if given + found > room:
+                room = 2 * room + found
+                earlier, alike = longer(earlier, room), longer(alike, room)
+            for rank in range(found):
+                earlier[given + rank], alike[given + rank] = best[rank], scores[rank]
+            given += found
+            count[row] = found
+            if tokens_of > 0 and not (first and found > 0):
+                kept[row] = True
+                held += 1
+                words += tokens_of
+            row += 1
+            if held > most or words > most_tokens:
+                grown[number] = row
+                break
+        if grown[number] < 0:
+            while head < row and (ended[number] or times[order[head]] < oldest[number]):
+                if kept[head]:
+                    kept[head] = False
+                    held -= 1
+                head += 1
+        size[number] = held
+    return earlier, alike, given

@@ -1,0 +1,144 @@
+"""Small groups of sets: of each group the sets of the window, each with its id and tokens."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Int8, Int64, read_only
+from skyband.columns import numbers_or_lists
+from skyband.columns.ids import id_values
+from skyband.columns.integer_ids import is_integer_id
+from skyband.columns.numbers_or_lists import Column
+from skyband.columns.rows import Rows
+from skyband.groups.small_group_table import SmallGroupTable, Step, Walked
+from skyband.queries.schedule import Schedule
+from skyband.state_validation import StateReader
+
+from skyband_setjoin.small_sets_kernels import distinct_tokens
+from skyband_setjoin.tokens import sets_of
+
+MOST_SETS, MOST_TOKENS = 64, 4096
+"""Sets of a small group, every two of which are compared, and tokens of all of them."""
+
+TOKENS = pa.large_list(pa.int64())
+
+
+class SetsInOrder(NamedTuple):
+    """The sets held and the rows of a step, and the places at which they stand, stretch by stretch in order of arrival.
+
+    A stretch has order[heads:rows], the sets held, and order[rows:stops], its rows.
+    """
+
+    heads: Int64
+    rows: Int64
+    stops: Int64
+    order: Int64
+    """int64[n]: at each place the number of a set."""
+    times: Int64
+    ids: Int64
+    sides: Int8
+    offsets: Int64
+    tokens: Int64
+    """A set's are tokens[offsets[i]:offsets[i + 1]], ascending, each once."""
+    columns: Mapping[str, Column]
+    """All columns, a row a set."""
+
+    def carried(self, name: str, sets: Int64) -> pa.Array:
+        """A column to carry of the sets with these numbers."""
+        return self.columns[name].take(pa.array(sets))
+
+
+class SmallSets(SmallGroupTable):
+    """Groups of at most `most` sets with at most 4096 tokens: 20 bytes a set and 8 a token."""
+
+    identity: ClassVar[str] = "code"
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        most: int,
+        answers: pa.Schema,
+        kind: pa.DataType,
+        *,
+        two: bool,
+        at_once: bool = False,
+        carry: Mapping[str, pa.DataType] | None = None,
+        carry_now: Mapping[str, pa.DataType] | None = None,
+    ) -> None:
+        """kind: the type of ids; two: whether two streams are joined.
+
+        carry: columns of a set that answers give back; carry_now: those that only the answer to itself gives.
+        """
+        sides = {"side": np.int8} if two else {}
+        given = {**sides, "tokens": TOKENS, **(carry or {})}
+        self.taken = {"code": np.int64, **given, **(carry_now or {})}  # type: ignore[misc]
+        self.kept = {"code": np.int64, "time": np.int64, **given}  # type: ignore[misc]
+        self.two = two
+        self.most_tokens = MOST_TOKENS
+        self._kind = kind
+        named = None if is_integer_id(kind) else kind
+        super().__init__(schedule, min(most, MOST_SETS), answers, named, at_once=at_once)
+
+    @abstractmethod
+    def compare(self, step: Step, sets: SetsInOrder) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
+        """Walk the stretches: of each the number of sets kept and the place of the first row not taken in (-1: none);
+        bool[n], which places are kept; of each row of the answers its stretch; and the columns of the answers.
+        """
+
+    def walk(self, step: Step) -> Walked:
+        offsets, tokens = distinct_tokens(*map(read_only, sets_of(step.rows["tokens"])))
+        lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(tokens))
+        rows = {**step.rows, "time": step.times, "tokens": lists}
+        columns = {name: numbers_or_lists.joined([held, rows[name]]) for name, held in step.entries.items()}
+        sets = _in_order(step, columns)
+        size, grown, kept, stretch, answers = self.compare(step, sets)
+        first_row = np.where(grown < 0, -1, step.stretches.start + grown - sets.rows)
+        chosen = sets.order[kept]
+        entries = {name: numbers_or_lists.pick(column, chosen) for name, column in columns.items()}
+        return Walked(size, entries, first_row, stretch, answers)
+
+    def id_column(self, ids: Int64) -> pa.Array:
+        """The values behind ids."""
+        if self.names is not None:
+            return self.values(ids)
+        return id_values(Rows(ids, {"code": ids}), self._kind)
+
+    def rows_of(self, entries: Mapping[str, Column]) -> Rows:
+        """Entries as rows for a processor."""
+        columns: dict[str, Any] = {name: column for name, column in entries.items() if name != "time"}
+        if self.names is not None:
+            columns["name"] = self.values(entries["code"])
+        return Rows(entries["time"], columns)
+
+    def check_entries(self, state: StateReader, owners: Int64) -> None:
+        times = state.column("time", np.int64, len(owners))
+        state.require(
+            not ((times[1:] < times[:-1]) & (owners[1:] == owners[:-1])).any(), "time", "must be in order in each group"
+        )
+        if self.two:
+            state.column("side", np.int8, len(owners), at_least=0, at_most=1)
+        sizes = state.column("tokens sizes", np.int32, len(owners), at_least=0)
+        of_group = np.bincount(owners, sizes, minlength=1)
+        most = f"must be at most {self.most_tokens} in a group"
+        state.require(int(of_group.max(initial=0)) <= self.most_tokens, "tokens sizes", most)
+        tokens, owner = state.column("tokens", np.int64), np.repeat(np.arange(len(sizes)), sizes)
+        repeated = (tokens[1:] <= tokens[:-1]) & (owner[1:] == owner[:-1])
+        state.require(not repeated.any(), "tokens", "must be ascending in each set")
+
+
+def _in_order(step: Step, columns: Mapping[str, Column]) -> SetsInOrder:
+    stretches = step.stretches
+    held, rows = stretches.size, stretches.stop - stretches.start
+    both = np.cumsum(held + rows)
+    begins = both - held - rows
+    number = int(held.sum())
+    order = np.empty(number + len(step.times), np.int64)
+    order[np.arange(number) + np.repeat(np.cumsum(rows) - rows, held)] = np.arange(number)
+    order[np.arange(len(step.times)) + np.repeat(np.cumsum(held), rows)] = np.arange(number, len(order))
+    offsets, tokens = map(read_only, sets_of(columns["tokens"]))
+    sides = columns["side"] if "side" in columns else np.zeros(len(order), np.int8)
+    return SetsInOrder(
+        begins, begins + held, both, order, columns["time"], columns["code"], sides, offsets, tokens, columns
+    )

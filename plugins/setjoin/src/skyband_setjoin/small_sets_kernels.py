@@ -1,0 +1,45 @@
+# mypy: disable-error-code="untyped-decorator"
+"""What passes over small groups of sets do with tokens, in compiled code."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband.kernels.nested import nested_njit
+from skyband.kernels.sorting import sort
+
+
+@njit(cache=True)
+def distinct_tokens(offsets: Any, tokens: Any) -> Any:
+    """The tokens of each set ascending, each once: (offsets int64[n + 1], tokens int64[m]). O(m log m)."""
+    new_offsets, new_tokens = np.zeros(len(offsets), np.int64), np.empty(len(tokens), np.int64)
+    longest = 0
+    for number in range(len(offsets) - 1):
+        longest = max(longest, offsets[number + 1] - offsets[number])
+    own = np.empty(longest, np.int64)
+    written = 0
+    for number in range(len(offsets) - 1):
+        size = offsets[number + 1] - offsets[number]
+        for place in range(size):
+            own[place] = tokens[offsets[number] + place]
+        sort(own, size)
+        for place in range(size):
+            if place == 0 or own[place] != own[place - 1]:
+                new_tokens[written] = own[place]
+                written += 1
+        new_offsets[number + 1] = written
+    return new_offsets, new_tokens[:written].copy()
+
+
+@nested_njit
+def shared_tokens(offsets: Any, tokens: Any, one: Any, other: Any) -> int:
+    """How many tokens two sets share. O(tokens of both)."""
+    here, stop = offsets[one], offsets[one + 1]
+    there, end = offsets[other], offsets[other + 1]
+    common = 0
+    while here < stop and there < end:
+        mine, theirs = tokens[here], tokens[there]
+        common += mine == theirs
+        here += mine <= theirs
+        there += theirs <= mine
+    return common

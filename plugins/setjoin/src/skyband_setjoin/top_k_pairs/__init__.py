@@ -1,0 +1,1 @@
+"""top-k-pairs: the most similar pairs of sets in each window."""

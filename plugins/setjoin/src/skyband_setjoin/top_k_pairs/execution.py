@@ -1,0 +1,65 @@
+"""How top-k-pairs is answered: a processor a group, and small groups together."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from skyband.columns.hashing import hash_columns
+from skyband.columns.keyed_frames import TIME
+from skyband.columns.rows import Rows
+from skyband.groups.execution import Execution
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.queries import top_k_merging
+from skyband.queries.composite_ids import several
+from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows
+from skyband.registry import Binding
+
+from skyband_setjoin.top_k_pairs.processor import PairProcessor
+from skyband_setjoin.top_k_pairs.query import PLACES, TopKPairs
+
+
+class TopKPairsExecution(Execution[TopKPairs]):
+    """How top-k-pairs is answered."""
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return PairProcessor(self.query, bindings["pair-ranker"], answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
+        query = self.query
+        parameters = query.backend_parameters("pair-ranker")
+        most = most_entries(bindings["pair-ranker"], parameters)
+        if not most:
+            return None
+        from skyband_setjoin.compiled_similarity import is_compilable  # on use, because it loads numba
+
+        if not is_compilable(query.similarity):
+            return None
+
+        def processor(last: int, rows: Rows) -> GroupProcessor:
+            return PairProcessor(query, bindings["pair-ranker"], answers).begin_with(last, rows)
+
+        from skyband.groups.small_row_windows import SmallRowWindows
+
+        from skyband_setjoin.top_k_pairs.small_groups import SmallPairs
+
+        carry = [answers.field(f"left_{name}").type for name in (*several(query.id), *query.carry)]
+        table = SmallPairs(
+            most, query.schedule, query.window.length, parameters, answers, processor,
+            ids=len(several(query.id)), carry=carry,
+        )  # fmt: skip
+        return SmallRowWindows(table) if query.rows else table
+
+    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
+        """Rows with nothing to tell them apart go to the same shards."""
+        rows = matrix_rows(shards)
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.query.places)]), rows, shards // rows)
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no pair, so the best of all are among the best of each."""
+        ranked = top_k_merging.merge_top_k(
+            answers, ["at"], [("similarity", "descending"), *((name, "ascending") for name in PLACES)]
+        )
+        return top_k_merging.truncate(
+            ranked, self.query.k, [name for name in answers.column_names if name not in PLACES]
+        )

@@ -1,0 +1,103 @@
+"""How the stream of one group is answered in a top-k-pairs: by its ranker."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Int64
+from skyband.columns.ids import ValuesByArrival
+from skyband.columns.keyed_frames import PART
+from skyband.columns.rows import Rows
+from skyband.groups import state_arrays
+from skyband.groups.answer_columns import AnswerColumns
+from skyband.groups.batched_processor import BatchedProcessor
+from skyband.queries.pair_columns import RowsOfPairs
+from skyband.queries.partitioning import PLACES as PLACE_BYTES
+from skyband.queries.partitioning import places_of
+from skyband.registry import Binding
+from skyband.roles import PairRanker
+
+from skyband_setjoin.tokens import sets_of_rows
+from skyband_setjoin.top_k_pairs.query import PLACES, TopKPairs
+
+
+class PairProcessor(BatchedProcessor):
+    """One group's ranker of pairs, with what its answers are called."""
+
+    no_rows: ClassVar[Rows] = Rows(
+        np.empty(0, np.int64),
+        {"tokens": pa.array([], pa.large_list(pa.int64())), "side": np.empty(0, np.int8), PART: np.empty(0, np.int8)},
+    )
+
+    def __init__(self, query: TopKPairs, ranker: Binding, answers: pa.Schema) -> None:
+        self._binding = ranker
+        self._backend_parameters = query.backend_parameters("pair-ranker")
+        self._schema = answers
+        self._named = (query.id, query.carry)
+        self._shared = PLACES[0] in answers.names
+        super().__init__(query.every.length, query.window.length, query.rows, query.schedule)
+
+    def begin(self) -> None:
+        self._ranker = cast(PairRanker, self._binding.create(**self._backend_parameters))
+        self._ids = RowsOfPairs(*self._named, self._schema)
+        self.places = ValuesByArrival(PLACE_BYTES)
+
+    def begin_with(self, last: int, rows: Rows) -> "PairProcessor":
+        """Go on from the sets of a small group, the moments up to the last row's time being answered."""
+        if self._rows:
+            self._ranker.advance(int(rows.times[0]))
+        self.feed(rows.times, rows, np.empty(0, np.int64))
+        self.go_on_from(last)
+        return self
+
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> AnswerColumns | None:
+        sides = rows["side"] if self._ranker.sides == 2 else None
+        marks = asked - (self._ranker.by == "time")
+        parts = rows[PART] if self._shared else None
+        found = self._ranker.answers(times, *sets_of_rows(rows), marks, sides, parts)
+        if len(times):
+            self._ids.update(times, self._ids.columns(rows))
+        if len(times) and self._shared:
+            self.places.update(times, places_of(times, rows["code"], rows["tie"]))
+        answers = self._answers(asked, *found)
+        # The next moment is after the last one and after the last row.
+        gone = max([*asked[-1:].tolist(), *times[-1:].tolist()]) + 1 - self._horizon
+        self._ids.forget(gone)
+        self.places.forget(gone)
+        return answers
+
+    def _answers(self, asked: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> AnswerColumns:
+        sizes, ids = cuts[1:] - cuts[:-1], self._ids.ids
+        both = self._ids.of(np.concatenate([left, right]))
+        pair = [[column.slice(start, len(left)) for column in both] for start in (0, len(left))]
+        columns = [
+            asked.repeat(sizes),
+            np.arange(1, len(left) + 1) - cuts[:-1].repeat(sizes),
+            *(column for side in pair for column in side[:ids]),
+            similarity,
+            *(column for side in pair for column in side[ids:]),
+        ]
+        if self._shared:
+            columns += [self.places.of(numbers).cast(pa.binary()) for numbers in (left, right)]
+        return AnswerColumns(self._schema, columns)
+
+    @property
+    def retained(self) -> int:
+        return len(self._ranker)
+
+    @property
+    def nbytes(self) -> int:
+        return self._ranker.nbytes
+
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        named = state_arrays.frame_to_array("ids", self._ids.frame()) | state_arrays.frame_to_array(
+            "places", self.places.frame()
+        )
+        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | named
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self.set_clock(header["clock"])
+        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
+        self._ids.load_state(state_arrays.frame_from_array("ids", arrays, self._ids.frame()), self._ranker.seen)
+        self.places.load_state(state_arrays.frame_from_array("places", arrays, self.places.frame()), self._ranker.seen)

@@ -1,0 +1,159 @@
+"""top-k-pairs: the most similar pairs of sets in each window."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import define
+from skyband.columns.sides import WHAT as A_SIDE
+from skyband.columns.sides import is_side, sides_of
+from skyband.config.calendar_lengths import SO_FAR, Length, length
+from skyband.config.durations import Duration
+from skyband.config.parameters import checked, integer
+from skyband.errors import ConfigError
+from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
+from skyband.queries.composite_ids import Columns, identity, identity_inputs
+from skyband.queries.pair_columns import (
+    carried_fields,
+    encode_pair_columns,
+    id_fields,
+    name_problems,
+    pair_names,
+)
+from skyband.queries.query import Input, Query, column_name, is_name
+from skyband.queries.row_encoding import at_field, closed_length, too_short
+from skyband.queries.schedule import Schedule
+from skyband.queries.window_parameters import (
+    anew_schedule_of,
+    every_parameter,
+    not_anew,
+    offset_parameter,
+    problems_of,
+)
+from skyband.roles.pair_ranker import similarity_parameter
+
+from skyband_setjoin.tokens import WHAT as TOKENS
+from skyband_setjoin.tokens import encode_tokens, is_tokens
+
+PLACES = ("left place", "right place")
+"""Columns of a shard's answers: where the two sets stand in the order of all rows, as bytes."""
+
+
+@define(eq=True)
+class TopKPairs(Query):
+    """Ranks the pairs of a window's sets by how alike they are: within one stream, or across two with `side`.
+
+    Each row is a set of its own: two of one id can be a pair. Result columns: at, rank (from 1), left and right, the
+    two ids, similarity. Within one stream left came before right; across two, left is of the left stream. Of equally
+    similar pairs the one whose left came first ranks first, then the one whose right did. Rows of one time come in
+    the order of their ids (integers ascending, others by hash), then of a hash of their tokens, so that all engines
+    agree; with `carry`, then of a hash of what they carry.
+
+    `id` may name several columns, which tell sets apart together: the answers of `id = ["host", "page"]` have
+    left_host, left_page, right_host and right_page in the place of left and right. `carry = ["title"]` adds left_title
+    and right_title, of the two rows.
+
+    `similarity`: jaccard is o / (n + m - o), cosine o / sqrt(n m), dice 2 o / (n + m), overlap o, hamming 2 o - n - m,
+    for two sets of n and m tokens that share o: all but overlap and hamming are from 0 to 1, overlap counts shared
+    tokens, and hamming is the negative number of tokens in one set only.
+
+    Pairs share at least one token. Repeated tokens count once, and a null in a list is no token. Rows without id,
+    list, token or side are left out and counted; they do not count as rows of a window.
+
+    On several shards each row goes to some of them, so that every two rows meet in one; each shard gives the best of
+    the pairs it has found.
+    """
+
+    kind: ClassVar[str] = "top-k-pairs"
+    roles: ClassVar[tuple[str, ...]] = ("pair-ranker",)
+    answered_by: ClassVar[str | None] = "skyband_setjoin.top_k_pairs.execution:TopKPairsExecution"
+    compared_by: ClassVar[tuple[str, ...]] = ("left", "right")
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null tokens", "no tokens", "null side")
+
+    id: Columns = identity(help="the column that names a set in the answers, or several that do together")
+    tokens: str = column_name(help="the column of sets: lists of words or of whole numbers")
+    k: int = integer(at_least=1, help="pairs in an answer")
+    window: Length = length(help=f"length of the window, {SO_FAR}")
+    every: Length = every_parameter()
+    offset: Duration = offset_parameter()
+    similarity: str | Callable[[int, int, int], float] = similarity_parameter()
+    side: str | None = checked(
+        None,
+        type="column",
+        check=lambda given: None if given is None else is_name(given),
+        help='join two streams: the column that says "left" or "right", 0 or 1, false or true',
+    )
+    carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to give with a pair")
+
+    def __attrs_post_init__(self) -> None:
+        problems = problems_of(self.every, self.offset, {"window": self.window})
+        problems += not_anew(self.every, self.window, self.kind) if not problems else []
+        problems += too_short(self.window)
+        problems += name_problems(self.id, self.carry, ("at", "rank", "similarity", *self.by))
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def rows(self) -> bool:
+        return self.window.rows
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"every": self.every, "window": self.window}
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it answers."""
+        return anew_schedule_of(self.every, self.window, self.offset)
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        return (*self.places, TIE) if self.carry else self.places
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What tells the shards of a row, besides its time."""
+        return ("code", "tie") if self.side is None else ("code", "side", "tie")
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return pair_names(self.id)
+
+    def inputs(self) -> tuple[Input, ...]:
+        joined = () if self.side is None else (Input("side", self.side, A_SIDE, is_side),)
+        return (
+            *identity_inputs("id", self.id),
+            Input("tokens", self.tokens, TOKENS, is_tokens),
+            *joined,
+            *carry_inputs(self.carry),
+        )
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        columns, masks = encode_tokens(batch.column(self.tokens))
+        named, masks["null id"] = encode_pair_columns(self.id, self.carry, batch)
+        columns |= named
+        if self.side is not None:
+            sides = batch.column(self.side)
+            columns["side"] = pa.array(sides_of(sides))
+            masks["null side"] = sides.is_null().to_numpy(zero_copy_only=False)
+        return columns, {reason: masks[reason] for reason in self.drop_reasons if reason in masks}
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        ranked = [at_field(self, schema), pa.field("rank", pa.int64()), *id_fields(self.id, schema)]
+        return [*ranked, pa.field("similarity", pa.float64()), *carried_fields(self.carry, schema)]
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        return {
+            "k": self.k,
+            "window": closed_length(self.window),
+            "similarity": self.similarity,
+            "sides": 1 if self.side is None else 2,
+            "by": "rows" if self.rows else "time",
+        }
+
+    @property
+    def one_shard(self) -> str | None:
+        return super().one_shard if self.rows else None
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in PLACES)]

@@ -1,0 +1,76 @@
+"""The small groups of top-k-pairs: every two sets of a window are compared when it is answered."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Int64
+from skyband.columns.numbers_or_lists import Column
+from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import carried
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_group_table import Step
+from skyband.queries.row_encoding import moments
+from skyband.queries.schedule import Schedule
+
+from skyband_setjoin.compiled_similarity import resolve
+from skyband_setjoin.small_sets import SetsInOrder, SmallSets
+from skyband_setjoin.top_k_pairs.small_groups_kernels import rank_pairs
+
+
+class SmallPairs(SmallSets):
+    """Groups of at most `most` sets."""
+
+    def __init__(
+        self,
+        most: int,
+        schedule: Schedule,
+        window: int,
+        parameters: Mapping[str, Any],
+        answers: pa.Schema,
+        processor: Callable[[int, Rows], GroupProcessor],
+        *,
+        ids: int = 0,
+        carry: Sequence[pa.DataType] = (),
+    ) -> None:
+        """carry: the types of the columns to carry, the first `ids` of which are an id, where one does not name it."""
+        kind = pa.int64() if ids else answers.field("left").type
+        columns = {carried(number): kind for number, kind in enumerate(carry)}
+        self._ids, self._columns = ids, list(columns)
+        super().__init__(schedule, most, answers, kind, two=parameters["sides"] == 2, carry=columns)
+        self._similarity = resolve(parameters["similarity"])
+        most, side = self.most, 1 << (self.most - 1).bit_length()
+        k = min(parameters["k"], max(1, most * (most - 1) // 2))
+        self._room = np.empty((side, side)), np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k)
+        self._window = window
+        self._processor = processor
+
+    def compare(self, step: Step, sets: SetsInOrder) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
+        asked, (begins, ends) = step.moments, step.spans
+        size, grown = np.zeros(len(begins), np.int64), np.full(len(begins), -1)
+        kept, found = np.zeros(len(sets.order), bool), np.zeros(int((ends - begins).sum()), np.int64)
+        *pairs, number = rank_pairs(
+            sets.heads, sets.rows, sets.stops, step.stretches.ended, begins, ends,
+            sets.order, sets.times, sets.sides, sets.offsets, sets.tokens, asked.at, self.schedule.beats,
+            self._window, *self._similarity, self.two, step.oldest, self.most, self.most_tokens,
+            size, grown, kept, found, *self._room,
+        )  # fmt: skip
+        left, right, scores = (values[:number] for values in pairs)
+        stretch = np.repeat(np.arange(len(begins)), ends - begins)
+        moment = np.arange(len(found)) + (begins - np.cumsum(ends - begins) + (ends - begins))[stretch]
+        columns = [
+            moments(asked.at[np.repeat(moment, found)], self.schema.field("at").type),
+            pa.array(np.arange(1, number + 1) - np.repeat(np.cumsum(found) - found, found)),
+            *self._ids_of(sets, left),
+            *self._ids_of(sets, right),
+            pa.array(scores),
+            *(sets.carried(name, side) for side in (left, right) for name in self._columns[self._ids :]),
+        ]
+        return size, grown, kept, np.repeat(stretch, found), columns
+
+    def _ids_of(self, sets: SetsInOrder, which: Int64) -> list[pa.Array]:
+        return [sets.carried(name, which) for name in self._columns[: self._ids]] or [self.id_column(sets.ids[which])]
+
+    def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:
+        return self._processor(last, self.rows_of(entries))

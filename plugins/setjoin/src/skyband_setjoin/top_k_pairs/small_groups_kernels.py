@@ -1,0 +1,121 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The walk of small groups of sets through their stretches, in compiled code: all are compared."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband.groups.small_groups_kernels import longer, oldest_needed
+from skyband.kernels.nested import nested_njit
+
+from skyband_setjoin.similarity_kernel import similarity
+from skyband_setjoin.small_sets_kernels import shared_tokens
+
+
+@nested_njit
+def _rank(
+    order: Any, sides: Any, offsets: Any, tokens: Any, head: int, stop: int, kind: int, own: Any, two: bool,
+    known: Any, best_left: Any, best_right: Any, best: Any,
+) -> int:  # fmt: skip
+    """Write the best pairs of the sets head..stop, as there is room for, the best first; returns how many.
+
+    known: of places left and right, modulo its length, their similarity, NaN where it is unknown, −inf of no pair.
+    O(sets² · tokens of a set).
+    """
+    found, mask, k = 0, len(known) - 1, len(best)
+    for left in range(head, stop):
+        one = order[left]
+        if two and sides[one] != 0:
+            continue
+        size = offsets[one + 1] - offsets[one]
+        for right in range(head if two else left + 1, stop):
+            other = order[right]
+            if two and sides[other] == 0:
+                continue
+            score = known[left & mask, right & mask]
+            if np.isnan(score):
+                theirs = offsets[other + 1] - offsets[other]
+                if found == k and similarity(kind, own, min(size, theirs), size, theirs) <= best[k - 1]:
+                    continue
+                common = shared_tokens(offsets, tokens, one, other)
+                score = similarity(kind, own, common, size, theirs) if common else -np.inf
+                known[left & mask, right & mask] = score
+            if score == -np.inf or (found == k and score <= best[k - 1]):
+                continue
+            rank = min(found, k - 1)
+            found = min(found + 1, k)
+            while rank > 0 and best[rank - 1] < score:
+                best_left[rank], best_right[rank] = best_left[rank - 1], best_right[rank - 1]
+                best[rank] = best[rank - 1]
+                rank -= 1
+            best_left[rank], best_right[rank], best[rank] = one, other, score
+    return found
+
+
+@njit(cache=True)
+def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
+    heads: Any, rows: Any, stops: Any, ended: Any, begins: Any, ends: Any,
+    order: Any, times: Any, sides: Any, offsets: Any, tokens: Any, at: Any, beats: Any,
+    window: int, kind: int, own: Any, two: bool, oldest: Any, most: int, most_tokens: int,
+    size: Any, grown: Any, kept: Any, found: Any, known: Any, best_left: Any, best_right: Any, best: Any,
+) -> Any:  # fmt: skip
+    """Take sets in and answer moments, stretch by stretch.
+
+    Of each stretch the sets held, order[heads:rows], and its rows, order[rows:stops]. Writes of each the number of sets
+    kept, and the place of the first row not taken in where there were more than `most` sets or `most_tokens`; of each
+    place whether its set is kept; and of each answer the number of its pairs. known, best_left, best_right and best are
+    room to work in. Returns of all pairs, left, right and similarity, and how many these are. O(sets²) comparisons a
+    group that answers, each pair once.
+    """
+    room = len(found)
+    lefts, rights, scores = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
+    given, answers, mask = 0, 0, len(known) - 1
+    for number in range(len(heads)):
+        head, row, stop, moment = heads[number], rows[number], stops[number], begins[number]
+        compared, words = head, 0
+        for place in range(head, row):
+            words += offsets[order[place] + 1] - offsets[order[place]]
+        while True:
+            more = moment < ends[number]
+            while row < stop and not (more and times[order[row]] >= at[moment]):
+                now = times[order[row]]
+                words += offsets[order[row] + 1] - offsets[order[row]]
+                row += 1
+                if row - head > most or words > most_tokens:
+                    before = oldest_needed(now, beats)
+                    while head < row and times[order[head]] < before:
+                        words -= offsets[order[head] + 1] - offsets[order[head]]
+                        head += 1
+                    if row - head > most or words > most_tokens:
+                        grown[number] = row
+                        break
+            if not more or grown[number] >= 0:
+                break
+            while head < row and times[order[head]] < at[moment] - window:
+                words -= offsets[order[head] + 1] - offsets[order[head]]
+                head += 1
+            for place in range(max(head, compared), row):
+                for other in range(head, place):
+                    known[place & mask, other & mask] = np.nan
+                    known[other & mask, place & mask] = np.nan
+            compared = row
+            pairs = _rank(order, sides, offsets, tokens, head, row, kind, own, two, known, best_left, best_right, best)
+            if given + pairs > room:
+                room = 2 * room + pairs
+                lefts, rights, scores = longer(lefts, room), longer(rights, room), longer(scores, room)
+            for rank in range(pairs):
+                lefts[given + rank], rights[given + rank] = best_left[rank], best_right[rank]
+                scores[given + rank] = best[rank]
+            given += pairs
+            found[answers] = pairs
+            answers += 1
+            moment += 1
+        # Those of a stretch that has grown have no answer.
+        answers += ends[number] - moment
+        if grown[number] < 0:
+            while head < row and (ended[number] or times[order[head]] < oldest[number]):
+                head += 1
+        size[number] = row - head
+        for place in range(head, row):
+            kept[place] = True
+    return lefts, rights, scores, given

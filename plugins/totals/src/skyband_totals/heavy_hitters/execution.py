@@ -1,0 +1,53 @@
+"""How heavy-hitters is answered: a processor a group, and small groups together."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from skyband.columns.rows import Rows
+from skyband.groups.execution import Execution
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.queries import emitted_states
+from skyband.registry import Binding
+
+from skyband_totals.heavy_hitters.processor import TotalsProcessor
+from skyband_totals.heavy_hitters.query import HeavyHitters
+from skyband_totals.heavy_hitters.shard_merging import merge_shards
+from skyband_totals.heavy_hitters.states_processor import StatesProcessor
+
+
+class HeavyHittersExecution(Execution[HeavyHitters]):
+    """How heavy-hitters is answered."""
+
+    merges = "total-ranker"
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        made = TotalsProcessor if self.query.emit is None else StatesProcessor
+        return made(self.query, bindings["total-ranker"], answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
+        query = self.query
+        most = most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker"))
+        if query.gives_states or not most:
+            return None
+
+        def processor(last: int, rows: Rows) -> GroupProcessor:
+            return TotalsProcessor(query, bindings["total-ranker"], answers).begin_with(last, rows)
+
+        from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
+
+        from skyband_totals.heavy_hitters.small_groups import SmallTotals
+
+        table = SmallTotals(most, query, answers, processor)
+        return SmallRowWindows(table) if query.rows else table
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no object, so the best of all are among the best of each, and grand totals add.
+
+        An object with a share of all has it of its shard, too: each tells those of its own, and here the rest go. What
+        is added and compared is units, so that it comes out as where one operator has all rows. States are united.
+        """
+        if self.query.gives_states:
+            return emitted_states.merged(answers)
+        return merge_shards(self.query, answers)

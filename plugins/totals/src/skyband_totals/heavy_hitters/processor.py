@@ -1,0 +1,193 @@
+"""One group's stream of a query heavy-hitters: rows to a total-ranker, its answers to rows."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import TIME_MIN, Array, Int64
+from skyband.columns.ids import ValuesById
+from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import RankedRows
+from skyband.groups import state_arrays
+from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
+from skyband.groups.batched_processor import BatchedProcessor
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.row_numbers import without_gaps
+from skyband.queries.composite_ids import several
+from skyband.queries.window_parameters import of_calendar
+from skyband.registry import Binding
+from skyband.states.ranker_state import RankerState
+
+from skyband_totals.role import TotalRanker
+from skyband_totals.top import Top, Tops
+
+if TYPE_CHECKING:
+    from skyband_totals.heavy_hitters.query import HeavyHitters
+
+_COLUMNS = {"object": np.int64, "weight": np.float64, "value": np.uint64}
+_GRANDS = 3
+"""Columns that a shard's answers have besides those of a result."""
+
+
+class TotalsProcessor(BatchedProcessor):
+    """Answers all windows at each moment, from one ranker."""
+
+    def __init__(self, query: "HeavyHitters", ranker: Binding, answers: pa.Schema) -> None:
+        self._binding = ranker
+        self._parameters = query.backend_parameters("total-ranker")
+        self._amounts = query.amounts
+        self._labels = {"window": pa.array([str(window) for window in query.windows], pa.string())}
+        self._calendar = of_calendar(query.every, *query.windows)
+        self._phase = 0 if query.rows or self._calendar else query.offset.length % query.every.length
+        """Times are told the ranker as so much earlier: moments are then multiples of `every`."""
+        self._schema = answers
+        self._several = len(several(query.object))
+        self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        self._shard = answers.names[-1] == "grand_high"
+        columns = {name: np.empty(0, _COLUMNS[name]) for name in ("object", *self._amounts)}
+        self.no_rows = Rows(np.empty(0, np.int64), columns)  # type: ignore[misc]
+        schedule = query.schedule
+        super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
+
+    def begin(self) -> None:
+        self._ranker = cast(TotalRanker, self._binding.create(**self._parameters))
+        self._names = ValuesById(pa.int64() if self._several else self._object_type())
+        self._ranked_rows = RankedRows(self._carry, "latest")
+
+    def _object_type(self) -> pa.DataType:
+        return self._schema.field("object").type
+
+    def begin_with(self, last: int, rows: Rows) -> "TotalsProcessor":
+        """Go on from the entries of a small group, the moments up to the last row's time being answered."""
+        none = np.empty(0, np.int64)
+        if self._rows:  # what has gone is a pair that the next row stands for as well, or its weight is in another
+            rows, gone = without_gaps(rows)
+            if "weight" in rows:
+                rows = rows.with_column("weight", np.where(gone, 0.0, rows["weight"]))
+            self._ranker.advance(int(rows.times[0]))
+            self.feed(rows.times, rows, none)
+            self._ranker.advance(last + 1)
+        else:
+            self.feed(rows.times, rows, none)
+        self.go_on_from(last)
+        return self
+
+    def begin_with_state(self, state: RankerState, arrays: Mapping[str, Array], at: int) -> None:
+        """Values are kept as if all had come with the last row, so that none is forgotten before its object is."""
+        self._ranker.load_state(arrays)
+        names = state.names
+        if len(names) and state.latest is not None:
+            last = pa.array(np.full(len(names), state.latest))
+            columns = [last, names.column("id"), names.column("name")]
+            self._names.load_state(pa.RecordBatch.from_arrays(columns, ["last", "id", "name"]))
+        self.stand_at(at, state.latest)
+
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> ProcessorAnswers | None:
+        if len(times):
+            self._names.update(times, rows)
+            self._ranked_rows.update(times, rows, np.zeros(len(times)))
+        return self._answered(times, self._in_order(times, rows), asked)
+
+    def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> ProcessorAnswers | None:
+        if self._calendar:
+            found = self._since_starts(times, columns, asked)
+        else:
+            objects, phase = columns.pop("object"), self._phase
+            found = self._ranker.answers(times - phase, objects, **arguments_of(columns), moments=asked - phase)
+        return self._answers(asked, found) if len(asked) else None
+
+    def _since_starts(self, times: Int64, columns: dict[str, Array], asked: Int64) -> Tops:
+        """The answers over windows that differ in length, moment by moment."""
+        found = list[Top]()
+        for at in self._moments(times, columns, asked):
+            found += [self._ranker.since(since - self._phase) for since in self._schedule.starts(at)]
+        return Tops.of(found)
+
+    def _moments(self, times: Int64, columns: dict[str, Array], asked: Int64) -> Iterator[int]:
+        """Feed the ranker up to each moment asked, and then the rest."""
+        start = 0
+        stops = np.searchsorted(times, asked).tolist()
+        for at, stop in zip([*asked.tolist(), None], [*stops, len(times)], strict=True):
+            if stop > start:
+                part = {name: column[start:stop] for name, column in columns.items()}
+                self._ranker.update(times[start:stop] - self._phase, part.pop("object"), **arguments_of(part))
+                start = stop
+            if at is not None:
+                self._ranker.advance(at - self._phase)
+                yield at
+
+    def _in_order(self, times: Int64, rows: Rows) -> dict[str, Array]:
+        """The columns, with rows of one time in one order where the ranker's answers depend on it.
+
+        All rows of a time come together, as they wait for the watermark together.
+        """
+        columns = {name: rows[name] for name in ("object", *self._amounts)}
+        if not self._ranker.order_matters or self._ranker.by == "rows" or not (times[1:] == times[:-1]).any():
+            return columns
+        order = np.lexsort((*reversed(columns.values()), times))
+        return {name: column[order] for name, column in columns.items()}
+
+    def _answers(self, asked: Int64, found: Tops) -> ProcessorAnswers:
+        """Answers as rows, while the names they need are known."""
+        sizes, windows = np.diff(found.offsets), len(self._labels["window"])
+        at = np.repeat(asked, windows)
+        places = np.tile(np.arange(windows), len(asked))
+        until = np.repeat(at, sizes)
+        entries = np.arange(len(until))
+        carried = self._ranked_rows.of(entries, found.objects, found.totals, np.full(len(until), TIME_MIN), until)
+        columns = [
+            until,
+            np.repeat(places, sizes),
+            entries + 1 - np.repeat(found.offsets[:-1], sizes),
+            *(carried[: self._several] or [self._names.for_answers(found.objects)]),
+            found.totals,
+            found.totals / np.repeat(found.grand, sizes),
+            found.low,
+            found.high,
+            *carried[self._several :],
+        ]
+        self._names.forget(int(asked[-1]) - self._horizon)
+        self._ranked_rows.forget(int(asked[-1]) - self._horizon)
+        if not self._shard:
+            return AnswerColumns(self._schema, columns, self._labels)
+        some = found.grand > 0
+        count = int(np.count_nonzero(some))
+        nothing = [pa.nulls(count, field.type) for field in list(self._schema)[3:-_GRANDS]]
+        grands = [column[some] for column in (found.grand, found.grand_low, found.grand_high)]
+        ranked = [*columns, *[pa.nulls(len(entries), pa.float64())] * _GRANDS]
+        totals = [at[some], places[some], np.zeros(count, np.int64), *nothing, *grands]
+        parts = [AnswerColumns(self._schema, part, self._labels) for part in (ranked, totals)]
+        return pa.concat_batches([as_batch([part]) for part in parts])
+
+    def merge(self, other: GroupProcessor) -> None:
+        theirs = cast(TotalsProcessor, other)
+        self._ranker.merge(theirs._ranker)
+        self._names.merge(theirs._names)
+        self._ranked_rows.merge(theirs._ranked_rows)
+        self.go_on_from_both(theirs)
+
+    @property
+    def retained(self) -> int:
+        return len(self._ranker)
+
+    @property
+    def nbytes(self) -> int:
+        return self._ranker.nbytes
+
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        names = state_arrays.frame_to_array("names", self._names.frame())
+        names |= state_arrays.frame_to_array("carried", self._ranked_rows.frame())
+        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | names
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self.set_clock(header["clock"])
+        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
+        self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
+        rows = self._ranked_rows
+        rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
+
+
+def arguments_of(columns: Mapping[str, Array]) -> dict[str, Array]:
+    """A frame's columns as a ranker's arguments."""
+    return {f"{name}s": column for name, column in columns.items()}

@@ -1,0 +1,258 @@
+"""heavy-hitters: the objects with the most rows, the largest sum or the most distinct values of each window."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+from attrs import define
+from skyband.arrays import Array
+from skyband.columns.hashing import hash_column
+from skyband.columns.ids import PLAIN, is_plain
+from skyband.columns.keyed_frames import plain_type
+from skyband.columns.numbers import as_float64, is_number
+from skyband.config.calendar_lengths import SO_FAR, Length, lengths
+from skyband.config.durations import Duration
+from skyband.config.parameters import choice, integer, number
+from skyband.errors import ConfigError, Problem
+from skyband.queries import emitted_states
+from skyband.queries.carried_columns import (
+    TIE,
+    carry_columns,
+    carry_fields,
+    carry_inputs,
+    carry_parameter,
+    name_problems,
+)
+from skyband.queries.composite_ids import (
+    Columns,
+    columns_of,
+    identity,
+    identity_fields,
+    identity_inputs,
+    identity_names,
+    missing,
+    several,
+    to_keys,
+)
+from skyband.queries.query import Input, Query, column_name
+from skyband.queries.row_encoding import at_field
+from skyband.queries.schedule import Schedule
+from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
+from skyband.roles import Backend
+from skyband.states.ranker_state import RankerState
+from skyband.states.state import AnyState
+
+from skyband_totals.heavy_hitters.shard_merging import GRANDS
+from skyband_totals.heavy_hitters.states_processor import state_field
+from skyband_totals.ranker_lengths import ranker_lengths
+from skyband_totals.ranker_parameters import TOTALS
+from skyband_totals.role import TotalRanker
+from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
+
+_WEIGHTS = {
+    NO_NUMBER: "no weight",
+    NEGATIVE: "negative weight",
+    TOO_LARGE: "weight above 2^53 units",
+    NO_MULTIPLE: "weight no multiple of unit",
+}
+
+
+@define(eq=True)
+class HeavyHitters(Query):
+    """Ranks objects by their total over each window: rows, the sum of a weight, or distinct values of a column.
+
+    Give `k` for the objects with the largest totals, `share` for all that have at least this part of the grand total,
+    or both for at most k of those. The grand total is the sum of all totals: of distinct values, every (object, value)
+    pair counts once, so that shares add to 1. An object with a total of 0 is in no answer. The largest totals come
+    first, always: for the smallest give a `k` above the number of objects, and read the last ranks.
+
+    Result columns: at, window, rank (from 1), object, total, share, low, high. `low` and `high` are the bounds that the
+    ranker declares, equal to `total` where it is exact. Of equal totals the smaller object ranks first where objects
+    are integers, otherwise (decimals too) the one of smaller hash, so that all engines agree.
+
+    `object` may name several columns, which tell objects apart together: the answers then have these in the place of
+    `object`, and equal totals rank by the hash of all of them. `carry` gives further columns of the object's latest row
+    before the moment; rows of one time come by what they weigh or count, then by a hash of what they carry.
+
+    Rows whose object, weight or value is null are left out and counted, and so are weights that are negative, no
+    number, or no multiple of `unit`: sums are of whole units, so that nothing is lost when rows leave a window.
+
+    With `emit = "state"` the columns are at, state: one row a moment, the ranker itself with the objects' values, which
+    `skyband ask` and `skyband.states.heavy_hitters` ask for the largest objects of any window up to the longest, alone
+    or united. With `emit = "changed-state"` a group has one only at moments since the last of which rows came. The
+    backend `k-skb` answers since any moment, `exact` since multiples of the common divisor of `every` and `windows`.
+    """
+
+    kind: ClassVar[str] = "heavy-hitters"
+    roles: ClassVar[tuple[str, ...]] = ("total-ranker",)
+    answered_by: ClassVar[str | None] = "skyband_totals.heavy_hitters.execution:HeavyHittersExecution"
+    compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
+    shard_by: ClassVar[str | None] = "key"
+    refused_keys: ClassVar[Mapping[str, str]] = {
+        "order": "heavy-hitters always has the largest totals first: drop this; for the smallest totals give a k above "
+        "the number of objects, and the last ranks are those; for the smallest values, top-k has `order`"
+    }
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null value", *_WEIGHTS.values())
+
+    object: Columns = identity(help="the column that names the object a row is about, or several that do together")
+    windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
+    every: Length = every_parameter()
+    offset: Duration = offset_parameter()
+    total: str = choice(*TOTALS, default="rows", help="what an object is ranked by")
+    weight: str | None = column_name(None, help='the column of weights >= 0, with total = "sum"')
+    value: str | None = column_name(None, help='the column whose distinct values count, with total = "distinct"')
+    unit: float = number(1.0, above=0, help="weights are whole multiples of this")
+    k: int | None = integer(None, at_least=1, help="objects in an answer, at most")
+    share: float | None = number(None, above=0, at_most=1, help="the part of the grand total that puts an object in")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the object's latest row to give with it")
+    emit: str | None = choice(
+        *emitted_states.KINDS, default=None, kw_only=True,
+        help="give states instead of answers, to be asked later: of all groups, or of those that changed",
+    )  # fmt: skip
+
+    def __attrs_post_init__(self) -> None:
+        windows = {name: length for name, length in self.lengths.items() if name != "every"}
+        problems = problems_of(self.every, self.offset, windows)
+        if self.k is None and self.share is None:
+            problems.append(Problem("k", "is required where there is no `share`: give one of them, or both"))
+        for name, column, total in (("weight", self.weight, "sum"), ("value", self.value, "distinct")):
+            if column is None and self.total == total:
+                problems.append(Problem(name, f"is required with total = {total!r}: the name of a column"))
+            if column is not None and self.total != total:
+                problems.append(
+                    Problem(name, f"goes with total = {total!r} only: add that, or drop this (got {column!r})")
+                )
+        if self.unit != 1.0 and self.total != "sum" and self.weight is None:
+            problems.append(
+                Problem("unit", f"goes with total = 'sum' only: add that, or drop this (got {self.unit:g})")
+            )
+        taken = ("at", "window", "rank", "total", "share", "low", "high", *GRANDS, *self.by)
+        problems += name_problems("object", several(self.object), taken)
+        problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
+        if self.emit is not None and len(several(self.object)):
+            said = "goes with one column `object`: make one of them with source.select, or drop `emit`"
+            problems.append(Problem("object", f"{said} (got {', '.join(several(self.object))})"))
+        if self.emit is not None and self.carry:
+            problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return ("window", *identity_names("object", self.object))
+
+    @property
+    def rows(self) -> bool:
+        return self.windows[0].rows
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"every": self.every, **{f"windows[{place}]": window for place, window in enumerate(self.windows)}}
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it answers."""
+        return schedule_of(self.every, self.windows, self.offset)
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        carried = (TIE,) if self.carry else ()
+        return ("object", *self.amounts, *carried) if self.rows or self.carry else ()
+
+    @property
+    def amounts(self) -> tuple[str, ...]:
+        """The frame column of what a row adds, if there is one."""
+        return {"rows": (), "sum": ("weight",), "distinct": ("value",)}[self.total]
+
+    def inputs(self) -> tuple[Input, ...]:
+        wanted = [*identity_inputs("object", self.object)]
+        if self.weight is not None:
+            wanted.append(Input("weight", self.weight, "a number", is_number))
+        if self.value is not None:
+            wanted.append(Input("value", self.value, PLAIN, is_plain))
+        return (*wanted, *carry_inputs(self.carry))
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        objects = [batch.column(name) for name in columns_of(self.object)]
+        ids, keys, names = to_keys(objects)
+        columns = {"object": pa.array(ids), "key": pa.array(keys)}
+        columns |= carry_columns((*several(self.object), *self.carry), batch)
+        masks = {"null object": missing(objects)}
+        if names is not None:
+            columns["name"] = names
+        if self.weight is not None:
+            given = as_float64(self.weight, batch.column(self.weight)).fill_null(np.nan)
+            weights = given.to_numpy(zero_copy_only=False)
+            _, codes = to_units(weights, self.unit)
+            columns["weight"] = pa.array(weights)
+            masks |= {reason: codes == code for code, reason in _WEIGHTS.items()} if (codes != FINE).any() else {}
+        if self.value is not None:
+            values = batch.column(self.value)
+            columns["value"] = pa.array(hash_column(values))
+            masks |= _nulls("null value", values)
+        return columns, masks
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        if self.emit is not None:
+            return [at_field(self, schema), state_field(schema.field(columns_of(self.object)[0]).type)]
+        numbers = [pa.field(name, pa.float64()) for name in ("total", "share", "low", "high")]
+        ranked = [pa.field("window", pa.string()), pa.field("rank", pa.int64())]
+        ranked += [*identity_fields("object", self.object, schema), *numbers]
+        return [at_field(self, schema), *ranked, *carry_fields(self.carry, schema)]
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        """A shard also tells its grand total, in a row of rank 0 without an object, as it may have no other."""
+        grands = [] if self.gives_states else [pa.field(name, pa.float64()) for name in GRANDS]
+        return [*self.answer_fields(schema), *grands]
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        every, windows = ranker_lengths(self.every, self.windows, self.offset)
+        return {
+            "windows": windows,
+            "every": every,
+            "k": self.k,
+            "share": self.share,
+            "total": self.total,
+            "unit": self.unit,
+            "by": "rows" if self.rows else "time",
+        }
+
+    @property
+    def gives_states(self) -> bool:
+        return self.emit is not None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("merge",) if self.gives_states else ()
+
+    def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
+        return emitted_states.summarised(answers) if self.gives_states else super().in_whole_numbers(answers)
+
+    def unsupported_by(self, backend: Backend) -> list[Problem]:
+        if self.emit is None or cast(TotalRanker, backend).gives_states:
+            return []
+        said = "its states answer no window without it: take total-ranker/exact or total-ranker/k-skb, or drop `emit`"
+        return [Problem("emit", f"does not go with {backend.role}/{backend.name}, {said} (got {self.emit!r})")]
+
+    def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:
+        problems = []
+        if self.carry:
+            problems.append(Problem("carry", "is in no state: begin without it, or with history"))
+        if several(self.object):
+            problems.append(Problem("object", f"is one column in the states (got {', '.join(several(self.object))})"))
+        elif isinstance(state, RankerState):
+            held, here = state.names.schema.field("name").type, plain_type(schema.field(str(self.object)).type)
+            if held != here:
+                problems.append(
+                    Problem("object", f"is {held} in the states, and {here} in the source: cast one of them")
+                )
+            if not of_calendar(self.every, *self.windows) and state.phase != self.offset.length % self.every.length:
+                problems.append(
+                    Problem("offset", f"must be that of the query that gave the states (got {self.offset})")
+                )
+        return problems
+
+
+def _nulls(reason: str, column: pa.Array) -> dict[str, Array]:
+    return {reason: column.is_null().to_numpy(zero_copy_only=False)} if column.null_count else {}

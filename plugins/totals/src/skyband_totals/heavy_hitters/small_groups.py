@@ -1,0 +1,139 @@
+"""The small groups of heavy-hitters: of each group what a pane adds to an object, or its pairs and their times."""
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from math import gcd
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from skyband.arrays import Array, Int64, read_only
+from skyband.columns.integer_ids import integers_of, is_integer_id
+from skyband.columns.rows import Rows
+from skyband.config.calendar_lengths import CalendarLength
+from skyband.config.durations import Duration
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_group_table import SmallGroupTable, Step, Walked
+from skyband.queries.composite_ids import several
+from skyband.queries.row_encoding import moments
+from skyband.state_validation import StateReader
+
+from skyband_totals.heavy_hitters.small_groups_kernels import rank_totals
+from skyband_totals.unit_worth import MOST, worth
+from skyband_totals.units import to_units, weights_of
+
+if TYPE_CHECKING:
+    from skyband_totals.heavy_hitters.query import HeavyHitters
+
+_SECOND = 1_000_000
+_WHOLE = 2**48
+"""So many units are a weight that comes back as so many, whatever the unit."""
+
+
+class SmallTotals(SmallGroupTable):
+    """Groups of at most `most` entries, of 24 bytes each.
+
+    An entry is an object, the time of its latest row in a pane, and what the pane's rows weigh; where distinct values
+    count, an object, one of its values and the latest time of the two together.
+    """
+
+    kept: ClassVar[Mapping[str, npt.DTypeLike]] = {"object": np.int64, "time": np.int64, "amount": np.int64}
+
+    def __init__(
+        self,
+        most: int,
+        query: "HeavyHitters",
+        answers: pa.Schema,
+        processor: Callable[[int, Rows], GroupProcessor],
+    ) -> None:
+        kinds = {"weight": np.float64, "value": np.uint64}
+        self.taken = {"object": np.int64, **{name: kinds[name] for name in query.amounts}}  # type: ignore[misc]
+        self._total, self._unit = query.total, query.unit if query.total == "sum" else 1.0
+        self._labels = pa.array([str(window) for window in query.windows], pa.string())
+        lengths = (query.every, *query.windows)
+        calendar = [length.clock for length in lengths if isinstance(length, CalendarLength)]
+        apart = [length.length for length in lengths if isinstance(length, Duration)]
+        if calendar:  # the clocks of zones differ by whole seconds
+            apart += [*calendar, query.offset.length, _SECOND]
+        self._pane = reduce(gcd, apart)
+        self._phase = 0 if calendar else query.offset.length % query.every.length
+        parameters = query.backend_parameters("total-ranker")
+        self._k = most if parameters["k"] is None else min(parameters["k"], most)
+        self._share = parameters["share"] or 0.0
+        if self._share:
+            self._k = min(self._k, int(1 / self._share))
+        self._processor = processor
+        self._numbered = query.rows
+        self._several = len(several(query.object))
+        self._kind = pa.int64() if self._several else answers.field("object").type
+        named = None if is_integer_id(self._kind) else self._kind
+        carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        super().__init__(query.schedule, most, answers, named, carry=carry)
+
+    def walk(self, step: Step) -> Walked:
+        stretches = step.stretches
+        sizes, grown, entries, answers = rank_totals(
+            stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
+            tuple(step.entries.values()), step.times, step.rows["object"], read_only(self._amounts(step.rows)),
+            step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.beats, self._pane, self._phase,
+            self._k, self._share, self._total == "distinct", step.oldest, self.most,
+        )  # fmt: skip
+        stretch, number, windows, ranks, objects, totals, grand = answers
+        total = pa.array(worth(totals, self._unit))
+        since = step.moments.at - self.schedule.horizon
+        behind = self.columns_behind(step, stretch, number, objects, totals, since)
+        named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
+        columns = [
+            moments(step.moments.at[number], self.schema.field("at").type),
+            self._labels.take(pa.array(windows)),
+            pa.array(ranks),
+            *(behind[: self._several] or [named]),
+            total,
+            pa.array(total.to_numpy() / worth(grand, self._unit)),
+            total,
+            total,
+            *behind[self._several :],
+        ]
+        return Walked(sizes, dict(zip(self.kept, entries, strict=True)), grown, stretch, columns)
+
+    def _amounts(self, rows: Mapping[str, Array]) -> Int64:
+        """What each row adds, or the bits of its value."""
+        if self._total == "distinct":
+            values: Int64 = rows["value"].view(np.int64)
+            return values
+        return to_units(rows["weight"], self._unit)[0] if self._total == "sum" else np.ones_like(rows["object"])
+
+    def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
+        times, objects, amounts = entries["time"], entries["object"], entries["amount"]
+        behind = {name: column for name, column in entries.items() if name not in self.kept}
+        columns: dict[str, Any] = {}
+        if self._total == "distinct":
+            columns["value"] = amounts.view(np.uint64)
+        elif self._numbered and self._total == "sum":  # a row each, as other numbers may all be taken
+            columns["weight"] = weights_of(amounts, self._unit)
+        else:
+            largest = 1 if self._total == "rows" else _WHOLE
+            rows = -(-amounts // largest)
+            first = np.cumsum(rows) - rows
+            units = np.full(int(rows.sum()), largest)
+            units[first] = amounts - (rows - 1) * largest
+            times, objects = np.repeat(times, rows), np.repeat(objects, rows)
+            if self._numbered:  # a pane's rows are all there, so that these are its numbers in some order
+                times = np.arange(last + 1 - len(times), last + 1)
+            places = pa.array(np.repeat(np.arange(len(rows)), rows))
+            behind = {name: column.take(places) for name, column in behind.items()}
+            if self._total == "sum":
+                columns["weight"] = worth(units, self._unit)
+        if not is_integer_id(self._kind):
+            columns["name"] = self.values(objects)
+        return self._processor(last, Rows(times, {"object": objects, **columns, **behind}))
+
+    def check_entries(self, state: StateReader, owners: Int64) -> None:
+        distinct = self._total == "distinct"
+        ids = state.column("object", np.int64, len(owners))
+        amounts = state.column("amount", np.int64, len(owners), **{} if distinct else {"at_least": 1, "at_most": MOST})
+        within = amounts if distinct else state.column("time", np.int64, len(owners))
+        above = within[1:] > within[:-1] if distinct else within[1:] >= within[:-1]
+        rising = (ids[1:] > ids[:-1]) | ((ids[1:] == ids[:-1]) & above)
+        state.require(bool((rising | (owners[1:] != owners[:-1])).all()), "object", "must be by object")

@@ -1,0 +1,70 @@
+"""One group's stream of a query heavy-hitters that gives its ranker away as states."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Int64
+from skyband.columns import record_batch_bytes
+from skyband.columns.integer_ids import is_integer_id
+from skyband.queries import emitted_states
+from skyband.queries.row_encoding import moments
+from skyband.registry import Binding
+from skyband.states.coverage import Coverage
+from skyband.states.ranker_state import extra_arrays, together
+
+from skyband_totals.heavy_hitters.processor import TotalsProcessor
+
+if TYPE_CHECKING:
+    from skyband_totals.heavy_hitters.query import HeavyHitters
+
+_OBJECT = b"skyband.object"
+"""Beside the column of states stands the type of the objects in them, in a frame without rows."""
+
+
+def state_field(objects: pa.DataType) -> pa.Field:
+    """The column of states whose objects are of this type."""
+    frame = pa.RecordBatch.from_pydict({"object": pa.array([], objects)})
+    return emitted_states.FIELD.with_metadata({_OBJECT: record_batch_bytes.to_bytes(frame).hex()})
+
+
+class StatesProcessor(TotalsProcessor):
+    """Gives the ranker itself at each moment, or at those before which rows came since the last."""
+
+    def __init__(self, query: "HeavyHitters", ranker: Binding, answers: pa.Schema) -> None:
+        self._changed = query.emit == emitted_states.CHANGED
+        super().__init__(query, ranker, answers)
+
+    def _object_type(self) -> pa.DataType:
+        held = bytes.fromhex(self._schema.field("state").metadata[_OBJECT].decode())
+        return record_batch_bytes.from_bytes(held).schema.field("object").type
+
+    def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> pa.RecordBatch | None:
+        found = [(at, self._state(at)) for at in self._moments(times, columns, asked) if self._is_wanted(at)]
+        if len(asked):
+            self._names.forget(int(asked[-1]) - self._horizon)
+        if not found:
+            return None
+        at, states = zip(*found, strict=True)
+        columns_ = [moments(np.array(at), self._schema.field("at").type), pa.array(states, pa.binary())]
+        return pa.RecordBatch.from_arrays(columns_, schema=self._schema)
+
+    def _is_wanted(self, at: int) -> bool:
+        latest = self._ranker.latest
+        new = latest is not None and latest + self._phase >= self._schedule.latest(at - 1)
+        return not self._changed or self._rows or new
+
+    def _state(self, at: int) -> bytes:
+        covers = Coverage(at, min(self._schedule.starts(at)), self._rows, self._changed)
+        held = self._ranker.dump_state()
+        return emitted_states.state_of(self._ranker, covers, extra_arrays(self._names_of(held["objects"]), self._phase))
+
+    def _names_of(self, objects: Int64) -> pa.RecordBatch:
+        """What the objects are called; only a type where they are integers, which are their own ids."""
+        kind = self._object_type()
+        frame = self._names.frame()
+        if is_integer_id(kind):
+            return pa.RecordBatch.from_pydict({"id": pa.array([], pa.int64()), "name": pa.array([], kind)})
+        return together(
+            [pa.RecordBatch.from_arrays([frame.column("id"), frame.column("name")], ["id", "name"])], objects
+        )

@@ -1,0 +1,106 @@
+"""Uncertain tuples of several coordinates: the samples of those in a window, and how probably two are near."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from skyband.arrays import Array, Float64, Int64
+from skyband.config.parameters import checked, choice
+from skyband.queries.composite_ids import COLUMNS, one_or_more
+from skyband.state_validation import StateReader
+
+from skyband_uncertain.joint_samples_kernels import joint_probabilities, scale_for
+from skyband_uncertain.uncertain_tuples import Samples
+
+EUCLIDEAN, MAXIMUM = "euclidean", "maximum"
+MOST_COORDINATES = 3
+
+
+def coordinates_parameter(*, help: str) -> Any:
+    """A field of a query that names a column of values, or one for each of two or three coordinates."""
+    return checked(type=COLUMNS, check=_check, converter=one_or_more, help=help)
+
+
+def _check(value: Any) -> str | None:
+    names = value if isinstance(value, tuple) else (value,)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        return f"must be a column name or a list of them, one for each coordinate (got {value!r})"
+    if len(set(names)) < len(names):
+        return "names a column twice"
+    if len(names) <= MOST_COORDINATES:
+        return None
+    said = f"must be at most {MOST_COORDINATES} columns, one for each coordinate (got {len(names)})"
+    return f"{said}: join by the {MOST_COORDINATES} that tell most apart, and carry the others to filter the answers"
+
+
+def distance_parameter() -> Any:
+    """The key `distance` of a query over tuples of several coordinates."""
+    return choice(
+        EUCLIDEAN, MAXIMUM, default=EUCLIDEAN, kw_only=True,
+        help='of several columns of values, "euclidean": the square root of the sum of the squares of their '
+        'differences; "maximum": the largest of these',
+    )  # fmt: skip
+
+
+class JointSamples:
+    """The samples of the tuples of a window, of all their coordinates, by position in their stream.
+
+    Matchers compare the first coordinate, and the tuples that they find are compared by all here: the probability in
+    one coordinate is never below that in all, also as rounded, so that none is missed. O(s²) a pair of s samples each.
+    """
+
+    def __init__(self, coordinates: int, epsilon: float, distance: str) -> None:
+        self._limits = (epsilon, scale_for(epsilon), distance == EUCLIDEAN)
+        self._start = 0
+        self._cuts: Int64 = np.zeros(1, np.int64)
+        self._points: Float64 = np.empty((coordinates, 0))
+        self._weights: Float64 = np.empty(0)
+
+    def append(self, samples: Samples) -> None:
+        """Take in the next tuples."""
+        points, weights = in_order(samples)
+        self._cuts = np.concatenate([self._cuts, samples.offsets[1:] + self._cuts[-1]])
+        self._points = np.concatenate([self._points, points], axis=1)
+        self._weights = np.concatenate([self._weights, weights])
+
+    def probabilities(self, samples: Samples, probes: Int64, positions: Int64) -> Float64:
+        """float64[r]: that the tuple of `samples` of each number is near the one held at each position."""
+        points, weights = in_order(samples)
+        held = (positions - self._start, self._cuts, self._points, self._weights)
+        found: Float64 = joint_probabilities(probes, samples.offsets, points, weights, *held, *self._limits)
+        return found
+
+    def evict(self, start: int) -> None:
+        """Forget the tuples before position `start`."""
+        gone = start - self._start
+        begin = self._cuts[gone]
+        self._cuts = self._cuts[gone:] - begin
+        self._points, self._weights = self._points[:, begin:].copy(), self._weights[begin:].copy()
+        self._start = start
+
+    def dump_state(self) -> dict[str, Array]:
+        """The samples of the tuples held."""
+        points = {f"values.{number}": points.copy() for number, points in enumerate(self._points)}
+        return {"offsets": self._cuts.copy(), "probabilities": self._weights.copy(), **points}
+
+    def load_state(self, arrays: Mapping[str, Array], start: int, end: int) -> None:
+        """Go on from what `dump_state` gave when these positions were held. Raises SnapshotError on anything else."""
+        state = StateReader(arrays)
+        weights = state.column("probabilities", np.float64, at_least=0, at_most=1)
+        cuts = state.offsets("offsets", None, len(weights))
+        state.require(len(cuts) == end - start + 1, "offsets", f"must be of the {end - start} tuples of the window")
+        most = np.finfo(np.float64).max
+        names = [f"values.{number}" for number in range(len(self._points))]
+        points = [state.column(name, np.float64, len(weights), at_least=-most, at_most=most) for name in names]
+        self._points, self._weights = in_order(Samples(cuts, points[0], weights, tuple(points[1:])))
+        self._start, self._cuts = start, cuts.copy()
+
+
+def in_order(samples: Samples) -> tuple[Float64, Float64]:
+    """float64[d, m] and float64[m]: coordinates and probabilities, those of each tuple in the order of the matchers.
+
+    That is by the first coordinate, then by probability; here by the other coordinates then.
+    """
+    owners = np.repeat(np.arange(len(samples.offsets) - 1), np.diff(samples.offsets))
+    order = np.lexsort((*samples.further[::-1], samples.probabilities, samples.values, owners))
+    return samples.points().take(order, axis=1), samples.probabilities[order]

@@ -1,0 +1,220 @@
+"""Which uncertain tuples a query holds: so many existing ones, those of a length of time, or those that are alike."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, cast
+
+import attrs
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Float64, Int64
+from skyband.config.durations import Duration, duration, parsed
+from skyband.config.parameters import integer, number
+from skyband.errors import Problem
+from skyband.queries.query import Query
+from skyband.queries.row_encoding import closed_length
+from skyband.registry import Binding
+from skyband.roles import Window
+
+from skyband_uncertain.joint_samples import EUCLIDEAN, in_order
+from skyband_uncertain.time_and_change_windows import DeltaWindow, TimeWindow
+from skyband_uncertain.uncertain_tuples import Samples
+
+_TUPLE = 64
+"""Bytes that a tuple takes, its samples and all."""
+
+
+def size_parameter() -> Any:
+    """The key `size` of a query over uncertain tuples."""
+    return integer(None, at_least=1, help="existing tuples a window must hold; or give `window`, or `delta`")
+
+
+class TupleWindow(ABC):
+    """A window over the tuples of one stream, which are numbered from 0 in order of arrival."""
+
+    @property
+    @abstractmethod
+    def start(self) -> int:
+        """The oldest tuple kept."""
+
+    @property
+    @abstractmethod
+    def end(self) -> int:
+        """One past the youngest tuple."""
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes."""
+        return _TUPLE * len(self)
+
+    @abstractmethod
+    def append(self, times: Int64, samples: Samples, existence: Float64) -> Int64:
+        """int64[n]: the oldest tuple kept after each arrival."""
+
+    def starts_at(self, times: Int64, starts: Int64) -> Int64:  # noqa: ARG002 - most windows move with arrivals alone
+        """int64[n]: the oldest tuple in the window at each of `times`; starts: after the arrivals before each."""
+        return starts
+
+    def advance(self, now: int) -> None:  # noqa: B027 - most windows move with arrivals alone
+        """Let go of what is too old at `now`."""
+
+    def presence_among(self, existence: Float64, positions: Int64, ends: Int64) -> Float64:  # noqa: ARG002
+        """float64[r]: P(the tuple at each position is in the window), given that it exists."""
+        return np.ones(len(positions))
+
+    @abstractmethod
+    def dump_state(self) -> dict[str, Array]:
+        """The window as arrays."""
+
+    @abstractmethod
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from what `dump_state` gave. Raises SnapshotError on anything else."""
+
+
+class SizeWindow(TupleWindow):
+    """The last so many existing tuples, by a backend of the role `window`."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+
+    @property
+    def start(self) -> int:
+        return self._window.start
+
+    @property
+    def end(self) -> int:
+        return self._window.end
+
+    @property
+    def nbytes(self) -> int:
+        return self._window.nbytes
+
+    def append(self, times: Int64, samples: Samples, existence: Float64) -> Int64:  # noqa: ARG002
+        return self._window.append(existence)
+
+    def presence_among(self, existence: Float64, positions: Int64, ends: Int64) -> Float64:
+        return self._window.presence_among(existence, positions, ends)
+
+    def dump_state(self) -> dict[str, Array]:
+        return dict(self._window.dump_state())
+
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        self._window.load_state(arrays)
+
+
+class SpanWindow(TupleWindow):
+    """The tuples of the last length of time."""
+
+    def __init__(self, window: Duration) -> None:
+        self._window = TimeWindow(closed_length(window))
+
+    @property
+    def start(self) -> int:
+        return self._window.start
+
+    @property
+    def end(self) -> int:
+        return self._window.end
+
+    def append(self, times: Int64, samples: Samples, existence: Float64) -> Int64:  # noqa: ARG002
+        return self._window.append(times)
+
+    def starts_at(self, times: Int64, starts: Int64) -> Int64:  # noqa: ARG002 - which are behind
+        return self._window.start_at(times)
+
+    def advance(self, now: int) -> None:
+        self._window.advance(now)
+
+    def dump_state(self) -> dict[str, Array]:
+        return self._window.dump_state()
+
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        self._window.load_state(arrays)
+
+
+class ChangeWindow(TupleWindow):
+    """The youngest tuples that are probably within delta of the oldest of them.
+
+    Each tuple's samples are added up in one order, whichever they came in.
+    """
+
+    def __init__(self, delta: float, alpha: float, coordinates: int, distance: str) -> None:
+        self._window = DeltaWindow(delta, alpha, coordinates=coordinates, distance=distance)
+
+    @property
+    def start(self) -> int:
+        return self._window.start
+
+    @property
+    def end(self) -> int:
+        return self._window.end
+
+    def append(self, times: Int64, samples: Samples, existence: Float64) -> Int64:  # noqa: ARG002
+        points, shares = in_order(samples)
+        return self._window.append(samples.offsets, points[0], shares, *points[1:])
+
+    def dump_state(self) -> dict[str, Array]:
+        return self._window.dump_state()
+
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        self._window.load_state(arrays)
+
+
+def window_parameter() -> Any:
+    """The key `window` of a query over uncertain tuples."""
+    return duration(
+        None, converter=attrs.converters.optional(parsed), kw_only=True,
+        help="instead of `size`: the tuples of this length of time before each, whether they exist or not",
+    )  # fmt: skip
+
+
+def delta_parameter() -> Any:
+    """The key `delta` of a query over uncertain tuples."""
+    return number(
+        None, at_least=0, kw_only=True,
+        help="instead of `size`: the oldest tuple goes once a later one is further than this from it with probability "
+        "alpha",
+    )  # fmt: skip
+
+
+def problems_of(size: int | None, window: Duration | None, delta: float | None) -> list[Problem]:
+    """What is wrong with the window asked for: there is one, and it is of a kind."""
+    keys = {"size": size, "window": window, "delta": delta}
+    given = [key for key, value in keys.items() if value is not None]
+    if not given:
+        return [Problem("size", "is required, or one of `window` (a length of time) and `delta` (a change of value)")]
+    if len(given) > 1:
+        return [Problem(given[1], f"goes without {given[0]}: a window is of one kind; drop one of them")]
+    if window is None:
+        return []
+    if window.rows:
+        return [Problem("window", f"must be a length of time; for a number of tuples give `size` (got {window})")]
+    return [Problem("window", f"must be at least 2 microseconds (got {window})")] if closed_length(window) < 1 else []
+
+
+def unlike_time(window: Duration | None, query: Query, schema: pa.Schema) -> list[Problem]:
+    """What is wrong with a length of time where a row's time is a number."""
+    if window is None or query.time not in schema.names or not pa.types.is_integer(schema.field(query.time).type):
+        return []
+    return [Problem("window", f"is a length of time, and column {query.time!r} holds numbers: cast it to a timestamp")]
+
+
+def window_of(
+    size: int | None,
+    window: Duration | None,
+    delta: float | None,
+    alpha: float,
+    bindings: Mapping[str, Binding],
+    parameters: Mapping[str, Any],
+    coordinates: int = 1,
+    distance: str = EUCLIDEAN,
+) -> TupleWindow:
+    """The window that a query asks for; parameters: those of the backend, where one is asked."""
+    if size is not None:
+        return SizeWindow(cast(Window, bindings["window"].create(**parameters)))
+    if window is not None:
+        return SpanWindow(window)
+    return ChangeWindow(cast(float, delta), alpha, coordinates, distance)

@@ -1,0 +1,1 @@
+"""uncertain-join: which uncertain tuples are near each other, and how probably."""

@@ -1,0 +1,43 @@
+"""How uncertain-join is answered: a processor a group, and small groups together."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from skyband.columns.hashing import hash_columns
+from skyband.columns.keyed_frames import TIME
+from skyband.groups import small_groups
+from skyband.groups.execution import Execution
+from skyband.groups.small_groups import SmallGroups
+from skyband.queries.partitioning import Partitioning, by_cell
+from skyband.registry import Binding
+
+from skyband_uncertain.uncertain_join.processor import JoinProcessor
+from skyband_uncertain.uncertain_join.query import UncertainJoin
+
+
+class UncertainJoinExecution(Execution[UncertainJoin]):
+    """How uncertain-join is answered."""
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> JoinProcessor:
+        return JoinProcessor(self.query, bindings, answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where windows and matches are known without their backends, small groups are answered together."""
+        query = self.query
+        most = min(
+            small_groups.most_entries(bindings[role], query.backend_parameters(role)) for role in query.asked_roles
+        )
+        if not most:
+            return None
+
+        from skyband_uncertain.uncertain_join.small_groups import SmallUncertainJoins  # on use, because it loads numba
+
+        return SmallUncertainJoins(most, query, answers, lambda: self.processor(bindings, answers))
+
+    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
+        """Every row is kept in all shards and meets the other side in one."""
+        return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.query.ties)]), 1, shards)
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no match, and all there are is wanted."""
+        return answers

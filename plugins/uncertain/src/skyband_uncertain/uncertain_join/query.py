@@ -1,0 +1,156 @@
+"""uncertain-join: which tuples of two uncertain streams, or of one, are near each other, and how probably."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+from attrs import define
+from skyband.columns.sides import WHAT as A_SIDE
+from skyband.columns.sides import is_side, sides_of
+from skyband.config.durations import Duration
+from skyband.config.parameters import checked, number
+from skyband.errors import ConfigError, Problem
+from skyband.groups.per_row_processor import time_field
+from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
+from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs
+from skyband.queries.pair_columns import (
+    carried_fields,
+    encode_pair_columns,
+    id_fields,
+    name_problems,
+    pair_names,
+)
+from skyband.queries.query import Input, Query, column_name, is_name
+
+from skyband_uncertain.joint_samples import coordinates_parameter, distance_parameter
+from skyband_uncertain.tuple_windows import (
+    delta_parameter,
+    problems_of,
+    size_parameter,
+    unlike_time,
+    window_parameter,
+)
+from skyband_uncertain.uncertain_tuples import WHAT, encode_samples, is_samples
+
+if TYPE_CHECKING:
+    pass
+
+
+@define(eq=True)
+class UncertainJoin(Query):
+    """Matches each tuple with those in the other side's window that are within epsilon with probability beta or more.
+
+    A window holds the last `size` tuples that exist (with probability alpha), or, with `window`, those of the last
+    length of time at each arrival (a half-open one, as in every query), or, with `delta`, those that are about alike:
+    the oldest goes once a later one is further than delta from it with probability alpha (section 8.1; exact by
+    definition, so that no backend of the role `window` is asked).
+
+    Result columns, a row for each match: time, that of the tuple that came later; left and right, the two ids;
+    probability, that both exist within epsilon of each other and the earlier is in the window of its side, such as
+    among its last `size` existing tuples (eq. 26 of Dallachiesa et al.). It is computed in float64, and as such
+    compared with beta: a match of exactly beta is told. Rows with a null are left out and reported.
+
+    `values = ["x", "y"]` joins points in a plane, three columns points in space. Each column is a list, all of a row
+    as long as `probabilities`: the values at one place in them are one point, with the probability at that place.
+    Points match whose `distance` is at most epsilon, in float64: of the differences sqrt(x² + y² + z²), or the largest.
+    `delta` is such a distance too. The matcher finds tuples by the first column, and all columns are compared of those
+    that it finds, so name the column first that tells most tuples apart.
+
+    Without `side` a stream is joined with itself: each tuple with the window of those before it, so that each pair
+    comes once, left the earlier. Rows of one time come in the order of their sides, then of their ids (integers
+    ascending, others by hash), then of a hash of their samples; with `carry`, then of a hash of what they carry.
+
+    `id` may name several columns: the answers of `id = ["fleet", "taxi"]` have left_fleet, left_taxi, right_fleet and
+    right_taxi in the place of left and right. `carry = ["street"]` adds left_street and right_street, of both tuples.
+
+    On several shards all have all rows, because a window is known by all tuples in it; each finds the matches of its
+    part of the tuples with those that came before.
+    """
+
+    kind: ClassVar[str] = "uncertain-join"
+    roles: ClassVar[tuple[str, ...]] = ("window", "matcher")
+    answered_by: ClassVar[str | None] = "skyband_uncertain.uncertain_join.execution:UncertainJoinExecution"
+    compared_by: ClassVar[tuple[str, ...]] = ("left", "right")
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null sample", "null id or side")
+
+    id: Columns = identity(help="the column that names a tuple in the answers, or several that do together")
+    values: Columns = coordinates_parameter(
+        help="the column of values, a number or a list with one for each sample; or two or three columns of coordinates"
+    )
+    probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")
+    epsilon: float = number(at_least=0, help="two samples match when they are at most this far apart")
+    size: int | None = size_parameter()
+    alpha: float = number(
+        0.95, above=0, at_most=1, help="probability with which it must hold `size`, or at which `delta` lets a tuple go"
+    )
+    beta: float = number(0.5, at_least=0, below=1, help="matches below this probability are not wanted")
+    side: str | None = checked(
+        None,
+        type="column",
+        check=lambda given: None if given is None else is_name(given),
+        help='join two streams: the column that says "left" or "right", 0 or 1, false or true; none: one with itself',
+    )
+    carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to give with a match")
+    window: Duration | None = window_parameter()
+    delta: float | None = delta_parameter()
+    distance: str = distance_parameter()
+
+    def __attrs_post_init__(self) -> None:
+        problems = name_problems(self.id, self.carry, ("time", "probability", *self.by))
+        problems += problems_of(self.size, self.window, self.delta)
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def rows(self) -> bool:
+        return True
+
+    @property
+    def asked_roles(self) -> tuple[str, ...]:
+        return ("matcher",) if self.size is None else self.roles
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        sides = () if self.side is None else ("side",)
+        return (*sides, "code", "tie", TIE) if self.carry else (*sides, "code", "tie")
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return pair_names(self.id)
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        return [*super().check(schema), *unlike_time(self.window, self, schema)]
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            *(() if self.side is None else (Input("side", self.side, A_SIDE, is_side),)),
+            *identity_inputs("id", self.id),
+            *(Input("values", name, WHAT, is_samples) for name in columns_of(self.values)),
+            Input("probabilities", self.probabilities, WHAT, is_samples),
+            *carry_inputs(self.carry),
+        )
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        first, *further = columns_of(self.values)
+        others = {name: batch.column(name) for name in further}
+        columns, null = encode_samples(batch.column(first), batch.column(self.probabilities), others)
+        named, unnamed = encode_pair_columns(self.id, self.carry, batch)
+        columns |= named
+        if self.side is not None:
+            sides = batch.column(self.side)
+            columns["side"] = pa.array(sides_of(sides))
+            unnamed |= sides.is_null().to_numpy(zero_copy_only=False)
+        return columns, {"null sample": null, "null id or side": unnamed}
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        matched = [time_field(self, schema), *id_fields(self.id, schema), pa.field("probability", pa.float64())]
+        return [*matched, *carried_fields(self.carry, schema)]
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:
+        if role == "window":
+            return {"size": self.size, "alpha": self.alpha, "beta": self.beta}
+        return {"epsilon": self.epsilon, "beta": self.beta}
+
+    @property
+    def one_shard(self) -> str | None:
+        return None

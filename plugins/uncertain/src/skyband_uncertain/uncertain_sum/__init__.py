@@ -1,0 +1,1 @@
+"""uncertain-sum: the sum of the last tuples that exist, where they may not."""

@@ -1,0 +1,35 @@
+"""How uncertain-sum is answered: a processor a group, and small groups together."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from skyband.groups import small_groups
+from skyband.groups.execution import Execution
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups import SmallGroups
+from skyband.registry import Binding
+
+from skyband_uncertain.uncertain_sum.processor import SumProcessor
+from skyband_uncertain.uncertain_sum.query import UncertainSum
+
+
+class UncertainSumExecution(Execution[UncertainSum]):
+    """How uncertain-sum is answered."""
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return SumProcessor(self.query, bindings, answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where a window is known without its backend, small groups are answered together."""
+        query = self.query
+        if query.delta is not None:
+            return None
+        most = small_groups.MOST_ENTRIES
+        if query.size is not None:
+            most = small_groups.most_entries(bindings["window"], query.backend_parameters("window"))
+        if not most:
+            return None
+
+        from skyband_uncertain.uncertain_sum.small_groups import SmallUncertainSums  # on use, because it loads numba
+
+        return SmallUncertainSums(most, query, answers, lambda: SumProcessor(query, bindings, answers))

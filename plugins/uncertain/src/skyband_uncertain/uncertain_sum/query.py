@@ -1,0 +1,117 @@
+"""uncertain-sum: the sum over a window of tuples that may not exist, after each arrival."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import define
+from skyband.config.durations import Duration
+from skyband.config.parameters import checked, number
+from skyband.errors import ConfigError, Problem
+from skyband.groups.per_row_processor import time_field
+from skyband.queries.carried_columns import (
+    TIE,
+    carry_columns,
+    carry_fields,
+    carry_inputs,
+    carry_parameter,
+    name_problems,
+)
+from skyband.queries.query import Input, Query, as_names, column_name
+
+from skyband_uncertain.tuple_windows import (
+    delta_parameter,
+    problems_of,
+    size_parameter,
+    unlike_time,
+    window_parameter,
+)
+from skyband_uncertain.uncertain_tuples import WHAT, encode_samples, is_samples
+
+STATISTICS = ("count", "average")
+
+
+def _check_statistics(value: Any) -> str | None:
+    known = isinstance(value, tuple) and all(isinstance(name, str) and name in STATISTICS for name in value)
+    return None if known else f"must be a list of {' and '.join(map(repr, STATISTICS))} (got {value!r})"
+
+
+def sample_inputs(values: str, probabilities: str) -> tuple[Input, Input]:
+    """The two columns of a query over uncertain tuples."""
+    return Input("values", values, WHAT, is_samples), Input("probabilities", probabilities, WHAT, is_samples)
+
+
+@define(eq=True)
+class UncertainSum(Query):
+    """Sums a window of a stream of tuples, of each of which only samples and probabilities are known.
+
+    The window holds the last `size` tuples that exist (with probability alpha: section 4), or, with `window`, those of
+    the last length of time (a half-open one, as in every query), or, with `delta`, those that are about alike: the
+    oldest goes once a later one is further than delta from it with probability alpha (both section 8.1, and exact by
+    definition, so that no backend is asked).
+
+    Result columns, a row for each row: time; sum, that of the averages of all tuples kept (the paper's rule, which
+    counts some that are not there); expected, the expectation of the sum over all possible worlds, of the last `size`
+    tuples that exist or of all in the window; kept, how many tuples the window keeps; with `statistics` also count,
+    the expected number of existing tuples in that sum, and average, the expected sum by the expected count, null where
+    that is 0; then the columns of the row to `carry`, such as its id. Rows with a null sample are left out and
+    reported. Rows of one time come in the order of a hash of their samples, then of a hash of what they carry.
+
+    Source: Dallachiesa et al., sections 7.3 and 8.1; the expectations are ours.
+    """
+
+    kind: ClassVar[str] = "uncertain-sum"
+    roles: ClassVar[tuple[str, ...]] = ("window",)
+    answered_by: ClassVar[str | None] = "skyband_uncertain.uncertain_sum.execution:UncertainSumExecution"
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null sample",)
+
+    values: str = column_name(help="the column of values: a number, or a list with one for each sample")
+    probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")
+    size: int | None = size_parameter()
+    alpha: float = number(
+        0.95, above=0, at_most=1, help="probability with which it must hold `size`, or at which `delta` lets a tuple go"
+    )
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to give with its sums, such as its id")
+    window: Duration | None = window_parameter()
+    delta: float | None = delta_parameter()
+    statistics: tuple[str, ...] = checked(
+        (), type="list", check=_check_statistics, converter=as_names, kw_only=True,
+        help='further columns of the answers: "count", "average" or both',
+    )  # fmt: skip
+
+    def __attrs_post_init__(self) -> None:
+        taken = ("time", "sum", "expected", "kept", *self.statistics, *self.by)
+        problems = [*name_problems("carry", self.carry, taken), *problems_of(self.size, self.window, self.delta)]
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def rows(self) -> bool:
+        return True
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        return ("tie", TIE) if self.carry else ("tie",)
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        return [*super().check(schema), *unlike_time(self.window, self, schema)]
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (*sample_inputs(self.values, self.probabilities), *carry_inputs(self.carry))
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        columns, null = encode_samples(batch.column(self.values), batch.column(self.probabilities))
+        return columns | carry_columns(self.carry, batch), {"null sample": null}
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        sums = [pa.field(name, pa.float64()) for name in ("sum", "expected")]
+        further = [pa.field(name, pa.float64()) for name in STATISTICS if name in self.statistics]
+        columns = [time_field(self, schema), *sums, pa.field("kept", pa.int64()), *further]
+        return [*columns, *carry_fields(self.carry, schema)]
+
+    @property
+    def asked_roles(self) -> tuple[str, ...]:
+        return () if self.size is None else self.roles
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        return {"size": self.size, "alpha": self.alpha}

@@ -1,0 +1,1 @@
+"""top-k-workload: many top-k queries over one stream, answered together."""

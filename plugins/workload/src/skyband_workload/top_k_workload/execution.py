@@ -1,0 +1,60 @@
+"""How top-k-workload is answered: a processor a group, and small groups together."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from skyband.columns.rows import Rows
+from skyband.groups.execution import Execution
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.queries import top_k_merging
+from skyband.queries.composite_ids import answer_ids, several
+from skyband.queries.rank_order import SMALLEST, score_order
+from skyband.registry import Binding
+
+from skyband_workload.top_k_workload.processor import BEST, WorkloadProcessor
+from skyband_workload.top_k_workload.query import TopKWorkload
+
+
+class TopKWorkloadExecution(Execution[TopKWorkload]):
+    """How top-k-workload is answered."""
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        return WorkloadProcessor(self.query, bindings["workload-ranker"], answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
+        query = self.query
+        most = most_entries(bindings["workload-ranker"], query.backend_parameters("workload-ranker"))
+        carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        once = query.repeats == BEST
+        if not most:
+            return None
+
+        def processor(last: int, rows: Rows) -> GroupProcessor:
+            return WorkloadProcessor(query, bindings["workload-ranker"], answers).begin(last, rows)
+
+        from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
+
+        from skyband_workload.top_k_workload.small_groups import SmallWorkloads
+
+        table = SmallWorkloads(
+            most, query.schedule, query.queries, answers, processor,
+            mirrored=query.order == SMALLEST, once=once, carry=carry, several=len(several(query.object)),
+        )  # fmt: skip
+        return SmallRowWindows(table, query.subqueries) if query.rows else table
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no object, so the best of all are among the best of each."""
+        query = self.query
+        keyed = answers.append_column(top_k_merging.ID, pa.array(answer_ids(answers, "object", query.object)))
+        ranked = top_k_merging.merge_top_k(
+            keyed,
+            [*query.by, "at", "query"],
+            [("score", score_order(query.order)), (top_k_merging.ID, "ascending")],
+        )
+        place = pc.index_in(ranked.column("query"), value_set=pa.array([query.name for query in query.queries]))
+        most = np.array([query.k for query in query.queries])[place.to_numpy()]
+        return top_k_merging.truncate(ranked, most, answers.column_names)

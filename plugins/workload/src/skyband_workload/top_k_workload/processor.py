@@ -1,0 +1,248 @@
+"""One group's stream of top-k-workload: scores to a workload ranker, and its answers back as rows."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from attrs import astuple
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64
+from skyband.columns.ids import ValuesById
+from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import RankedRows, Which
+from skyband.errors import SnapshotError
+from skyband.groups import state_arrays
+from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
+from skyband.groups.processor import ScheduledProcessor
+from skyband.groups.row_numbers import without_gaps
+from skyband.queries.composite_ids import several
+from skyband.queries.rank_order import SMALLEST
+from skyband.registry import Binding
+from skyband.roles import Answer, Answers, TopKQuery, WorkloadRanker
+from skyband.state_validation import StateReader
+
+if TYPE_CHECKING:
+    from skyband_workload.top_k_workload.query import TopKWorkload
+
+EACH, BEST = "each", "best"
+"""Whether each row is ranked by itself, or an object once, by its best row."""
+
+_MOST_MOMENTS = 1 << 20
+"""Moments answered in one call. A silence may owe many times more, most of them empty: it is passed in parts."""
+
+
+class WorkloadProcessor(ScheduledProcessor):
+    """One group's ranker. Once its longest window is empty it begins anew, so that silence costs nothing then."""
+
+    def __init__(self, query: "TopKWorkload", ranker: Binding, answers: pa.Schema) -> None:
+        self._query = query
+        self._backend_parameters = query.backend_parameters("workload-ranker")
+        super().__init__(query.schedule, query.rows)
+        self._most_time = int(min(_MOST_MOMENTS / (1 / self._schedule.slides).sum(), 2.0**62)) or 1
+        """In which there are about as many moments."""
+        self._mirrored = query.order == SMALLEST
+        """Rankers know the largest first: of the smallest first they are given the negatives."""
+        self._which: Which = "each"
+        if query.repeats == BEST:
+            self._which = "smallest" if self._mirrored else "largest"
+        self._several = len(several(query.object))
+        self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        self._since: Int64 | None = None
+        self._ends: Int64 | None = None
+        self._labels = {"query": pa.array([one.name for one in query.queries], pa.string())}
+        self._binding = ranker
+        self._schema = answers
+        self._answers: list[AnswerColumns] = []
+        self._unwritten: Sequence[Answer] = ()
+        """Those of the row that it began with."""
+        self.clear()
+
+    def clear(self) -> None:
+        self._ranker = cast(WorkloadRanker, self._binding.create(**self._backend_parameters))
+        self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
+        self._ranked_rows = RankedRows(self._carry, self._which)
+
+    def begin(self, last: int, rows: Rows) -> "WorkloadProcessor":
+        """Go on from the rows of a small group that can still be answered, the moments up to `last` being answered."""
+        self._names.update(rows.times, rows)
+        self._ranked_rows.update(rows.times, rows, rows["score"])
+        if self._rows:
+            self._begin_in_rows(rows)
+        else:
+            self._ranker.update(rows.times, rows["object"], self._signed(rows["score"]))
+            self._ranker.advance(last)
+        self._last = last
+        self._count = last + 1 if self._rows else 0
+        return self
+
+    def _begin_in_rows(self, rows: Rows) -> None:
+        """Rows that have gone were beaten by enough later ones: any that these beat as well stand for them.
+
+        Where an object is in an answer once, one that its next row beats.
+        """
+        all_rows, gone = without_gaps(rows)
+        scores = np.where(gone, -np.inf, self._signed(all_rows["score"]))
+        objects = all_rows["object"]
+        if self._query.repeats == EACH:
+            objects = np.where(gone, np.iinfo(np.int64).max, objects)
+        self._ranker.advance(int(all_rows.times[0]))
+        self._ranker.update(all_rows.times[:-1], objects[:-1], scores[:-1])
+        self._unwritten = self._ranker.update(all_rows.times[-1:], objects[-1:], scores[-1:])
+
+    def _signed(self, scores: Float64) -> Float64:
+        """Scores as the ranker knows them, and back."""
+        return 0.0 - scores if self._mirrored else scores
+
+    def start_from(self, since: Mapping[str, int]) -> None:
+        self._since = np.array([since.get(part, TIME_MIN) for part in self._query.subqueries], np.int64)
+
+    @property
+    def next_at(self) -> int:
+        if self._rows or self._last is None:
+            return TIME_MAX
+        moment = int(self._schedule.after(max(self._last, self._ranker.now or self._last)))
+        return moment if moment <= self._last + self._horizon else TIME_MAX
+
+    def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
+        self._ends = self._schedule.each_after(latest)
+        try:
+            return self.advance(rows, int(self._ends.max()))
+        finally:
+            self._ends = None
+
+    def end(self, latest: int) -> int:
+        return latest + 1 if self._rows else int(self._schedule.each_after(latest).max())
+
+    def take(self, times: Int64, rows: Rows, until: int) -> None:
+        self._write(self._unwritten)
+        self._unwritten = ()
+        quiet = self._long_silences(times)
+        for start, stop in pairwise([0, *quiet, len(times)]):
+            if stop > start:
+                if start in quiet:
+                    self._reach(int(times[start]))
+                part = rows.slice(start, stop)
+                found = self._ranker.update(times[start:stop], part["object"], self._signed(part["score"]))
+                self._names.update(times[start:stop], part)
+                self._ranked_rows.update(times[start:stop], part, part["score"])
+                self._write(found)
+        if not self._rows:  # no further than a moment: so its state does not tell at which watermarks it had a turn
+            self._reach(self._schedule.latest(until))
+
+    def _long_silences(self, times: Int64) -> list[int]:
+        """Which rows come so late that the moments before them are answered in parts."""
+        now = self._ranker.now
+        if self._rows or not len(times) or times[-1] - (times[0] if now is None else now) <= self._most_time:
+            return []
+        waits = np.diff(times, prepend=times[:1] if now is None else now)
+        found: list[int] = np.flatnonzero(waits > self._most_time).tolist()
+        return found
+
+    def _reach(self, until: int) -> None:
+        """Answer every moment at most `until`, not too many in one call."""
+        now = self._ranker.now
+        while now is not None and now < until:
+            now = min(now + self._most_time, until)
+            self._write(self._ranker.advance(now))
+
+    def _write(self, given: Sequence[Answer]) -> None:
+        """Write answers down as rows."""
+        found = Answers.of(given)
+        if not len(found.objects):
+            return
+        sizes = np.diff(found.offsets)
+        ranks = np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes)
+        scores = self._signed(found.scores)
+        until = np.repeat(found.at, sizes)
+        since = until - np.repeat(self._schedule.windows[found.query], sizes)
+        answer = np.repeat(np.arange(len(found)), sizes)
+        carried = self._ranked_rows.of(answer, found.objects, scores, since, until)
+        columns = [
+            until,
+            np.repeat(found.query, sizes),
+            ranks,
+            *(carried[: self._several] or [self._names.for_answers(found.objects)]),
+            scores,
+            *carried[self._several :],
+        ]
+        due = self._due(found)
+        answers = AnswerColumns(self._schema, columns, self._labels)
+        self._answers.append(answers if due.all() else answers.pick(np.repeat(due, sizes)))
+
+    def _due(self, found: Answers) -> Array:
+        """bool[a]: which of these answers are neither after the end nor over windows that may lack rows."""
+        due = np.ones(len(found), bool)
+        if self._ends is not None:
+            due &= found.at <= self._ends[found.query]
+        if self._since is not None:
+            due &= found.at - self._schedule.windows[found.query] >= self._since[found.query]
+        return due
+
+    def collect(self) -> ProcessorAnswers | None:
+        if self._last is not None:
+            self._names.forget(self._last - self._horizon)
+            self._ranked_rows.forget(self._last - self._horizon)
+        parts, self._answers = self._answers, []
+        if len(parts) <= 1:
+            return parts[0] if parts else None
+        return as_batch(parts)
+
+    @property
+    def retained(self) -> int:
+        return len(self._ranker)
+
+    @property
+    def nbytes(self) -> int:
+        return self._ranker.nbytes
+
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """The ranker's state with the queries it is of, which may be others when it is loaded."""
+        queries = np.array([astuple(query) for query in self._ranker.queries], np.int64).reshape(-1)
+        ranker = state_arrays.with_prefix("ranker", self._ranker.dump_state())
+        names = state_arrays.frame_to_array("names", self._names.frame()) if self._names.needed else {}
+        header: dict[str, Any] = {"last": self._last, "count": self._count}
+        if self._rows and self._since is not None:
+            header["since"] = self._since.tolist()
+        return header, {
+            "queries": queries,
+            **ranker,
+            **names,
+            **state_arrays.frame_to_array("carried", self._ranked_rows.frame()),
+        }
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        last, count = header["last"], header["count"]
+        queries = self._queries(StateReader(arrays))
+        mine = self._backend_parameters["queries"]
+        if queries != mine:
+            parameters = {**self._backend_parameters, "queries": queries}
+            self._ranker = cast(WorkloadRanker, self._binding.create(**parameters))
+        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
+        now = self._ranker.now
+        passed = last is None if now is None else type(last) is int and last <= now
+        if not passed or type(count) is not int or not 0 <= count < 2**62:
+            raise SnapshotError(f"contradicts itself: a ranker at {now} cannot have seen {count!r} rows up to {last!r}")
+        self._last, self._count = last, count
+        if "since" in header:
+            self._since = self._since_of(header["since"], queries)
+        if self._names.needed:
+            self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
+        rows = self._ranked_rows
+        rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
+        if queries != mine:
+            self._ranker.reconfigure(mine)
+
+    def _since_of(self, given: Any, queries: Sequence[TopKQuery]) -> Int64:
+        """int64[q]: the row with which each query begins; given: those of a state's queries."""
+        fits = isinstance(given, list) and len(given) == len(queries)
+        if not fits or not all(type(row) is int and TIME_MIN <= row <= self._count for row in given):
+            raise SnapshotError(f"contradicts itself: queries cannot begin with the rows {given!r:.200}")
+        known = dict(zip(queries, given, strict=True))
+        return np.array([known.get(query, TIME_MIN) for query in self._backend_parameters["queries"]], np.int64)
+
+    def _queries(self, state: StateReader) -> tuple[TopKQuery, ...]:
+        """Those of a state."""
+        numbers = state.column("queries", np.int64)
+        state.require(len(numbers) > 0 and len(numbers) % 4 == 0, "queries", "must have four numbers each")
+        return tuple(TopKQuery(*numbers[place : place + 4].tolist()) for place in range(0, len(numbers), 4))

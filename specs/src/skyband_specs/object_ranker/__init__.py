@@ -1,0 +1,1 @@
+"""How backends of the role object-ranker are tried."""

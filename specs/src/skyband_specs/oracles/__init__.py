@@ -1,1 +1,0 @@
-"""The definitions by brute force, one module a role: slow and obvious."""

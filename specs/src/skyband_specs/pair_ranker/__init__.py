@@ -1,0 +1,1 @@
+"""How backends of the role pair-ranker are tried."""

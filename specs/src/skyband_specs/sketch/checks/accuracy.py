@@ -1,0 +1,116 @@
+"""Counts are as near the truth as declared, and as often.
+
+A bounded sketch may miss by more than epsilon in a share delta of its answers. Each trial is a stream of keys of its
+own, so the misses among the trials of one magnitude are binomial, and more than `allowed_failures` of them convict the
+sketch. FLAKE is the chance to convict a right one in one such test; a run makes at most 50 of them (2 parameter sets,
+11 magnitudes twice and 2 kinds of streams), so that a right sketch fails a run with probability below 5e-7.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from attrs import frozen
+
+from skyband_specs.binomial import allowed_failures
+from skyband_specs.check import Make, check, expect
+from skyband_specs.driver import Case
+from skyband_specs.sketch.oracle import distinct_since
+from skyband_specs.sketch.streams import SketchStream, paper_random, paper_zipf, random_keys
+
+COUNT = 3
+FLAKE = 1e-8
+ROUNDING = 1e-9
+
+MAGNITUDES = {300: (1, 3, 10, 30, 51, 100, 200, 500, 2000), 60: (10_000,), 15: (60_000,)}
+"""Distinct counts asked for, by the number of trials. Small ones too: there, estimators are biased."""
+
+PAPER_TRIALS = 60
+PAPER_ROWS = 3000
+
+
+@frozen
+class Answer:
+    """What a sketch said of a count that is known."""
+
+    truth: int
+    estimate: float
+    low: float
+    high: float
+
+
+@check("oracle", guarantees=("bounded",))
+def check_counts_within_the_declared_bound(make: Make, case: Case) -> None:
+    """At every magnitude at most a share delta of the counts is off by more than epsilon."""
+    for truth, answers in _trials(make, case).items():
+        _convict(make, [abs(a.estimate - a.truth) > _slack(make) * a.truth for a in answers], f"counts of {truth}")
+
+
+@check("oracle", guarantees=("bounded",))
+def check_bounds_hold_the_truth(make: Make, case: Case) -> None:
+    """`bounds` holds the truth but for a share delta, holds the estimate, and is no wider than epsilon makes it."""
+    epsilon = _slack(make)
+    for truth, answers in _trials(make, case).items():
+        _convict(make, [not a.low <= a.truth <= a.high for a in answers], f"bounds around counts of {truth}")
+        for answer in answers:
+            said = f"bounds ({answer.low}, {answer.high}) around the estimate {answer.estimate} of {truth}"
+            expect(answer.low <= answer.estimate <= answer.high, f"{said} leave it out")
+            widest = answer.estimate * (1 / (1 - epsilon) - 1 / (1 + epsilon))
+            expect(answer.high - answer.low <= widest + ROUNDING, f"{said} are wider than epsilon = {epsilon:g} allows")
+
+
+@check("oracle", guarantees=("exact", "bounded"))
+def check_streams_of_the_paper(make: Make, case: Case) -> None:
+    """The Random and Zipf streams of Zhang et al., section 5, with few and with many duplicates."""
+    for label, generate in (("Random", paper_random), ("Zipf", paper_zipf)):
+        misses = []
+        for seed in range(PAPER_TRIALS):
+            stream = generate(seed, PAPER_ROWS, duplication=(0.2, 0.9)[seed % 2])
+            since = int(stream.times[np.random.default_rng([9, seed]).integers(PAPER_ROWS)])
+            truth = distinct_since(stream, PAPER_ROWS, since)
+            misses.append(abs(_estimate(make, stream, since) - truth) > _slack(make) * truth)
+        _convict(make, misses, f"counts over the paper's {label} streams")
+
+
+def _convict(make: Make, misses: list[bool], what: str) -> None:
+    """Fail where more of the trials missed than a right sketch's would."""
+    delta = _declared(make(), "delta")
+    allowed = allowed_failures(len(misses), delta, FLAKE)
+    said = f"{sum(misses)} of {len(misses)} {what} are off by more than epsilon = {_slack(make):g}"
+    expect(sum(misses) <= allowed, f"{said}; with delta = {delta:g} at most {allowed} may be")
+
+
+def _slack(make: Make) -> float:
+    return _declared(make(), "epsilon") * (1 + ROUNDING)
+
+
+def _declared(backend: object, name: str) -> float:
+    """The parameter of a bounded sketch; an exact one has no epsilon and no delta."""
+    return float(getattr(backend, name, 0.0))
+
+
+def _estimate(make: Make, stream: SketchStream, since: int) -> float:
+    """The estimate of a sketch for which each moment begins a pane."""
+    backend = make()
+    backend.update(stream.times * backend.grain, stream.keys)
+    return float(backend.estimate(since * backend.grain))
+
+
+@lru_cache(maxsize=4)
+def _trials(make: Make, case: Case) -> dict[int, list[Answer]]:
+    """Answers by the truth they are about: the last `truth` of a stream of keys that all differ."""
+    backend = make()
+    for name in ("epsilon", "delta"):
+        expect(0 < _declared(backend, name) < 1, f"declares to be bounded, but has no {name} in (0, 1)")
+    found: dict[int, list[Answer]] = {}
+    for trials, magnitudes in MAGNITUDES.items():
+        for seed in range(trials):
+            backend = make()
+            stream = random_keys(seed, max(magnitudes), step=backend.grain)
+            backend.update(stream.times, stream.keys)
+            for truth in magnitudes:
+                since = int(stream.times[-truth])
+                answer = Answer(truth, backend.estimate(since), *backend.bounds(since))
+                expect(math.isfinite(answer.high), f"an infinite answer: {answer}")
+                found.setdefault(truth, []).append(answer)
+    return found

@@ -1,0 +1,59 @@
+"""A bounded sketch stays small however many keys come, and any sketch forgets what it is told to."""
+
+import numpy as np
+
+from skyband_specs.batching import seeded
+from skyband_specs.check import Make, check, expect_equal
+from skyband_specs.checks.common.memory import expect_steady, held, parts
+from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
+from skyband_specs.sketch.streams import SketchStream, random_keys
+
+COUNT = 3
+ROWS = 200_000
+
+
+@check("memory", guarantees=("bounded",))
+def check_new_keys_do_not_pile_up(make: Make, case: Case) -> None:
+    """Keys that never repeat are not all kept; those of one pane, where each pane is kept for itself."""
+    stream = random_keys(1, ROWS, step=int(case.has("any-since")))
+    backend = make()
+    sizes = []
+    for start, stop in parts(len(stream)):
+        backend.update(stream.times[start:stop], stream.keys[start:stop])
+        sizes.append(held(case, backend))
+    expect_steady(sizes, f"{ROWS} keys that never repeat")
+
+
+@check("memory")
+def check_forgetting_keeps_what_counts(make: Make, case: Case) -> None:
+    """After `forget(before)` the estimates since `before` and later are the same, then and when more rows came."""
+
+    def law(stream: SketchStream) -> None:
+        half = len(stream) // 2
+        before = int(np.median(stream.times[:half])) if half else 0
+        plain, forgetful = make(), make()
+        near = {before, before + 1, *stream.times[stream.times >= before].tolist()}
+        since = sorted({-(-moment // plain.grain) * plain.grain for moment in near})
+        for what, start, stop in (("at once", 0, half), ("after more rows", half, len(stream))):
+            for backend in (plain, forgetful):
+                case.driver.feed(backend, stream, start, stop)
+            if stop == half:
+                forgetful.forget(before)
+            wanted, got = ([backend.estimate(moment) for moment in since] for backend in (plain, forgetful))
+            expect_equal(got, wanted, f"{what}, estimates since {since}, what is before {before} forgotten")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("memory")
+def check_forgetting_bounds_memory(make: Make, case: Case) -> None:
+    """Keys that never repeat, each forgotten a while after it came, do not pile up."""
+    stream = random_keys(1, ROWS)
+    backend = make()
+    sizes = []
+    for start, stop in parts(len(stream)):
+        backend.update(stream.times[start:stop], stream.keys[start:stop])
+        backend.forget(int(stream.times[stop - 1]) - ROWS // 40)
+        sizes.append(held(case, backend))
+    expect_steady(sizes, f"{ROWS} keys that never repeat, each soon forgotten")

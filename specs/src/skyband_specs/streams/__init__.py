@@ -1,1 +1,0 @@
-"""Stream generators, one module a role, the papers' own among them."""

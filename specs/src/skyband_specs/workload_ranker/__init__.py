@@ -1,0 +1,1 @@
+"""How backends of the role workload-ranker are tried."""

@@ -1,0 +1,255 @@
+"""What only workload rankers do."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from skyband import ConfigError
+from skyband.roles import TopKQuery
+
+from skyband_specs.batching import fed, random_cuts, seeded
+from skyband_specs.check import Make, check, expect, expect_equal
+from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
+from skyband_specs.workload_ranker.driver import horizon, plain, reached, rows_of, workload_of
+from skyband_specs.workload_ranker.oracle import SmallGroupAnswers, Workload, answers, moments, retained
+from skyband_specs.workload_ranker.streams import WorkloadStream
+
+COUNT = 10
+SILENCE = 3000
+FAR = 2**63 - 1
+
+
+def update(backend: Any, stream: Any, start: int, stop: int) -> list[SmallGroupAnswers]:
+    """Feed some rows and return what was answered."""
+    part = slice(start, stop)
+    return [plain(answer) for answer in backend.update(stream.times[part], stream.objects[part], stream.scores[part])]
+
+
+def cuts_of(stream: Any, seed: int) -> list[tuple[int, int]]:
+    """Consecutive stretches of a stream, none of them empty."""
+    ends = sorted({*random_cuts(len(stream), seed), len(stream)} - {0})
+    return list(zip([0, *ends[:-1]], ends, strict=True)) if len(stream) else []
+
+
+@check("oracle", guarantees=("exact",))
+def check_answers_on_the_way_equal_the_oracle(make: Make, case: Case) -> None:
+    """Every update returns the answers of the moments it passed: each once, in order of (at, query), empty ones too."""
+
+    def law(stream: Any) -> None:
+        for seed in range(3):
+            backend, passed = make(), int(stream.times[0]) if len(stream) else 0
+            for start, stop in cuts_of(stream, seed):
+                got, now = update(backend, stream, start, stop), reached(case, stream, stop)
+                wanted = answers(workload_of(backend), rows_of(stream, stop), passed, now)
+                expect_equal(got, wanted, f"answers of rows {start} to {stop}")
+                passed = now
+
+    holds_for(case, seeded(case), law)
+
+
+@check("oracle", guarantees=("exact",))
+def check_advancing_equals_the_oracle(make: Make, case: Case) -> None:
+    """While time goes on and nothing comes, in small steps or one long one, each moment is answered once."""
+
+    def law(stream: Any) -> None:
+        if not len(stream):
+            return
+        for stop in sorted({1, len(stream) // 2 + 1, len(stream)}):
+            backend, whole = (fed(make, case, stream.take(np.arange(stop))) for _ in range(2))
+            now = backend.now
+            end = now + horizon(backend.queries) + 3
+            wanted = answers(workload_of(backend), rows_of(stream, stop), now, end)
+            got = [plain(answer) for moment in range(now, end + 1) for answer in backend.advance(moment)]
+            expect_equal(got, wanted, f"answers from {now} to {end}, moment by moment")
+            expect_equal([plain(answer) for answer in whole.advance(end)], wanted, f"answers from {now} to {end}")
+            expect_equal(list(backend.advance(end)), [], "answers of advancing to where it was")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("edges")
+def check_nothing_is_answered_before_the_first_row(make: Make, case: Case) -> None:
+    """A ranker that has only been advanced answers nothing; its first moment is the first after its first row."""
+
+    def law(stream: Any) -> None:
+        backend = make()
+        if case.parameters.get("by") == "rows" or not len(stream):
+            expect_equal(list(backend.update([], [], [])), [], "answers of no rows")
+            return
+        first = int(stream.times[0])
+        expect_equal(list(backend.advance(first - 50)) + list(backend.advance(first)), [], "answers before any row")
+        got = [at for at, *_ in update(backend, stream, 0, len(stream))]
+        wanted = [at for query in backend.queries for at in moments(query, first, backend.now)]
+        expect_equal(got, sorted(wanted), "moments answered")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("edges", guarantees=("exact",))
+def check_silence_is_answered(make: Make, case: Case) -> None:
+    """After a long silence every moment in it has been answered, empty ones too, and the ranker goes on as ever."""
+    if case.parameters.get("by") == "rows":
+        return
+
+    def law(stream: Any) -> None:
+        half = len(stream) // 2
+        if not half:
+            return
+        times = stream.times.copy()
+        times[half:] += SILENCE
+        broken = WorkloadStream(times, stream.objects, stream.scores)
+        backend = make()
+        got = update(backend, broken, 0, half) + update(backend, broken, half, len(broken))
+        wanted = answers(workload_of(backend), rows_of(broken, len(broken)), int(times[0]), int(times[-1]))
+        expect_equal(got, wanted, f"answers around a silence of {SILENCE}")
+
+    holds_for(case, seeded(case, (1,)), law)
+
+
+@check("edges", guarantees=("exact",))
+def check_ends_of_time(make: Make, case: Case) -> None:
+    """Rows at the first and the last moments of 64 bits."""
+    if case.parameters.get("by") == "rows":
+        return
+    for start in (-(2**63), FAR - 40):
+        times = np.array([start, start, start + 3, start + 9, start + 20, start + 38])
+        stream = WorkloadStream(times, np.arange(6), np.array([3.0, 1.0, 2.0, 5.0, 4.0, 6.0]))
+        backend, end = make(), min(start + 60, FAR - 1)
+        got = update(backend, stream, 0, 6) + [plain(answer) for answer in backend.advance(end)]
+        wanted = answers(workload_of(backend), rows_of(stream, 6), start, end)
+        expect_equal(got, wanted, f"answers from {start} on")
+
+
+@check("memory", guarantees=("exact",))
+def check_retains_what_it_must(make: Make, case: Case) -> None:
+    """At least the union of the views' tops, without which some future would be answered wrongly.
+
+    Exactly that, where the backend says that it is `minimal`.
+    """
+
+    def law(stream: Any) -> None:
+        backend = make()
+        for start, stop in cuts_of(stream, 1):
+            update(backend, stream, start, stop)
+            least = len(retained(workload_of(backend), rows_of(stream, stop), backend.now))
+            held = len(backend)
+            expect(held >= least, f"retains {held} objects after {stop} rows; {least} are needed")
+            minimal = getattr(backend, "minimal", False)
+            expect(held == least or not minimal, f"retains {held} objects after {stop} rows; it need only {least}")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("memory")
+def check_no_object_outlives_its_last_view(make: Make, case: Case) -> None:
+    """What is in no window to come is not retained: nothing in the end, and no more than the rows of open views."""
+
+    def law(stream: Any) -> None:
+        backend = fed(make, case, stream)
+        if not len(stream):
+            return
+        rows = rows_of(stream, len(stream))
+        for now in range(backend.now, backend.now + horizon(backend.queries) + 2):
+            backend.advance(now)
+            most = sum(sum(time >= _oldest(query, now) for time, _, _ in rows) for query in backend.queries)
+            expect(len(backend) <= most, f"retains {len(backend)} objects at {now}; {most} rows are in a view to come")
+        expect_equal(len(backend), 0, "objects retained when every window is empty")
+
+    holds_for(case, seeded(case), law)
+
+
+def _oldest(query: TopKQuery, now: int) -> int:
+    """Where the next window to be answered begins."""
+    return now + 1 + (query.phase - now - 1) % query.slide - query.window
+
+
+@check("oracle", guarantees=("exact",))
+def check_changed_queries_equal_the_oracle(make: Make, case: Case) -> None:
+    """Queries that stay go on undisturbed, whatever else comes and goes; new ones answer over windows all their own."""
+
+    def law(stream: Any) -> None:
+        backend, passed = make(), int(stream.times[0]) if len(stream) else 0
+        workload = workload_of(backend)
+        for turn, (start, stop) in enumerate(cuts_of(stream, 2)):
+            got, now = update(backend, stream, start, stop), reached(case, stream, stop)
+            expect_equal(
+                got, answers(workload, rows_of(stream, stop), passed, now), f"answers of rows {start} to {stop}"
+            )
+            passed = now
+            if turn % 4 == 0:
+                changed = _changed(workload, turn // 4, max(now, int(stream.times[stop - 1]) + 1))
+                if not _reconfigured(backend, changed.queries):
+                    return
+                workload = changed
+        ahead = [plain(answer) for answer in backend.advance(passed + horizon(backend.queries))] if passed else []
+        until = passed + horizon(backend.queries)
+        wanted = answers(workload, rows_of(stream, len(stream)), passed, until) if passed else []
+        expect_equal(ahead, wanted, "answers to come")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("snapshot", needs=("snapshot",), guarantees=("exact",))
+def check_changed_queries_are_restored(make: Make, case: Case) -> None:
+    """A snapshot taken after the queries changed brings back the new ones, and since when each of them runs."""
+
+    def law(stream: Any) -> None:
+        half = len(stream) // 2
+        backend = make()
+        case.driver.feed(backend, stream, 0, half)
+        changed = _changed(workload_of(backend), 0, 0).queries
+        if not half or not _reconfigured(backend, changed):
+            return
+        restored = case.restore(backend.snapshot())
+        expect_equal(list(restored.queries), list(changed), "queries restored")
+        wanted, got = update(backend, stream, half, len(stream)), update(restored, stream, half, len(stream))
+        expect_equal(got, wanted, "answers of the restored ranker")
+        expect_equal(restored.snapshot() == backend.snapshot(), True, "whether both have the same bytes at the end")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("bad-input")
+def check_wrong_queries_change_nothing(make: Make, case: Case) -> None:
+    """Queries that cannot be raise ConfigError with every problem, from the start and while running."""
+    stream = case.driver.seeded(case, 1)
+    backend = fed(make, case, stream)
+    before = case.driver.answers(backend, stream, len(stream)), list(backend.queries)
+    wrong = [(0, 1, 1), (4, 2, 1), (4, 0, 0), (4, 2, 1, -1)]
+    calls: dict[str, Callable[[], Any]] = {
+        "from the start": lambda: case.make(queries=wrong),
+        "while running": lambda: backend.reconfigure(wrong),
+    }
+    for label, call in calls.items():
+        try:
+            call()
+        except ConfigError as error:
+            for place in ("queries[0].window", "queries[2].slide", "queries[2].k", "queries[3].phase"):
+                expect(place in str(error), f"{label}: {place} is not named in: {error}")
+            continue
+        raise AssertionError(f"wrong queries were taken {label}")
+    after = case.driver.answers(backend, stream, len(stream)), list(backend.queries)
+    expect_equal(after, before, "after queries that were refused")
+
+
+def _changed(workload: Workload, turn: int, joined: int) -> Workload:
+    """Another list of queries: some stay, in another order, some go, two come; those run since `joined`."""
+    stay = [(query, since) for query, since in zip(workload.queries, workload.since, strict=True)][turn % 2 :][::-1]
+    known = {query for query, _ in stay}
+    fresh = [TopKQuery(6 + turn, 2, 2, turn % 2), TopKQuery(3, 2 + turn, 70)]
+    both = stay + [(query, joined) for query in fresh if query not in known]
+    return Workload([query for query, _ in both], [since for _, since in both], workload.repeats)
+
+
+def _reconfigured(backend: Any, queries: Any) -> bool:
+    """Change the queries; False where the backend says that it cannot, and is then as it was."""
+    before = list(backend.queries)
+    try:
+        backend.reconfigure(queries)
+    except ConfigError as error:
+        expect("cannot change" in str(error), f"refused to change its queries: {error}")
+        expect_equal(list(backend.queries), before, "queries after a refused change")
+        return False
+    expect_equal(list(backend.queries), list(queries), "queries after the change")
+    return True
