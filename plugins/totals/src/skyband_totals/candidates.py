@@ -263,7 +263,7 @@ def _best_candidates(hot: Any, near: Any, spans: Any, window: int, k: int, total
 
 
 @nested_njit(forceinline=True)
-def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: float, totals: Any, keys: Any) -> Any:
+def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: Any, totals: Any, keys: Any) -> Any:
     """The answer of a window, in order, written to `totals` and `keys` (int64[min(k, objects)]).
 
     Returns how many are in it (−1: `prepare` has to be called before), and the largest other total.
@@ -280,8 +280,8 @@ def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: fl
 
 
 @nested_njit
-def _cut_by_share(totals: Any, count: int, k: int, share: float, grand: int) -> Any:
-    kept = np.int64(count) if share == 0.0 else np.int64(count_of_share(totals, count, share, grand))
+def _cut_by_share(totals: Any, count: int, k: int, share: Any, grand: int) -> Any:
+    kept = np.int64(count) if share[0] == 0 else np.int64(count_of_share(totals, count, share, grand))
     rest = np.int64(0)
     if kept < count:
         rest = totals[kept]

@@ -11,6 +11,7 @@ from skyband.errors import SnapshotError
 from skyband_totals.ledger import RawAnswers
 from skyband_totals.pair_ledger import PairLedger
 from skyband_totals.role import Amounts, TotalRanker
+from skyband_totals.shares import share_of
 from skyband_totals.sum_ledger import SumLedger
 from skyband_totals.top import Top, Tops
 from skyband_totals.unit_worth import worth
@@ -89,7 +90,7 @@ class Exact(TotalRanker):
     def _new_ledger(self) -> SumLedger | PairLedger:
         panes = [window // self.pane for window in self.windows]
         kind = PairLedger if self.total == "distinct" else SumLedger
-        return kind(panes, self.pane, self.limit, self.share or 0.0)
+        return kind(panes, self.pane, self.limit, share_of(self.share))
 
     def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None:
         self._ledger.run(times, objects, amounts, _NOTHING)

@@ -9,6 +9,7 @@ from skyband.roles.top_reader import Ranking
 from skyband.state_validation import StateReader
 
 from skyband_totals.ranker_parameters import RankerParameters, pane_of
+from skyband_totals.shares import least_units
 from skyband_totals.top_readers import ClockedReader, RankerClock, by_object, first_of_each, limits_of, parameters_of
 from skyband_totals.unit_worth import worth
 
@@ -58,10 +59,10 @@ class ExactReader(ClockedReader):
             amounts = np.ones(len(objects), np.int64)
         keys, totals = by_object(objects, amounts)
         most, least = limits_of(first._parameters, k, share)
-        grand = float(totals.sum())
+        grand = int(totals.sum())
         order = np.lexsort((keys, -totals))[:most]
         if least is not None:
-            order = order[totals[order].astype(np.float64) >= least * grand]
+            order = order[totals[order] >= least_units(least, grand)]
         unit = first._parameters.unit if first._parameters.total == "sum" else 1.0
         found = worth(totals[order], unit)
         return Ranking(keys[order], found, found / worth(grand, unit) if grand else found, found, found)

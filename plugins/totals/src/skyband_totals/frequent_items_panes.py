@@ -12,6 +12,7 @@ from skyband.state_validation import StateReader
 
 from skyband_totals.frequent_items import LEAST, SIZES, PaneSketch, Summary, error_of, most_items
 from skyband_totals.role import Amounts, TotalRanker
+from skyband_totals.shares import least_units
 from skyband_totals.top import NOTHING, Top
 from skyband_totals.unit_worth import worth
 
@@ -164,7 +165,7 @@ class FrequentItemsPanes(TotalRanker):
         if not grand:
             return NOTHING
         keys, low, likely = _added(some)
-        in_it = np.flatnonzero((low + error).astype(np.float64) >= float(grand) * (self.share or 0.0))
+        in_it = np.flatnonzero(low + error >= least_units(self.share, int(grand)))
         order = in_it[np.lexsort((keys[in_it], -likely[in_it]))][: self.limit]
         others = np.ones(len(keys), bool)
         others[order] = False

@@ -14,6 +14,7 @@ from skyband.errors import SnapshotError
 from skyband_totals import history_kernels as kernel
 from skyband_totals import tally_kernels as tallies
 from skyband_totals.role import Amounts, TotalRanker
+from skyband_totals.shares import least_units
 from skyband_totals.top import NOTHING, Top
 from skyband_totals.unit_worth import worth
 
@@ -144,7 +145,7 @@ class MisraGries(TotalRanker):
             return NOTHING
         unit = self.unit if self.total == "sum" else 1.0
         low, high = sure + least, sure + unsure - least
-        found = tallies.select(table, sums, self.limit, float(low) * (self.share or 0.0))
+        found = tallies.select(table, sums, self.limit, least_units(self.share, low))
         objects, likely, lows, highs, rest = found
         columns = (worth(column, unit) for column in (likely / 2, lows, highs))
         numbers = (float(worth(number, unit)) for number in ((low + high) / 2, low, high, rest))

@@ -276,7 +276,7 @@ def _prepare(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k
 
 @kernel_njit
 def run(
-    ledger: Any, written: Any, times: Any, objects: Any, values: Any, moments: Any, begin: int, end: int, share: float
+    ledger: Any, written: Any, times: Any, objects: Any, values: Any, moments: Any, begin: int, end: int, share: Any
 ) -> Any:
     """Take in rows, and answer for windows begin..end at moments on the way; returns the ledger and what is written."""
     counts, spans = ledger.counts, ledger.spans
@@ -300,7 +300,7 @@ def run(
 
 
 @njit(cache=True)
-def since(ledger: Any, pane: int, share: float) -> Any:
+def since(ledger: Any, pane: int, share: Any) -> Any:
     """The answer over the pairs whose last pane is this number or later: objects, totals, grand total and rest."""
     hot, pairs = ledger.hot, ledger.pairs
     totals = np.zeros(len(hot), np.int64)

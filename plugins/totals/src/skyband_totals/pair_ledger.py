@@ -10,12 +10,13 @@ from skyband_totals import pairs
 from skyband_totals import written_answers as answers
 from skyband_totals.bar import GRAND
 from skyband_totals.ledger import ALL, RawAnswers, windows_of
+from skyband_totals.shares import Share
 
 
 class PairLedger:
     """The distinct values of objects over windows in panes; a pane is `length` long."""
 
-    def __init__(self, windows: list[int], length: int, k: int, share: float) -> None:
+    def __init__(self, windows: list[int], length: int, k: int, share: Share) -> None:
         self._ledger = kernel.new(windows, length, k)
         self._share = share
 

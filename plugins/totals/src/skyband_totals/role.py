@@ -14,6 +14,7 @@ from skyband.roles.clock import Clocked
 
 from skyband_totals import ranker_parameters
 from skyband_totals.ranker_parameters import LONGEST, TOTALS
+from skyband_totals.shares import most_objects
 from skyband_totals.top import NOTHING, Top, Tops
 from skyband_totals.units import FINE, REASONS, to_units
 
@@ -90,7 +91,7 @@ class TotalRanker(Clocked):
     @property
     def limit(self) -> int:
         """Objects in an answer, at most."""
-        bounds = [*([] if self.k is None else [self.k]), *([] if self.share is None else [int(1 / self.share)])]
+        bounds = [*([] if self.k is None else [self.k]), *([] if self.share is None else [most_objects(self.share)])]
         return min(bounds)
 
     def update(

@@ -5,9 +5,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from skyband.arrays import Float64, Int64
+from skyband.arrays import Array, Float64, Int64
 
 from skyband_totals.poisson_bounds import bounds_of
+from skyband_totals.shares import least_estimate, least_units
 from skyband_totals.top import Top
 from skyband_totals.unit_worth import worth
 
@@ -35,7 +36,8 @@ def scale_of(limit: Any) -> float:
 def exact(keys: Int64, sums: Int64, limit: int, share: float | None, unit: float) -> Top:
     """The answer where the sample is all there is."""
     totals = sums.astype(np.float64)
-    return _answer(keys, totals, totals, totals, (float(sums.sum()),) * 3, 0.0, limit, share, unit)
+    likely = sums >= least_units(share, int(sums.sum()))
+    return _answer(keys, likely, totals, totals, totals, (float(sums.sum()),) * 3, 0.0, limit, unit)
 
 
 def estimated(
@@ -43,7 +45,8 @@ def estimated(
 ) -> Top:
     """The answer from a sample of each object: how many are light, and the units of the others."""
     lows, highs, grand, none = _bounds(lights, sums, scale, delta)
-    return _answer(keys, sums + lights * scale, lows, highs, grand, none, limit, share, unit)
+    likely = highs >= least_estimate(share, grand[1])
+    return _answer(keys, likely, sums + lights * scale, lows, highs, grand, none, limit, unit)
 
 
 def _bounds(lights: Int64, sums: Int64, scale: float, delta: float) -> Any:
@@ -59,10 +62,9 @@ def _bounds(lights: Int64, sums: Int64, scale: float, delta: float) -> Any:
 
 
 def _answer(
-    keys: Int64, totals: Float64, lows: Float64, highs: Float64, grand: Any, none: float, limit: int,
-    share: float | None, unit: float,
+    keys: Int64, likely: Array, totals: Float64, lows: Float64, highs: Float64, grand: Any, none: float, limit: int,
+    unit: float,
 ) -> Top:  # fmt: skip
-    likely = highs >= (share or 0.0) * grand[1]
     order = np.lexsort((keys[likely], -totals[likely]))[:limit]
     chosen = np.flatnonzero(likely)[order]
     others = np.delete(highs, chosen)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from skyband.kernels.nested import nested_njit
 
+from skyband_totals.share_kernels import least_total
 from skyband_totals.slots import KEY
 
 FEW = 256
@@ -155,17 +156,17 @@ def _sink(totals: Any, keys: Any, size: int, total: Any, key: Any, place: int) -
 
 
 @nested_njit
-def count_of_share(totals: Any, size: int, share: float, grand: int) -> int:
-    """How many of these ordered totals are at least `share` of the grand total, compared in float64."""
-    least = share * float(grand)
+def count_of_share(totals: Any, size: int, share: Any, grand: int) -> int:
+    """How many of these ordered totals are at least `share` (`shares.Share`) of the grand total, compared exactly."""
+    least = least_total(share, grand)
     count = 0
-    while count < size and float(totals[count]) >= least:
+    while count < size and totals[count] >= least:
         count += 1
     return count
 
 
 @nested_njit
-def best_of(hot: Any, totals: Any, k: int, share: float, grand: int) -> Any:
+def best_of(hot: Any, totals: Any, k: int, share: Any, grand: int) -> Any:
     """Of totals by slot, int64[slots]: the objects and totals in the answer, in order, and the largest that is not."""
     most = np.int64(0)
     for slot in range(len(hot)):
@@ -178,7 +179,7 @@ def best_of(hot: Any, totals: Any, k: int, share: float, grand: int) -> Any:
         if totals[slot] > 0:
             count = offer(best, keys, count, most, totals[slot], hot[slot, KEY])
     in_order(best, keys, count)
-    kept = count if share == 0.0 else count_of_share(best, count, share, grand)
+    kept = count if share[0] == 0 else count_of_share(best, count, share, grand)
     rest = np.int64(0)
     if kept < count:
         rest = best[kept]

@@ -79,7 +79,7 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
 @kernel_njit
 def run(
     ledger: Any, table: Any, touched: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any,
-    begin: int, end: int, share: float, cursor: Any,
+    begin: int, end: int, share: Any, cursor: Any,
 ) -> Any:  # fmt: skip
     """Take in rows, and answer for windows begin..end at moments on the way, as far as there is room.
 
@@ -152,7 +152,7 @@ def entries(ledger: Any) -> Any:
 
 
 @njit(cache=True)
-def since(ledger: Any, pane: int, share: float) -> Any:
+def since(ledger: Any, pane: int, share: Any) -> Any:
     """The answer over the panes from this number on, the running one too: objects, totals, grand total and rest."""
     counts, hot, log, sums, panes = ledger.counts, ledger.hot, ledger.log, ledger.sums, ledger.panes
     totals = np.zeros(len(hot), np.int64)

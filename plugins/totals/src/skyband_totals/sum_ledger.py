@@ -12,6 +12,7 @@ from skyband_totals import written_answers as answers
 from skyband_totals.bar import FIRST, GRAND, SIZE
 from skyband_totals.ledger import ALL, NONE, RawAnswers, windows_of
 from skyband_totals.pane_log import HEAD, NEXT, TAIL, larger_ring, more_panes, ring_size
+from skyband_totals.shares import Share
 from skyband_totals.slots import CURRENT
 from skyband_totals.sum_steps import DONE, LENGTH, LOG, LONGEST, NEAR, TABLE, TOUCHED, WRITTEN, K
 
@@ -21,7 +22,7 @@ _NOTHING = read_only(np.empty(0, np.int64))
 class SumLedger:
     """The totals of objects over windows in panes; a pane is `length` long."""
 
-    def __init__(self, windows: list[int], length: int, k: int, share: float) -> None:
+    def __init__(self, windows: list[int], length: int, k: int, share: Share) -> None:
         self._ledger = kernel.new(windows, length, k)
         self._share = share
         self._room = 64  # objects that there is room for in the answers of a call: as many as the largest had

@@ -40,7 +40,7 @@ _LONG_AGO, _NEVER = np.int64(-(2**63)), np.int64(2**63 - 1)
 
 @nested_njit
 def go_on(
-    ledger: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any, begin: int, end: int, share: float,
+    ledger: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any, begin: int, end: int, share: Any,
     cursor: Any,
 ) -> int:  # fmt: skip
     """Take in rows and answer moments for windows begin..end until something needs memory; returns what."""

@@ -108,7 +108,7 @@ def _slot(table: Any, key: int) -> Any:
 
 
 @njit(cache=True)
-def select(table: Any, sums: Any, k: int, least: float) -> Any:
+def select(table: Any, sums: Any, k: int, least: int) -> Any:
     """The best k that may have at least `least`: objects, twice their likely totals, lows, highs, and the largest
     other.
 
@@ -123,7 +123,7 @@ def select(table: Any, sums: Any, k: int, least: float) -> Any:
     keys = np.empty(most, np.int64)
     count = 0
     for slot in range(len(table)):
-        if table[slot, TAKEN] != 0 and float(table[slot, LOW] + table[slot, DOUBT] + sums[ERRORS]) >= least:
+        if table[slot, TAKEN] != 0 and table[slot, LOW] + table[slot, DOUBT] + sums[ERRORS] >= least:
             count = offer(likely, keys, count, most, table[slot, LIKELY], table[slot, KEY])
     in_order(likely, keys, count)
     low, high = np.empty(count, np.int64), np.empty(count, np.int64)

@@ -36,7 +36,7 @@ def room_for(answers: int, objects_in_all: int = 64) -> Written:
 
 
 @nested_njit(forceinline=True)
-def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: float) -> bool:
+def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: Any) -> bool:
     """Add the answer of a window, of at most k of the `used` objects; False where `prepare` has to be called before."""
     number = written.done[0]
     start = written.offsets[number]

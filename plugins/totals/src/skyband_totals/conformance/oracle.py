@@ -38,14 +38,14 @@ class TotalOracle:
         """What a total in units is worth: as often the decimal that the unit is written as, then rounded once."""
         if self.total != "sum":
             return float(units)
-        top, bottom = _written(float(self.parameters.get("unit", 1.0)))
+        top, bottom = _written(float(self.parameters.get("unit", 1.0))).as_integer_ratio()
         return units * top / bottom  # whole numbers, so that Python rounds once
 
     @property
     def limit(self) -> int:
         """Objects in an answer, at most."""
         k, share = self.parameters.get("k"), self.parameters.get("share")
-        return min([*([k] if k is not None else []), *([int(1 / share)] if share is not None else [])])
+        return min([*([k] if k is not None else []), *([int(1 / _written(share))] if share is not None else [])])
 
     def totals(self, start: int, end: int) -> Counter[int]:
         """Each object's total over rows with start <= time < end, in units; those of 0 left out."""
@@ -64,7 +64,7 @@ class TotalOracle:
         ranked = sorted(totals.items(), key=lambda entry: (-entry[1], entry[0]))
         best = ranked[:limit]
         if share is not None:
-            best = [entry for entry in best if float(entry[1]) >= share * float(grand)]
+            best = [entry for entry in best if entry[1] >= _written(share) * grand]
         return Answer(
             [key for key, _ in best],
             [self.worth(total) for _, total in best],
@@ -74,8 +74,9 @@ class TotalOracle:
 
 
 @cache
-def _written(unit: float) -> tuple[int, int]:
-    return Fraction(repr(unit)).as_integer_ratio()
+def _written(number: float) -> Fraction:
+    """The decimal that a number is written as."""
+    return Fraction(repr(number))
 
 
 def _rest(ranked: Sequence[tuple[int, int]], answered: int, limit: int) -> int:

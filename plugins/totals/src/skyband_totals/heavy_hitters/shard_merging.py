@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from skyband.queries import top_k_merging
 from skyband.queries.composite_ids import answer_ids
 
+from skyband_totals.shares import least_estimate
 from skyband_totals.unit_worth import worth
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def merge_shards(query: "HeavyHitters", answers: pa.Table) -> pa.Table:
     objects = answers.filter(pc.greater(answers.column("rank"), 0)).select(columns)
     joined = _with(sums, objects, each)
     if query.share is not None:
-        least = pc.multiply(joined.column("grand_low_sum"), query.share)
+        least = _least(joined.column("grand_low_sum"), query.share)
         joined = joined.filter(pc.greater_equal(as_units(joined.column("high"), query.unit), least))
     shares = pc.divide(joined.column("total"), pa.array(worth(joined.column("grand_sum").to_numpy(), query.unit)))
     joined = joined.set_column(joined.column_names.index("share"), "share", shares)
@@ -50,6 +51,12 @@ def as_units(totals: pa.ChunkedArray, unit: float) -> pa.Array:
     units = totals.to_numpy() / unit
     nearest = np.rint(units)
     return pa.array(np.where(np.abs(units - nearest) <= units * 2.0**-50, nearest, units))
+
+
+def _least(grands: pa.ChunkedArray, share: float) -> pa.Array:
+    """The least total that has the share of each grand total, float64[n]."""
+    distinct, places = np.unique(grands.to_numpy(), return_inverse=True)
+    return pa.array(np.array([least_estimate(share, grand) for grand in distinct.tolist()], np.float64)[places])
 
 
 def _with(sums: pa.Table, objects: pa.Table, each: list[str]) -> pa.Table:

@@ -20,6 +20,7 @@ from skyband.queries.row_encoding import moments
 from skyband.state_validation import StateReader
 
 from skyband_totals.heavy_hitters.small_groups_kernels import rank_totals
+from skyband_totals.shares import most_objects, share_of
 from skyband_totals.unit_worth import MOST, worth
 from skyband_totals.units import to_units, weights_of
 
@@ -60,9 +61,9 @@ class SmallTotals(SmallGroupTable):
         self._phase = 0 if calendar else query.offset.length % query.every.length
         parameters = query.backend_parameters("total-ranker")
         self._k = most if parameters["k"] is None else min(parameters["k"], most)
-        self._share = parameters["share"] or 0.0
-        if self._share:
-            self._k = min(self._k, int(1 / self._share))
+        self._share = share_of(parameters["share"])
+        if parameters["share"] is not None:
+            self._k = min(self._k, most_objects(parameters["share"]))
         self._processor = processor
         self._numbered = query.rows
         self._several = len(several(query.object))

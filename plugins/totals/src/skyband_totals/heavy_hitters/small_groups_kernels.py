@@ -69,7 +69,7 @@ def _forget(object_: Any, time: Any, amount: Any, size: int, before: Any) -> int
 @nested_njit
 def _rank(
     object_: Any, time: Any, amount: Any, size: int, since: Any,
-    k: int, share: float, distinct: bool, best_total: Any, best_object: Any,
+    k: int, share: Any, distinct: bool, best_total: Any, best_object: Any,
 ) -> Any:  # fmt: skip
     """Write the objects of an answer and their totals in order; returns how many, and the grand total.
 
@@ -86,7 +86,7 @@ def _rank(
         if total > 0:
             found = offer(best_total, best_object, found, k, total, owner)
     in_order(best_total, best_object, found)
-    if share > 0.0:
+    if share[0] > 0:
         found = count_of_share(best_total, found, share, grand)
     return found, grand
 
@@ -95,7 +95,7 @@ def _rank(
 def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     firsts: Any, sizes: Any, starts: Any, stops: Any, ended: Any, begins: Any, ends: Any,
     held: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
-    pane: int, phase: int, k: int, share: float, distinct: bool, oldest: Any, most: int,
+    pane: int, phase: int, k: int, share: Any, distinct: bool, oldest: Any, most: int,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 

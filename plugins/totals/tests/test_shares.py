@@ -1,0 +1,79 @@
+"""An object with exactly the share that is written is in the answer, and one with less is not."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import skyband
+from hypothesis import example, given
+from hypothesis import strategies as st
+from skyband.engines import local
+from skyband.kernels.nested import kernel_njit
+from skyband_totals.share_kernels import least_total
+from skyband_totals.shares import least_estimate, least_units, most_objects, share_of
+
+BACKENDS = ("exact", "misra-gries", "k-skb", "frequent-items-panes")
+ROUNDED_UP = [(7, 100, 0.07), (7, 50, 0.14), (7, 25, 0.28), (55, 100, 0.55), (29, 100, 0.29), (1, 10, 0.1)]
+"""Of so many rows, this part: as float64 the share times the total is above the rows for the first five."""
+SHARES = st.floats(min_value=0, max_value=1, exclude_min=True) | st.integers(1, 10**6).map(
+    lambda number: number / 10**6
+)
+GRANDS = st.integers(0, 2**63 - 1) | st.integers(0, 10_000).map(lambda number: number * 100)
+
+
+@kernel_njit
+def compiled(share, grand):
+    return least_total(share, grand)
+
+
+@given(SHARES, GRANDS)
+@example(1.0, 2**63 - 1)
+@example(5e-324, 2**63 - 1)
+@example(0.9999999999999999, 2**63 - 1)
+@example(1e-18, 10**18)
+def test_the_least_total_is_that_of_fractions(share, grand):
+    written = Fraction(repr(share))
+    least = -(-written * grand // 1)
+    assert Fraction(*(lambda one: (one.numerator, 10**one.places))(share_of(share))) == written
+    assert compiled(share_of(share), grand) == least_units(share, grand) == least
+    estimate = least_estimate(share, float(grand))
+    assert Fraction(np.nextafter(estimate, -1)) < written * Fraction(float(grand)) <= Fraction(estimate)
+    assert most_objects(share) == min(1 // written, 2**62)
+
+
+def rows_of(part, total, groups, weight):
+    """Of each group so many rows of object 0, and the others of objects that have half as many at most."""
+    objects = [0] * part + [1 + place % 9 for place in range(total - part)]
+    every = [(group, key) for group in range(groups) for key in objects]
+    return pa.table(
+        {
+            "ts": pa.array(np.zeros(len(every), np.int64), pa.timestamp("us")),
+            "group": [group for group, _ in every],
+            "object": [key for _, key in every],
+            "weight": [weight] * len(every),
+        }
+    )
+
+
+@pytest.mark.parametrize("by", [[], ["group"]], ids=["one group", "small groups"])
+@pytest.mark.parametrize("name", BACKENDS)
+def test_an_object_with_exactly_the_share_is_in_the_answer(name, by):
+    for part, total, share in ROUNDED_UP:
+        for keys in ({}, {"total": "sum", "weight": "weight", "unit": 0.1}):
+            table = rows_of(part, total, 3 if by else 1, 0.3)
+            query = {"kind": "heavy-hitters", "time": "ts", "object": "object", "share": share, "by": by, **keys}
+            answers = local.apply(
+                table, {**query, "windows": ["1 day"], "every": "1 day"}, {"total-ranker": name}
+            ).to_pylist()
+            assert sum(answer["object"] == 0 for answer in answers) == len({*table["group"].to_pylist()})
+            above = {**query, "share": float(np.nextafter(share, 1)), "windows": ["1 day"], "every": "1 day"}
+            answers = local.apply(table, above, {"total-ranker": name}).to_pylist()
+            assert not any(answer["object"] == 0 for answer in answers)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_as_many_objects_as_the_share_allows(name):
+    """1 / 0.00001 is below 100,000 in float64: the limit, too, is that of the decimal."""
+    ranker = skyband.create("total-ranker", name, windows=[100], every=1, share=0.00001)
+    assert ranker.limit >= 100_000
