@@ -1,25 +1,58 @@
-"""Arrow's newer layouts as the older ones that its kernels know: polars and others hand over views."""
+"""Columns in the types that a query was checked with: pandas, polars, Spark and files have others for the same values.
 
+Views, run ends, dictionaries in lists and extensions hold values that Arrow's kernels do not all know in that layout; a
+batch may also be narrower, wider or all null where the first was not.
+"""
+
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.columns.keyed_frames import plain_type
+from skyband.errors import InputError
+
+_DIGITS = 38
+"""Of a decimal of 128 bits."""
+
 
 @cache
 def usual(kind: pa.DataType) -> pa.DataType:
-    """The type that holds the same values without views or run ends."""
+    """The type that holds the same values without views, run ends and extensions: a UUID is its 16 bytes.
+
+    Decimals have 128 bits where they fit, and no negative scale.
+    """
     types = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return usual(kind.storage_type)
+    if types.is_run_end_encoded(kind):
+        return usual(kind.value_type)
+    if types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, usual(kind.value_type), kind.ordered)
     if types.is_string_view(kind):
         return pa.string()
     if types.is_binary_view(kind):
         return pa.binary()
-    if types.is_list_view(kind) or types.is_list(kind):
-        return pa.list_(usual(kind.value_type))
     if types.is_large_list_view(kind) or types.is_large_list(kind):
-        return pa.large_list(usual(kind.value_type))
-    return usual(kind.value_type) if types.is_run_end_encoded(kind) else kind
+        return pa.large_list(_within_a_list(kind))
+    if types.is_fixed_size_list(kind) and _within_a_list(kind) == kind.value_type:
+        return kind
+    if types.is_list_view(kind) or types.is_list(kind) or types.is_fixed_size_list(kind):
+        return pa.list_(_within_a_list(kind))
+    return _usual_decimal(kind) if types.is_decimal(kind) else kind
+
+
+def _within_a_list(kind: pa.DataType) -> pa.DataType:
+    return plain_type(usual(kind.value_type))
+
+
+def _usual_decimal(kind: pa.DataType) -> pa.DataType:
+    precision, scale = kind.precision + max(-kind.scale, 0), max(kind.scale, 0)
+    if precision > _DIGITS:
+        return kind if kind.scale >= 0 or precision > 2 * _DIGITS else pa.decimal256(precision, scale)
+    return kind if pa.types.is_decimal256(kind) and kind.scale >= 0 else pa.decimal128(precision, scale)
 
 
 def usual_schema(schema: pa.Schema) -> pa.Schema:
@@ -29,19 +62,112 @@ def usual_schema(schema: pa.Schema) -> pa.Schema:
 
 def usual_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch in usual types: itself where it is so already."""
-    schema = usual_schema(batch.schema)
-    if schema == batch.schema:
+    return columns_as(batch, batch.schema.names, usual_schema(batch.schema))
+
+
+def columns_as(batch: pa.RecordBatch, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
+    """These columns of a batch in their types in a usual schema: the batch itself where it has just these.
+
+    Raises InputError, naming the column and both types, where one is missing or holds what its type does not.
+    """
+    fields = pa.schema([schema.field(name) for name in names])
+    given = {
+        name: column for name, column in zip(batch.schema.names, batch.columns, strict=True) if name in fields.names
+    }
+    columns = [_column(given, field) for field in fields]
+    unchanged = all(column is given[field.name] for column, field in zip(columns, fields, strict=True))
+    if unchanged and batch.schema.names == fields.names:
         return batch
-    return pa.RecordBatch.from_arrays(
-        [_as(column, schema.types[i]) for i, column in enumerate(batch.columns)], schema=schema
-    )
+    return pa.RecordBatch.from_arrays(columns, schema=fields)
+
+
+def _column(given: Mapping[str, pa.Array], field: pa.Field) -> pa.Array:
+    if field.name not in given:
+        raise InputError(field.name, "is no column of this batch, and is one of the first")
+    column = given[field.name]
+    if column.type == field.type and not pa.types.is_dictionary(field.type):
+        return column
+    try:
+        return _as(column, field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        detail = " ".join(str(error).split())
+        said = f"is {column.type} in this batch and cannot be read as {field.type}, which it is in the first"
+        raise InputError(field.name, f"{said}: {detail}") from error
 
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_run_end_encoded(column.type):
-        column = pc.run_end_decode(column)
-    if pa.types.is_list_view(column.type) or pa.types.is_large_list_view(column.type):  # a slice of one casts wrongly
-        offsets = np.append(0, np.cumsum(pc.list_value_length(column).fill_null(0).to_numpy()))
-        lists = pa.LargeListArray.from_arrays(pa.array(offsets), pc.list_flatten(column), mask=column.is_null())
-        return lists.cast(kind)
+    """The column in a usual type."""
+    given = column.type
+    if isinstance(given, pa.BaseExtensionType):
+        return _as(column.storage, kind)
+    if pa.types.is_run_end_encoded(given):
+        return _as(column.values, kind).take(_runs(column))
+    if pa.types.is_dictionary(given):
+        return _dictionary_as(column, kind)
+    if pa.types.is_nested(given) and pa.types.is_nested(kind) and given != kind and hasattr(given, "value_type"):
+        return _list_as(column, kind)
+    if given == kind:
+        return column
+    if pa.types.is_decimal(given) and given.scale < 0:  # as text a decimal of negative scale has an exponent
+        column = column.cast(_usual_decimal(given))
+    return _of_type(column, kind)
+
+
+def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column of one kind of values as another type of it, where each value is one of that too."""
+    if not pa.types.is_null(column.type) and _kind_of_values(column.type) != _kind_of_values(kind):
+        raise pa.ArrowInvalid("another kind of values")
+    if pa.types.is_dictionary(kind):
+        return column.cast(kind.value_type).dictionary_encode().cast(kind)
     return column.cast(kind)
+
+
+@cache
+def _kind_of_values(kind: pa.DataType) -> str:
+    kind, types = plain_type(kind), pa.types
+    if types.is_timestamp(kind):
+        return f"timestamp {'without' if kind.tz is None else 'with'} zone"
+    tests = {
+        "number": lambda each: types.is_integer(each) or types.is_floating(each) or types.is_decimal(each),
+        "text": lambda each: types.is_string(each) or types.is_large_string(each) or types.is_string_view(each),
+        "bytes": lambda each: (
+            types.is_binary(each)
+            or types.is_large_binary(each)
+            or types.is_fixed_size_binary(each)
+            or types.is_binary_view(each)
+        ),
+        "date": types.is_date,
+        "time": types.is_time,
+        "duration": types.is_duration,
+        "nested": types.is_nested,
+    }
+    return next((name for name, test in tests.items() if test(kind)), str(kind))
+
+
+def _runs(column: pa.Array) -> pa.Array:
+    """The run of each row."""
+    ends = column.run_ends.to_numpy()
+    return pa.array(np.searchsorted(ends, np.arange(column.offset, column.offset + len(column)), side="right"))
+
+
+def _dictionary_as(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A dictionary's null is a null of the rows that name it."""
+    if not pa.types.is_dictionary(kind):
+        return _as(column.dictionary, kind).take(column.indices)
+    values, indices = _as(column.dictionary, kind.value_type), column.indices
+    if values.null_count:
+        indices = pc.if_else(values.is_valid().take(indices), indices, pa.scalar(None, indices.type))
+    elif values is column.dictionary and column.type == kind:
+        return column
+    return pa.DictionaryArray.from_arrays(indices.cast(kind.index_type), values, ordered=kind.ordered)
+
+
+def _list_as(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Lists by their lengths, as a slice of list views is cast wrongly."""
+    lengths = pc.list_value_length(column).fill_null(0).to_numpy()
+    if pa.types.is_fixed_size_list(column.type):  # that of a null is its size
+        lengths = np.where(column.is_null().to_numpy(zero_copy_only=False), 0, lengths)
+    offsets = np.append(0, np.cumsum(lengths))
+    values = _as(pc.list_flatten(column), kind.value_type)
+    mask = column.is_null() if column.null_count else None
+    return pa.LargeListArray.from_arrays(pa.array(offsets), values, mask=mask).cast(kind)

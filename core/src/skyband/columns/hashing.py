@@ -5,6 +5,7 @@ What is hashed is the value, not how it is stored, so that a key hashes alike on
 
     strings and binary   their bytes (UTF-8)
     integers, booleans   8 bytes, two's complement, little endian; also dates (days) and times (microseconds)
+    parts of these       where a time has nanoseconds besides, 16 bytes: the microseconds, and the nanoseconds left
     floats               the 8 bytes of the float64, with −0.0 as 0.0 and one NaN
     decimals             their 16 (or 32) bytes, little endian, unscaled
 
@@ -24,6 +25,17 @@ NULL = np.uint64(0)
 THETA_SEED = 9001
 """The seed of DataSketches, which hashes whole numbers, floats, text and bytes; its theta sketches leave out the lowest
 bit of each hash."""
+
+
+def is_hashable(kind: pa.DataType) -> bool:
+    """Whether values of this type, which is no dictionary, have a hash."""
+    types = pa.types
+    tests = (
+        *(types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, types.is_date, types.is_time),
+        *(types.is_timestamp, types.is_duration, types.is_string, types.is_large_string, types.is_string_view),
+        *(types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary),
+    )
+    return any(test(kind) for test in tests)
 
 
 def hash_column(column: pa.Array | pa.ChunkedArray, seed: int = 0) -> UInt64:
@@ -88,7 +100,21 @@ def _hash_values(column: pa.Array, seed: np.uint64) -> UInt64:
         data = np.frombuffer(column.buffers()[1], np.uint8)
         values = data[column.offset * width : (column.offset + len(column)) * width]
         return murmur.hash_fixed(_read_only(values), width, seed)
-    return murmur.hash_words(_read_only(_eight_bytes(column).view(np.uint64)), seed)
+    hashes = murmur.hash_words(_read_only(_eight_bytes(column).view(np.uint64)), seed)
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        _tell_nanoseconds_apart(column, hashes, seed)
+    return hashes
+
+
+def _tell_nanoseconds_apart(column: pa.Array, hashes: UInt64, seed: np.uint64) -> None:
+    """Hash instants anew that are no whole microseconds; those that are have the hash that they have on Spark."""
+    from skyband.kernels import murmur
+
+    whole, rest = np.divmod(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), 1_000)
+    finer = np.flatnonzero(rest)
+    if len(finer):
+        parts = np.stack([whole[finer], rest[finer]], axis=1)
+        hashes[finer] = murmur.hash_fixed(_read_only(parts.view(np.uint8).reshape(-1)), 16, seed)
 
 
 def _read_only(values: Array) -> Array:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns import keyed_frames
 from skyband.columns.arrived_rows import ArrivedRows
-from skyband.columns.hashing import hash_column
+from skyband.columns.hashing import hash_column, is_hashable
 from skyband.columns.integer_ids import SIGN
 from skyband.columns.integer_ids import integers_of as integers_of  # for authors of queries
 from skyband.columns.integer_ids import is_integer_id as is_integer_id
@@ -24,7 +24,7 @@ PLAIN = "a plain value such as a string or a number"
 
 def is_plain(kind: pa.DataType) -> bool:
     """Whether values of this type can name something: plain ones."""
-    return not (pa.types.is_nested(kind) or pa.types.is_null(kind))
+    return is_hashable(plain_type(kind))
 
 
 def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:

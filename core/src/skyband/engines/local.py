@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from attrs import define, field
 
 from skyband.arrays import TIME_MIN
-from skyband.columns.arrow_normalization import usual_batch, usual_schema
+from skyband.columns.arrow_normalization import columns_as, usual_schema
 from skyband.columns.keyed_frames import decoded
 from skyband.errors import InputError
 from skyband.operator.bind_backends import bind
@@ -55,7 +55,8 @@ class LocalRun:
 
     def add(self, batch: pa.RecordBatch) -> EventTimeProgress:
         """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
-        encoded = encode(self.operator.query, usual_batch(batch))
+        query = self.operator.query
+        encoded = encode(query, columns_as(batch, query.columns, self.operator.schema))
         self.operator.count_dropped(encoded.dropped)
         newest = encoded.progress.newest
         if newest is not None:
@@ -104,7 +105,7 @@ def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, An
 
 def _batches(data: Any) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
     if _is_frame(data):
-        data = pa.table(data)
+        data = _as_table(data)
     if isinstance(data, pa.Table):
         return iter(data.to_batches()), data.schema
     if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
@@ -116,6 +117,16 @@ def _batches(data: Any) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
     if not isinstance(first, pa.RecordBatch):
         raise InputError("data", _UNREADABLE.format(f"{_type_name(data)} of {_type_name(first)}"))
     return chain([first], batches), first.schema
+
+
+def _as_table(frame: Any) -> pa.Table:
+    """A DataFrame of another library. Raises InputError with what Arrow, or that library, finds wrong with it."""
+    try:
+        return pa.table(frame)
+    except (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError, pa.ArrowException) as error:
+        detail = ". ".join(" ".join(str(part).split()) for part in error.args)
+        remedy = "give such a column one type and a name of its own, or leave it out"
+        raise InputError("data", f"is a DataFrame that cannot be read as an Arrow table: {detail}; {remedy}") from error
 
 
 _UNREADABLE = "must be an Arrow table, record batches, or a DataFrame of pandas or polars (got {})"

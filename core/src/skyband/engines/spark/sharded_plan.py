@@ -10,6 +10,7 @@ from attrs import frozen
 
 from skyband.arrays import TIME_MAX
 from skyband.columns import keyed_frames
+from skyband.columns.arrow_normalization import columns_as
 from skyband.groups.execution import execution_of
 from skyband.operator.operator import Operator
 from skyband.queries.partitioning import Partitioning, by_hash
@@ -72,7 +73,8 @@ class ShardedPlan:
         progress = EventTimeProgress.nowhere(self.query.source_count)
         dropped: Counter[str] = Counter()
         for batch in batches:
-            encoded = encode(self.query, batch.rename_columns(list(self.query.columns)))
+            named = batch.rename_columns(list(self.query.columns))
+            encoded = encode(self.query, columns_as(named, self.query.columns, self.schema))
             dropped.update(encoded.dropped)
             progress.add(encoded.progress)
             if len(encoded.frame):
