@@ -108,7 +108,7 @@ def test_a_damaged_distribution_harms_no_other(site, files, cause):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     found = {plugin.distribution: plugin for plugin in discover()}
     assert found["zeta"].backends
-    assert found["skyband"].queries
+    assert found["skyband"].roles
     if cause == "unnamed":
         assert "acme" not in found
     elif cause is None:

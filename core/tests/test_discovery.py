@@ -36,7 +36,7 @@ def test_an_installed_plugin_is_found(site):
     assert found["acme-sketch"].version == "1.0"
     assert found["acme-sketch"].problem is None
     assert found["acme-sketch"].backends[0].factory == factory
-    assert found["skyband"].queries, "core's own queries come through an entry point as well"
+    assert found["skyband"].roles, "core's own roles come through an entry point as well"
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,16 @@ from types import ModuleType
 
 import pytest
 from skyband import ConfigError, PluginError, RoleInfo
-from skyband.registry import Registry
+from skyband.registry import Registry, installed
 from skyband.registry.discovery import Plugin
 from skyband_specs import checks, drivers
 from skyband_specs.check import GROUPS, check, difference, expect, expect_equal
 from skyband_specs.checks import checks_for
 from skyband_specs.checks.common import memory
-from skyband_specs.drivers import DRIVERS, driver_for
+from skyband_specs.drivers import driver_for
 
 
-@pytest.mark.parametrize("role", DRIVERS)
+@pytest.mark.parametrize("role", installed().roles)
 def test_every_role_has_common_checks_and_its_own(role):
     found = checks_for(role)
     own = [check for check in found if ".common." not in check.body.__module__]
@@ -27,7 +27,7 @@ def test_there_are_so_many_checks_of_sketches():
 
 
 def test_every_check_says_what_it_checks():
-    assert [check.name for role in DRIVERS for check in checks_for(role) if not check.body.__doc__] == []
+    assert [check.name for role in installed().roles for check in checks_for(role) if not check.body.__doc__] == []
 
 
 def test_a_suite_that_shrank_is_an_error(monkeypatch):
@@ -49,7 +49,7 @@ def test_a_plugins_checks_that_are_not_counted_are_named_with_it(monkeypatch):
     for count in ({}, {"COUNT": 2}):
         vars(found).update(count)
         with pytest.raises(PluginError, match=r"role juggler.*: acme_checks must say in COUNT how many checks it"):
-            checks._of_plugin("juggler")
+            checks._of_role("juggler")
 
 
 def test_an_unknown_role_is_named_with_the_closest():
@@ -66,7 +66,7 @@ def with_role(monkeypatch, conformance):
 @pytest.mark.parametrize(
     ("conformance", "error", "said"),
     [
-        (None, ConfigError, "juggler says nothing of its conformance"),
+        (None, ConfigError, "juggler of acme says nothing of its conformance"),
         ("no_such_package", PluginError, "no_such_package.driver could not be imported"),
         ("skyband_specs", PluginError, "skyband_specs.driver.DRIVER must be a Driver of the role 'juggler'"),
     ],

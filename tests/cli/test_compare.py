@@ -9,7 +9,6 @@ import sys
 from html import unescape
 
 import pytest
-from skyband.comparison.scenarios import SCENARIOS
 from skyband.plots.theme import lacking
 from skyband.registry import installed
 
@@ -200,7 +199,7 @@ def test_without_its_reference_a_backend_is_measured_but_not_judged(folder, acme
     assert by_name["exact"]["accuracy"] is None and by_name["exact"]["rows"] == 57
 
 
-@pytest.mark.parametrize("role", SCENARIOS)
+@pytest.mark.parametrize("role", installed().roles)
 def test_every_role_is_benched_on_streams_of_its_own(folder, role):
     called = folder.call("bench", role, "--rows", 300, "--windows", "20,60", "--json")
     assert called.exit_code == 0, called.stderr

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 from skyband.reference.author_api import PUBLIC
-from skyband.scaffold.project import TEMPLATES, render
+from skyband.registry import installed
+from skyband.scaffold.project import render
 from skyband.scaffold.query_project import render_query
 
 from .conftest import ROOT, Document
@@ -73,7 +74,7 @@ def test_a_guide_imports_what_is_public(guide):
             assert_public(body)
 
 
-@pytest.mark.parametrize("files", [*(render(role, "best") for role in TEMPLATES), render_query("best")])
+@pytest.mark.parametrize("files", [*(render(role, "best") for role in installed().roles), render_query("best")])
 def test_what_a_new_plugin_imports_is_public(files):
     for path, text in files.items():
         if path.endswith(".py"):

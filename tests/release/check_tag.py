@@ -15,7 +15,7 @@ def problems(tag: str, changelog: str, code: str, security: str) -> list[str]:
     version = re.search(r'^__version__ = "(.+)"$', code, re.MULTILINE)
     heading = re.search(r"^## (\S+) \((\S+)\)$", changelog, re.MULTILINE)
     if version is None or heading is None:
-        return ["core/src/skyband/__init__.py needs __version__, CHANGELOG.md a heading such as ## 0.1.0 (2027-01-31)"]
+        return ["core/src/skyband/version.py needs __version__, CHANGELOG.md a heading such as ## 0.1.0 (2027-01-31)"]
     found = []
     if tag != f"v{version[1]}":
         found.append(f"the tag is {tag}, the code is {version[1]}: tag v{version[1]}, or change __version__")
@@ -29,6 +29,6 @@ def problems(tag: str, changelog: str, code: str, security: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    files = ("CHANGELOG.md", "core/src/skyband/__init__.py", ".github/SECURITY.md")
+    files = ("CHANGELOG.md", "core/src/skyband/version.py", ".github/SECURITY.md")
     wrong = problems(sys.argv[1], *((ROOT / name).read_text("utf-8") for name in files))
     sys.exit("\n".join(wrong))

@@ -18,7 +18,6 @@ from skyband.cli.commands import group
 from skyband.engines.local import LocalRun
 from skyband.queries import load_query
 from skyband.registry import installed
-from skyband.registry.core_roles import CORE_ROLES
 
 TESTS = Path(__file__).parents[1]
 FROZEN = Path(__file__).parent / "frozen"
@@ -106,8 +105,8 @@ def freeze_states(folder: Path) -> None:
 
 
 def freeze_plugins(folder: Path) -> None:
-    """A plugin of every role of core, as its author begins: what `skyband new` makes, without its tests."""
-    for role in (info.name for info in CORE_ROLES):
+    """A plugin of every role, as its author begins: what `skyband new` makes, without its tests."""
+    for role in installed().roles:
         made = CliRunner().invoke(group, ["new", str(folder / role), "--role", role, "--name", f"frozen-{role}"])
         assert made.exit_code == 0, made.stderr
         shutil.rmtree(folder / role / "tests")

@@ -13,28 +13,24 @@ import pytest
 from packaging.requirements import Requirement
 from skyband import BackendInfo
 from skyband.registry import installed, interface_of
-from skyband.registry.core_roles import CORE_ROLES
-from skyband.scaffold.project import TEMPLATES, render
+from skyband.scaffold.project import render, template_of
 from skyband.scaffold.query_project import render_query
 from skyband_specs.checks import checks_for
 from skyband_specs.runner import subject, verify_subject
 from third_party.conftest import example
 
+WITH_TEMPLATE = [name for name in installed().roles if template_of(name).source is not None]
 QUICK = ("seeded_streams_equal_the_oracle", "restored_goes_on_as_undisturbed", "new_backend_is_as_asked")
 
 
-def test_every_role_has_a_template():
-    assert TEMPLATES.keys() == {info.name for info in CORE_ROLES}
-
-
-@pytest.mark.parametrize("role", TEMPLATES)
+@pytest.mark.parametrize("role", WITH_TEMPLATE)
 def test_a_template_is_a_correct_backend(role):
     report = verify_subject(template(role), checks=[check for check in checks_for(role) if check.name in QUICK])
     assert report.ok, report.text()
     assert len(report.results) == len(QUICK)
 
 
-@pytest.mark.parametrize("role", TEMPLATES)
+@pytest.mark.parametrize("role", WITH_TEMPLATE)
 def test_a_plugin_is_short_enough_to_read(role):
     for path, text in render(role, "mine").items():
         if path == "LICENSE":
@@ -43,7 +39,7 @@ def test_a_plugin_is_short_enough_to_read(role):
         assert max(map(len, text.splitlines()), default=0) <= 120, path
 
 
-@pytest.mark.parametrize("role", TEMPLATES)
+@pytest.mark.parametrize("role", WITH_TEMPLATE)
 def test_a_plugin_bears_its_own_name_throughout(role):
     files = render(role, "k-best-7")
     own = {path: text for path, text in files.items() if path != "LICENSE"}
@@ -89,7 +85,7 @@ def test_a_made_plugin_installs_is_found_verified_and_answers(maker):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("role", TEMPLATES)
+@pytest.mark.parametrize("role", WITH_TEMPLATE)
 def test_a_plugin_of_every_role_in_a_fresh_environment(maker, role):
     folder = maker.make(role)
     python = environment(maker.home / "venv")
@@ -197,10 +193,9 @@ def test_wrong_calls(maker):
 
 
 def template(role: str):
-    """The template of a role as it stands in core, to be tried."""
-    module = role.replace("-", "_")
-    cls = getattr(import_module(f"skyband.scaffold.{module}"), f"Mine{interface_of(role).__name__}")
-    facts = TEMPLATES[role]
+    """The template of a role as it stands in its conformance package, to be tried."""
+    cls = getattr(import_module(template_of(role).source), f"Mine{interface_of(role).__name__}")
+    facts = template_of(role)
     factory = f"{cls.__module__}:{cls.__name__}"
     return subject(BackendInfo(role, "mine", factory, facts.summary, "exact", facts.reference, facts.lacks), cls)
 
@@ -215,7 +210,7 @@ def environment(folder: Path) -> Path:
     return python
 
 
-@pytest.mark.parametrize("role", [name for name in installed().roles if name not in TEMPLATES])
+@pytest.mark.parametrize("role", [name for name in installed().roles if name not in WITH_TEMPLATE])
 def test_a_plugins_role_without_a_template_begins_with_the_methods_of_its_interface(role):
     files = render(role, "k-best-7")
     (source,) = [text for path, text in files.items() if path.endswith(f"/{role.replace('-', '_')}.py")]

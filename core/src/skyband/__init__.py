@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from skyband.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from skyband.errors import (
         BusyError,
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from skyband.registry import backends, create, restore
     from skyband.registry.hookspecs import hookimpl
     from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "skyband.errors": (

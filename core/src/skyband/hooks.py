@@ -1,47 +1,35 @@
-"""What core brings as a plugin, through an entry point like any other: its queries. Its roles it knows by itself."""
+"""What core itself brings, through an entry point like any plugin's: the roles of the papers."""
 
 from skyband.registry.hookspecs import hookimpl
-from skyband.registry.info import QueryInfo
+from skyband.registry.info import RoleInfo
 
 
 @hookimpl
-def skyband_queries() -> list[QueryInfo]:
-    """The queries core brings, through an entry point like any other plugin's."""
+def skyband_roles() -> list[RoleInfo]:
+    """The roles whose interfaces stand in `skyband.roles`."""
     return [
-        QueryInfo(
-            "distinct-count",
-            "skyband_distinct.distinct_count.query:DistinctCount",
-            "how many different items each window holds",
-            examples="skyband.reference.core_query_examples:DISTINCT_COUNT",
+        _role(
+            "sketch", "Sketch", "pcsa-ml", "skyband-distinct", "how many distinct objects since any moment",
+            capabilities=("any-since",),
         ),
-        QueryInfo(
-            "top-k",
-            "skyband_incomplete.top_k.query:TopK",
-            "the best objects of each window, by values that arrive in separate streams",
-            examples="skyband.reference.core_query_examples:TOP_K",
-        ),
-        QueryInfo(
-            "top-k-pairs",
-            "skyband_setjoin.top_k_pairs.query:TopKPairs",
-            "the most similar pairs of sets in each window, within one stream or across two",
-            examples="skyband.reference.core_query_examples:TOP_K_PAIRS",
-        ),
-        QueryInfo(
-            "top-k-workload",
-            "skyband_workload.top_k_workload.query:TopKWorkload",
-            "many top-k queries over one stream, each with a window, slide and k of its own",
-            examples="skyband.reference.core_query_examples:TOP_K_WORKLOAD",
-        ),
-        QueryInfo(
-            "uncertain-sum",
-            "skyband_uncertain.uncertain_sum.query:UncertainSum",
-            "the sum of the last tuples that exist, where they may not",
-            examples="skyband.reference.core_query_examples:UNCERTAIN_SUM",
-        ),
-        QueryInfo(
-            "uncertain-join",
-            "skyband_uncertain.uncertain_join.query:UncertainJoin",
-            "which uncertain tuples of one stream or two are near each other, and how probably",
-            examples="skyband.reference.core_query_examples:UNCERTAIN_JOIN",
-        ),
-    ]
+        _role("window", "Window", "exact", "skyband-uncertain", "which uncertain tuples a window holds"),
+        _role("matcher", "Matcher", "block", "skyband-uncertain", "which uncertain tuples are near a probe"),
+        _role("object-ranker", "ObjectRanker", "eaa", "skyband-incomplete", "the best objects, known only in part"),
+        _role("pair-ranker", "PairRanker", "swoop", "skyband-setjoin", "the most similar pairs of sets"),
+        _role("workload-ranker", "WorkloadRanker", "paneband", "skyband-workload", "many top-k queries at once"),
+    ]  # fmt: skip
+
+
+def _role(
+    name: str, interface: str, default: str, distribution: str, summary: str, capabilities: tuple[str, ...] = ()
+) -> RoleInfo:
+    module = name.replace("-", "_")
+    return RoleInfo(
+        name,
+        f"skyband.roles.{module}:{interface}",
+        default,
+        distribution,
+        summary,
+        conformance=f"skyband_specs.{module}",
+        capabilities=capabilities,
+    )

@@ -6,36 +6,19 @@ from types import ModuleType
 
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.registry import installed
-from skyband.registry.backend_loading import named
 from skyband.registry.discovery import cause
 
 from skyband_specs.driver import Driver
 
-OURS = "skyband_specs"
-"""What a role of core says of its conformance: it stands in this distribution, by kind and role."""
-
-DRIVERS = {
-    "sketch": "SketchDriver",
-    "window": "WindowDriver",
-    "matcher": "MatcherDriver",
-    "object-ranker": "ObjectRankerDriver",
-    "pair-ranker": "PairRankerDriver",
-    "workload-ranker": "WorkloadRankerDriver",
-}
-
 
 @cache
 def driver_for(role: str) -> Driver:
-    """The driver of a role, core's or a plugin's. Raises ConfigError or PluginError where there is none."""
-    if role in DRIVERS:
-        module = import_module(f"{OURS}.{role.replace('-', '_')}.driver")
-        driver: Driver = getattr(module, DRIVERS[role])()
-        return driver
+    """The driver of a role. Raises ConfigError or PluginError where there is none."""
     found = conformance_module(role, "driver")
     given = getattr(found, "DRIVER", None)
     if not isinstance(given, Driver) or given.role != role:
         said = f"must be a Driver of the role {role!r} (got {given!r})"
-        raise PluginError(f"{named(installed().role(role))}: {found.__name__}.DRIVER {said}")
+        raise PluginError(f"{installed().named(installed().role(role))}: {found.__name__}.DRIVER {said}")
     return given
 
 
@@ -48,8 +31,10 @@ def conformance_module(role: str, name: str) -> ModuleType:
     package = info.conformance
     if package is None:
         said = "says nothing of its conformance: its plugin names a package in RoleInfo(conformance=…)"
-        raise ConfigError(Problem("", f"{named(info)} {said}"))
+        raise ConfigError(Problem("", f"{installed().named(info)} {said}"))
     try:
         return import_module(f"{package}.{name}")
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{named(info)}: {package}.{name} could not be imported: {cause(error)}") from error
+        raise PluginError(
+            f"{installed().named(info)}: {package}.{name} could not be imported: {cause(error)}"
+        ) from error

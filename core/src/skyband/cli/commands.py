@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-import skyband
 from skyband.errors import ConfigError, PluginError, SkybandError
 from skyband.text_tables import visible
+from skyband.version import __version__
 
 COMMANDS = (
     "demo",
@@ -162,7 +162,7 @@ def _debug_option() -> click.Option:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Begin with `skyband demo`.",
 )
-@click.version_option(skyband.__version__, message="skyband %(version)s")
+@click.version_option(__version__, message="skyband %(version)s")
 def group() -> None:
     """Continuous top-k, distinct counts and similarity joins over sliding windows, every algorithm a plugin."""
 

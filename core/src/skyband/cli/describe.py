@@ -34,10 +34,10 @@ def command(key: tuple[str, str], distribution: str | None, as_json: bool) -> No
 def _describe_backend(key: tuple[str, str], distribution: str | None, as_json: bool) -> None:
     from skyband.config.parameters import parameters_of
     from skyband.reference.docstrings import read_docstring
-    from skyband.registry import installed, load_class
+    from skyband.registry import installed
 
     binding = installed().bind(*key, distribution)
-    cls = load_class(binding.info)
+    cls = binding.backend_class
     parameters = parameters_of(cls)
     described = read_docstring(cls)
     if as_json:
@@ -67,7 +67,6 @@ def write_sections(written: Any) -> None:
 def _shown(binding: Any, described: Any, parameters: Any) -> None:
     from skyband import text_tables
     from skyband.registry import installed
-    from skyband.registry.info import capabilities_of
 
     info = binding.info
     role = installed().role(info.role)
@@ -75,7 +74,7 @@ def _shown(binding: Any, described: Any, parameters: Any) -> None:
     click.echo()
     write_text(described.text)
     click.echo()
-    has = [name for name in capabilities_of(info.role) if name not in info.lacks]
+    has = [name for name in role.all_capabilities if name not in info.lacks]
     facts = [
         ("answers", role.summary + (" (the role's default)" if role.default == info.name else "")),
         ("guarantee", info.guarantee),

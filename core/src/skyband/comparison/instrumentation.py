@@ -8,10 +8,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import attrs
 from attrs import define, field, frozen
 
 from skyband.config.parameters import build
-from skyband.registry import Binding, interface_of, load_class
+from skyband.registry import Binding, interface_of
 from skyband.roles import Backend
 
 _NOT_TIMED = ("parameters", "snapshot", "dump_state", "load_state")
@@ -69,11 +70,11 @@ class Watched(Binding):
     @classmethod
     def of(cls, binding: Binding, watch: Watch) -> "Watched":
         """The same choice, watched."""
-        return cls(binding.info, binding.distribution, binding.version, binding.parameters, watch=watch)
+        return cls(**attrs.asdict(binding, recurse=False), watch=watch)
 
     def create(self, **given: Any) -> Backend:
         def made() -> Any:
-            return build(watched(load_class(self.info)), {**self.parameters, **given})
+            return build(watched(self.backend_class), {**self.parameters, **given})
 
         return self.watch.add(self.watch.timed(made))
 

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import skyband
+from skyband.version import __version__
 
 _LIBRARIES = ("numpy", "numba", "pyarrow")
 
@@ -19,7 +19,7 @@ def provenance(command: Sequence[str], distributions: Iterable[str]) -> dict[str
     return {
         "command": shlex.join(["skyband", *command]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(" ", "minutes").removesuffix("+00:00") + " UTC",
-        "skyband": skyband.__version__,
+        "skyband": __version__,
         "distributions": {name: _version(name) for name in sorted(set(distributions))},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "libraries": {name: _version(name) for name in _LIBRARIES},

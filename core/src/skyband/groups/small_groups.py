@@ -11,7 +11,7 @@ from skyband.arrays import Array, UInt64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError
 from skyband.groups.processor import GroupProcessor
-from skyband.registry import Binding, interface_of
+from skyband.registry import Binding
 
 MOST_ENTRIES = 512
 """Entries of a small group: more would make a walk through them slow, and a processor of its own pays then."""
@@ -23,7 +23,7 @@ def most_entries(binding: Binding, parameters: Mapping[str, Any]) -> int:
     As many as the backend's `exact_up_to`; 0 where the backend is not exact and its class does not define that.
     """
     backend = cast(Any, binding.create(**parameters))
-    own = takewhile(lambda each: each is not interface_of(backend.role), type(backend).__mro__)
+    own = takewhile(lambda each: each is not binding.role_class, type(backend).__mro__)
     if binding.info.guarantee != "exact" and not any("exact_up_to" in vars(each) for each in own):
         return 0
     return int(min(backend.exact_up_to, MOST_ENTRIES))

@@ -222,7 +222,7 @@ def _unbound(table: Any, schema: "pa.Schema | None", backends: Mapping[str, Any]
     What the query would have given its backends is not missed.
     """
     from skyband.queries import load_query
-    from skyband.registry import choose, load_class
+    from skyband.registry import choose
 
     try:
         query = load_query(table["kind"], table.get("distribution"))
@@ -235,7 +235,7 @@ def _unbound(table: Any, schema: "pa.Schema | None", backends: Mapping[str, Any]
         return problems + [problem.within("backends") for problem in error.problems]
     for role, binding in bindings.items():
         try:
-            cls = load_class(binding.info)
+            cls = binding.backend_class
             optional = {parameter.name for parameter in parameters_of(cls) if not parameter.required}
             build(cls, dict(binding.parameters))
         except ConfigError as error:

@@ -16,12 +16,12 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-import skyband
 from skyband.config.durations import Duration
 from skyband.errors import EngineError, SnapshotError
 from skyband.job.model import Source
 from skyband.queries import make_query
 from skyband.queries.query import Query
+from skyband.version import __version__
 
 FORMAT = 1
 MANIFEST, STATES, SOURCE = "savepoint.json", "states", "source"
@@ -98,7 +98,7 @@ def write(
             shutil.copytree(position.log, partial / SOURCE)
         source = None if position is None else {**position.source, "offset": position.offset}
         manifest = {
-            "format": FORMAT, "id": identity, "made_by": {"skyband": skyband.__version__, **versions},
+            "format": FORMAT, "id": identity, "made_by": {"skyband": __version__, **versions},
             "query": _keys(query), "watermark": watermark, "source": source, "states": states,
         }  # fmt: skip
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
@@ -114,7 +114,7 @@ def read(folder: Path) -> Savepoint:
     held = _manifest(folder)
     if held.get("format") != FORMAT:
         by = held.get("made_by", {}).get("skyband")
-        raise SnapshotError(f"the savepoint {str(folder)!r} was made by skyband {by}, this is {skyband.__version__}")
+        raise SnapshotError(f"the savepoint {str(folder)!r} was made by skyband {by}, this is {__version__}")
     try:
         source, position = held["source"], None
         if source is not None:

@@ -10,7 +10,7 @@ from skyband.config.parameters import parameters_of
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.queries.error_attribution import attributed
 from skyband.queries.query import Query
-from skyband.registry import Binding, choose, load_class
+from skyband.registry import Binding, choose
 
 
 def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | None = None) -> dict[str, Binding]:
@@ -60,7 +60,7 @@ def _unable(query: Query, binding: Binding, name: str, value: Any) -> str:
 def _unknown_parameters(binding: Binding, given: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What a query gives that its backend does not know: only some backends can answer such a query."""
     try:
-        cls = load_class(binding.info)
+        cls = binding.backend_class
     except PluginError:
         return []  # told when it is made
     if not attrs.has(cls):

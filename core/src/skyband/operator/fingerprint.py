@@ -12,7 +12,7 @@ from skyband.columns import keyed_frames
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, SnapshotError
 from skyband.queries.query import Query
-from skyband.registry import Binding, load_class
+from skyband.registry import Binding
 
 
 def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema) -> dict[str, str]:
@@ -72,7 +72,7 @@ def check_parameters(binding: Binding, held: Mapping[str, str], given: Mapping[s
     """Raise SnapshotError unless a backend has the parameters its state was made with, or takes more than those."""
     key = binding.info.key
     try:
-        build(load_class(binding.info), {**{name: json.loads(value) for name, value in held.items()}, **given})
+        build(binding.backend_class, {**{name: json.loads(value) for name, value in held.items()}, **given})
     except ConfigError as error:
         raise SnapshotError(f"of {key} does not fit the installed version: {error}") from error
     here = binding.create(**given).parameters()

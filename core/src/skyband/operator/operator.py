@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 from attrs import define, field, frozen
 
-import skyband
 from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array, UInt64
 from skyband.columns import keyed_frames
@@ -33,6 +32,7 @@ from skyband.queries.row_encoding import encode
 from skyband.registry import Binding
 from skyband.snapshot import Snapshot
 from skyband.state_validation import StateReader
+from skyband.version import __version__
 from skyband.watermark import Clock, EventTimeProgress, Ticking
 
 LAYOUT = 2
@@ -293,7 +293,7 @@ class Operator:
             "backends": self._own_parameters,
             "watermark": self.watermark,
             "joined_at": self._joined_at,
-            "skyband": skyband.__version__,
+            "skyband": __version__,
         }
         return snapshot.encode(header, arrays)
 
@@ -312,7 +312,7 @@ class Operator:
 
     def _load(self, held: Snapshot, joined: int | None) -> bool:
         if "operator" in held.header and held.header.get("layout") != LAYOUT:
-            by, here = held.header.get("skyband"), skyband.__version__
+            by, here = held.header.get("skyband"), __version__
             raise SnapshotError(f"the checkpoint was made by skyband {by}, this is {here}: give this job a new one")
         check_same(
             held.header.get("operator"), fingerprint(self.query, self.bindings, self.schema), defaults_of(self.query)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from skyband.errors import PluginError, SkybandError
 from skyband.registry import installed
-from skyband.registry.discovery import OURS, cause
+from skyband.registry.discovery import cause
 from skyband.roles.backend import Backend
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ BROUGHT_BY: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 def of(query: "Query | type[Query]") -> str:
     """The query with its distribution."""
     cls = query if isinstance(query, type) else type(query)
-    return f"query {query.kind!r} of {OURS if _is_core(cls) else _brought_by(cls)}"
+    return f"query {query.kind!r} of {_brought_by(cls)}"
 
 
 def _brought_by(cls: "type[Query]") -> str:
@@ -54,8 +54,8 @@ def attributed(query: "Query | type[Query]", bindings: "Mapping[str, Binding] | 
 
 
 def check_answers(query: "Query", answers: pa.RecordBatch, declared: pa.Schema) -> None:
-    """Raise PluginError where a plugin's query answers with other columns than it declares."""
-    if _is_core(type(query)) or answers.schema == declared:
+    """Raise PluginError where a query answers with other columns than it declares."""
+    if answers.schema == declared:
         return
     got, wanted = (", ".join(f"{field.name}: {field.type}" for field in one) for one in (answers.schema, declared))
     raise PluginError(f"{of(query)} answers with the columns {got}; its `answer_fields` declares {wanted}")
@@ -84,7 +84,3 @@ def _backend_running(frame: FrameType) -> Backend | None:
 
 def _of_backend(binding: "Binding") -> str:
     return f"{binding.info.key} of {binding.distribution}"
-
-
-def _is_core(query: type) -> bool:
-    return query.__module__.startswith("skyband.queries.")

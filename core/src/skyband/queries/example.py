@@ -31,3 +31,26 @@ class QueryExample:
     rows: pa.Table = field(validator=_check_rows)
     backends: Mapping[str, Any] = field(factory=dict)
     nullable: tuple[str, ...] = ()
+
+
+@frozen
+class JobExample:
+    """A small job that a query's page shows: what it asks, a file of rows, and the job that reads it.
+
+    JOB in the module of `QueryInfo.examples`.
+    """
+
+    lead: str
+    file: str
+    rows: str
+    query: str
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files beside the job."""
+        return {self.file: self.rows}
+
+    @property
+    def job(self) -> str:
+        """The job file: the source, the query and the console."""
+        return f'{self.query.strip()}\n\n[sink]\nformat = "console"\n'

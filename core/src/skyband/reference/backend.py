@@ -4,6 +4,7 @@ import ast
 import sys
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 
 from skyband.config.parameters import parameters_of
@@ -85,13 +86,15 @@ def _own_example(info: BackendInfo, cls: type) -> Ran | None:
 
 @cache
 def role_example(role: str) -> tuple[str, str]:
-    """What a role's example shows, and its program; a plugin's is `example.py` of its conformance package, or none."""
-    place = files("skyband.reference.examples").joinpath(f"{role.replace('-', '_')}.py")
-    if not place.is_file() and find_spec("skyband_specs") is not None:
-        place = files("skyband_specs").joinpath(role.replace("-", "_"), "example.py")
-    if not place.is_file():
-        package = installed().role(role).conformance
-        place = files(package).joinpath("example.py") if package is not None else place
+    """What a role's example shows, and its program: `example.py` of its conformance package; empty without one."""
+    package = installed().role(role).conformance
+    if package is None or find_spec(package.partition(".")[0]) is None:
+        return "", ""
+    return program_of(files(package).joinpath("example.py"))
+
+
+def program_of(place: Traversable) -> tuple[str, str]:
+    """What the program in a file shows, by its docstring, and the rest of it; empty where there is no file."""
     if not place.is_file():
         return "", ""
     source = place.read_text("utf-8")

@@ -8,7 +8,8 @@ from skyband.reference.docstrings import read_docstring
 from skyband.reference.example_jobs import example_query
 from skyband.reference.markdown import line
 from skyband.reference.usable import usable_queries
-from skyband.registry.info import BackendInfo, capabilities_of
+from skyband.registry import installed
+from skyband.registry.info import BackendInfo
 
 NOT_STATED = "not stated"
 
@@ -26,7 +27,10 @@ def bound(info: BackendInfo, cls: type) -> str:
 
 def can(info: BackendInfo) -> str:
     """The capabilities it has."""
-    return ", ".join(name for name in capabilities_of(info.role) if name not in info.lacks) or "nothing beyond its role"
+    return (
+        ", ".join(name for name in installed().role(info.role).all_capabilities if name not in info.lacks)
+        or "nothing beyond its role"
+    )
 
 
 def complexity(cls: type) -> str:

@@ -1,14 +1,16 @@
 """The page of errors: the classes with what each means, how a command ends, and some as they look."""
 
+from importlib.resources import files
+
 from skyband import errors
-from skyband.reference.backend import role_example
+from skyband.reference.backend import program_of
 from skyband.reference.markdown import code, docstring, fenced, line, page, prose, section, table
 from skyband.reference.run_examples import run_program
 
 
 def errors_page() -> str:
     """The reference of errors."""
-    lead, program = role_example("errors")
+    lead, program = program_of(files("skyband.reference.examples").joinpath("errors.py"))
     ran = run_program(program)
     said = f"It does not run with what is installed: {line(ran.fault)}." if ran.fault else "It prints:"
     return page(

@@ -11,8 +11,8 @@ from skyband.queries.query import Query
 from skyband.reference.example_variants import Form, forms
 from skyband.reference.markdown import code, line, page, section, table
 from skyband.reference.usable import usable_queries, usable_roles
-from skyband.registry import Listed
-from skyband.registry.info import CAPABILITIES, BackendInfo, capabilities_of
+from skyband.registry import Listed, installed
+from skyband.registry.info import CAPABILITIES, BackendInfo
 from skyband.spark import shard_count
 
 SEVERAL = 2
@@ -120,7 +120,7 @@ def _backends(entries: Sequence[Listed[BackendInfo]]) -> str:
 def _has(info: BackendInfo, capability: str) -> str:
     if capability in info.lacks:
         return "no"
-    return "yes" if capability in capabilities_of(info.role) else ""
+    return "yes" if capability in installed().role(info.role).all_capabilities else ""
 
 
 def _refusals(found: dict[str, list[Form]], entries: Sequence[Listed[BackendInfo]]) -> str:

@@ -4,8 +4,9 @@ from typing import Any
 
 from skyband.config.parameters import parameters_of
 from skyband.queries import load_query
+from skyband.queries.example import JobExample
 from skyband.queries.query import NULL_TIME, Query
-from skyband.reference.example_jobs import JobExample, example_query, job_example
+from skyband.reference.example_jobs import example_query, job_example
 from skyband.reference.markdown import code, docstring, fenced, line, page, parameters, prose, section, table
 from skyband.reference.run_examples import run_job_text
 from skyband.reference.usable import role_links

@@ -8,8 +8,7 @@ from skyband.errors import PluginError
 from skyband.reference import backend_facts
 from skyband.reference.interface import Member, described, members_of
 from skyband.reference.markdown import code, docstring, fenced, line, page, parameters, prose, section, table
-from skyband.registry import Listed, installed, load_class
-from skyband.registry.backend_loading import load_interface
+from skyband.registry import Listed, installed, interface_of, load_class
 from skyband.registry.info import BackendInfo
 from skyband.roles import Backend
 
@@ -17,7 +16,7 @@ from skyband.roles import Backend
 def role_page(name: str, entries: Iterable[Listed[BackendInfo]]) -> str:
     """The page of a role with the backends listed, all of which can be used."""
     role = installed().role(name)
-    interface = load_interface(role)
+    interface = interface_of(role.name)
     members = members_of(interface)
     own = [member for member in members if member.owner is not Backend]
     links = [f"[{kind}](../queries/{kind}.md)" for kind in backend_facts.queries_of(name)]

@@ -7,8 +7,7 @@ from skyband.errors import ConfigError, PluginError
 from skyband.queries import examples_of, kinds, load_query
 from skyband.reference.example_jobs import job_example
 from skyband.reference.markdown import code
-from skyband.registry import Listed, installed, load_class
-from skyband.registry.backend_loading import load_interface
+from skyband.registry import Listed, installed, interface_of, load_class
 from skyband.registry.info import BackendInfo, QueryInfo
 
 T = TypeVar("T")
@@ -16,7 +15,7 @@ T = TypeVar("T")
 
 def usable_roles() -> list[str]:
     """The roles whose interface loads, core's first."""
-    return [name for name, info in installed().roles.items() if _fault(load_interface, info) is None]
+    return [name for name, info in installed().roles.items() if _fault(interface_of, info.name) is None]
 
 
 def usable_backends() -> list[Listed[BackendInfo]]:
@@ -34,7 +33,7 @@ def faults() -> list[str]:
     registry = installed()
     found = [f"{plugin.distribution}: {plugin.problem}" for plugin in registry.plugins if plugin.problem]
     for role in registry.role_listing():
-        found += _told(f"role {role.info.name}", role, role.problem or _fault(load_interface, role.info))
+        found += _told(f"role {role.info.name}", role, role.problem or _fault(interface_of, role.info.name))
     for entry in registry.listing():
         found += _told(entry.info.key, entry, _backend_fault(entry))
     for query in registry.query_listing():

@@ -10,61 +10,55 @@ import attrs
 from skyband import snapshot
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, PluginError, SnapshotError
-from skyband.registry.core_roles import CORE_ROLES
 from skyband.registry.discovery import cause
 from skyband.registry.info import BackendInfo, RoleInfo
 from skyband.roles import Backend
 
 
-def interface_of(role: str) -> type[Any]:
-    """The interface of a role; where a plugin's role is not known, that of all backends.
-
-    Executors of Spark have the code of a plugin, but need not have its entry points: they know core's roles by
-    themselves. Raises PluginError where the interface cannot be imported.
-    """
-    known = {info.name: info for info in CORE_ROLES}
-    if role not in known:
-        from skyband.registry.registry import installed  # looks for plugins, which core's roles do without
-
-        known = installed().roles
-    return load_interface(known[role]) if role in known else Backend
-
-
-def load_interface(info: RoleInfo) -> type[Any]:
+def load_interface(info: RoleInfo, brought_by: str = "") -> type[Any]:
     """Import a role's interface. Raises PluginError where it is not there, or is no subclass of Backend."""
-    module, _, name = info.interface.partition(":")
+    return load_interface_at(info.interface, info.name, brought_by)
+
+
+def load_interface_at(place: str, name: str, brought_by: str = "") -> type[Any]:
+    """The same from where it is, "package.module:Class", and the role's name."""
+    role = f"role {name} of {brought_by}" if brought_by else f"role {name}"
+    module, _, cls_name = place.partition(":")
     try:
-        cls = getattr(import_module(module), name)
+        cls = getattr(import_module(module), cls_name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{named(info)}: {info.interface} could not be imported: {cause(error)}") from error
+        raise PluginError(f"{role}: {place} could not be imported: {cause(error)}") from error
     if not (isinstance(cls, type) and issubclass(cls, Backend)):
-        raise PluginError(f"{named(info)}: {info.interface} is not a subclass of Backend")
+        raise PluginError(f"{role}: {place} is not a subclass of Backend")
     return cls
 
 
-def load_class(info: BackendInfo) -> type[Backend]:
-    """Import a backend's class. Raises PluginError where it is not there or not what its plugin says."""
+def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_brought_by: str = "") -> type[Backend]:
+    """Import a backend's class, which extends the role's `interface`, "package.module:Class".
+
+    Raises PluginError where it is not there or not what its plugin says; `brought_by` and `role_brought_by` are the
+    distributions to name then.
+    """
+    said = named(info, brought_by)
     module, _, name = info.factory.partition(":")
     try:
         cls = getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{named(info)}: {info.factory} could not be imported: {cause(error)}") from error
+        raise PluginError(f"{said}: {info.factory} could not be imported: {cause(error)}") from error
     if isinstance(cls, type) and _SOUND.get(cls) == (info.role, info.name):
         return cls
-    interface = interface_of(info.role)
-    if not (isinstance(cls, type) and issubclass(cls, interface)):
-        raise PluginError(f"{named(info)}: {info.factory} is not a subclass of {interface.__name__}")
+    base = load_interface_at(interface, info.role, role_brought_by)
+    if not (isinstance(cls, type) and issubclass(cls, base)):
+        raise PluginError(f"{said}: {info.factory} is not a subclass of {base.__name__}")
     if getattr(cls, "name", None) != info.name:
-        raise PluginError(
-            f"{named(info)}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree"
-        )
+        raise PluginError(f"{said}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree")
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
-        raise PluginError(f"{named(info)}: {info.factory} has no {', '.join(missing)}")
+        raise PluginError(f"{said}: {info.factory} has no {', '.join(missing)}")
     undone = [field for field, value in vars(cls).items() if isinstance(value, type(attrs.field()))]
     if undone:
         lost = f"so that its field {undone[0]} would be no parameter"
-        raise PluginError(f"{named(info)}: {info.factory} is not made by attrs.define, {lost}")
+        raise PluginError(f"{said}: {info.factory} is not made by attrs.define, {lost}")
     if "numba" in sys.modules:
         import_module("skyband.kernels.cache_invalidation")  # its own kernels may call none of core's
     _SOUND[cls] = info.role, info.name
@@ -75,14 +69,10 @@ _SOUND: WeakKeyDictionary[type, tuple[str, str]] = WeakKeyDictionary()
 """Classes that were looked at before: an operator of many groups asks for one as often."""
 
 
-def named(info: BackendInfo | RoleInfo) -> str:
-    """What is brought with the distribution that brings it, where it is installed here."""
-    from skyband.registry.registry import installed  # only to tell of a fault
-
-    listing: Any = installed().role_listing() if isinstance(info, RoleInfo) else installed().listing(info.role)
-    brought = " and ".join(entry.distribution for entry in listing if entry.info == info)
+def named(info: BackendInfo | RoleInfo, brought_by: str = "") -> str:
+    """What is brought, with the distribution that brings it where that is known."""
     name = f"role {info.name}" if isinstance(info, RoleInfo) else info.key
-    return f"{name} of {brought}" if brought else name
+    return f"{name} of {brought_by}" if brought_by else name
 
 
 def revive(cls: type[Backend], blob: bytes) -> Backend:

@@ -6,24 +6,40 @@ from typing import Any
 from attrs import field, frozen
 
 from skyband.config.parameters import build
-from skyband.registry.backend_loading import load_class, revive
+from skyband.registry.backend_loading import load_backend, load_interface_at, revive
 from skyband.registry.info import BackendInfo
 from skyband.roles import Backend
 
 
 @frozen
 class Binding:
-    """A chosen backend and the parameters the user gave it. Plain data, so that it travels to where it is created."""
+    """A chosen backend and the parameters the user gave it. Plain data, so that it travels to where it is created.
+
+    interface: "package.module:Class" of its role, so that an executor, which has a plugin's code and need not have its
+    entry points, holds the backend to it; `role_brought_by` is the distribution that brings the role.
+    """
 
     info: BackendInfo
     distribution: str
     version: str
     parameters: Mapping[str, Any] = field(factory=dict)
+    interface: str = "skyband.roles.backend:Backend"
+    role_brought_by: str = ""
+
+    @property
+    def backend_class(self) -> type[Backend]:
+        """The backend's class. Raises PluginError where it is not there or not what its plugin says."""
+        return load_backend(self.info, self.interface, self.distribution, self.role_brought_by)
+
+    @property
+    def role_class(self) -> type[Any]:
+        """The role's interface."""
+        return load_interface_at(self.interface, self.info.role, self.role_brought_by)
 
     def create(self, **given: Any) -> Backend:
         """The backend, with the user's parameters and those the query gives (`k`, `window`, …)."""
-        return build(load_class(self.info), {**self.parameters, **given})
+        return build(self.backend_class, {**self.parameters, **given})
 
     def restore(self, blob: bytes) -> Backend:
         """The backend a snapshot was taken of. Raises SnapshotError where that was another backend."""
-        return revive(load_class(self.info), blob)
+        return revive(self.backend_class, blob)

@@ -4,13 +4,23 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from skyband import snapshot
 from skyband.errors import ConfigError, SnapshotError
-from skyband.registry.backend_loading import key_of, load_class, revive_decoded
+from skyband.registry.backend_loading import key_of, revive_decoded
 from skyband.registry.info import BackendInfo
 from skyband.registry.registry import installed
 from skyband.roles import Backend
 
 if TYPE_CHECKING:
     from skyband.roles import Matcher, ObjectRanker, PairRanker, Sketch, Window, WorkloadRanker
+
+
+def load_class(info: BackendInfo) -> type[Backend]:
+    """The class of an installed backend. Raises PluginError where it is not there or not what its plugin says."""
+    return installed().load_class(info)
+
+
+def interface_of(role: str) -> type[Any]:
+    """The interface of a role. Raises ConfigError for a name that is no role."""
+    return installed().interface_of(role)
 
 
 def backends(role: str | None = None) -> list[BackendInfo]:
@@ -115,4 +125,4 @@ def restore(blob: bytes) -> Backend:
         binding = installed().bind(role, name)
     except ConfigError as error:
         raise SnapshotError(f"holds {key_of(held)}, which is not installed: {error}") from error
-    return revive_decoded(load_class(binding.info), held)
+    return revive_decoded(binding.backend_class, held)

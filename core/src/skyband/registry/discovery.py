@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from importlib.metadata import Distribution, EntryPoint, distributions
 from itertools import islice
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from attrs import evolve, frozen
 from skyband.errors import suggest
 from skyband.registry import hookspecs
 from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
+from skyband.version import __version__
 
 GROUP = "skyband"
 RESTRICT = "SKYBAND_PLUGINS"
@@ -47,6 +49,11 @@ def discover() -> tuple[Plugin, ...]:
         for plugin in _plugins_of(name, distribution)
     ]
     return tuple(sorted(found, key=lambda plugin: (plugin.distribution, plugin.entry_point)))
+
+
+def core() -> Plugin:
+    """What core brings, by its own hooks, where its distribution is not listed: code alone, as on an executor."""
+    return read_hooks(Plugin(OURS, __version__, "core", "skyband.hooks"), import_module("skyband.hooks"))
 
 
 def absent() -> list[str]:

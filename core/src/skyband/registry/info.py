@@ -15,9 +15,15 @@ FIRST_API = 1
 """What a plugin that names none was written for, whatever `API` has become since."""
 
 GUARANTEES = ("exact", "bounded", "heuristic")
-CAPABILITIES = ("merge", "snapshot", "out-of-order", "any-since")
-"""merge: two become one of both streams. snapshot: to bytes and back. out-of-order: times may go back.
-any-since: a sketch answers since any moment, not only since the start of a pane."""
+COMMON_CAPABILITIES = ("merge", "snapshot", "out-of-order")
+"""What a backend of any role may have. merge: two become one of both streams. snapshot: to bytes and back.
+out-of-order: times may go back."""
+
+ROLE_CAPABILITIES = ("any-since",)
+"""What means something for some roles only, which say so. any-since: a backend answers since any moment, not only since
+the start of a pane."""
+
+CAPABILITIES = (*COMMON_CAPABILITIES, *ROLE_CAPABILITIES)
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -30,11 +36,6 @@ def api_problem(api: int, plugin: str = "the plugin") -> str | None:
     spoken = str(API) if API_MIN == API else f"{API_MIN} to {API}"
     upgrade = "skyband" if api > API else plugin
     return f"written for API {api}, this Skyband speaks {spoken}: upgrade {upgrade}"
-
-
-def capabilities_of(role: str) -> tuple[str, ...]:
-    """The capabilities that mean something for a role: `any-since` does for sketches only."""
-    return tuple(name for name in CAPABILITIES if name != "any-since" or role == "sketch")
 
 
 @frozen
@@ -106,6 +107,8 @@ class RoleInfo:
 
     conformance: the package with the modules `driver` (its DRIVER), `oracle`, `streams` and `checks`, imported only
     by skyband-specs; None where there is none, so that backends of this role cannot be verified.
+
+    capabilities: those of `ROLE_CAPABILITIES` that mean something for its backends, besides what all may have.
     """
 
     name: str
@@ -115,6 +118,7 @@ class RoleInfo:
     summary: str
     conformance: str | None = None
     api: int = FIRST_API
+    capabilities: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         texts = ("summary", "distribution")
@@ -122,10 +126,20 @@ class RoleInfo:
         conformance: Any = self.conformance
         if not isinstance(conformance, str | None):
             problems.append(Problem("conformance", f"must be the name of a package (got {conformance!r})"))
+        problems += [
+            Problem("capabilities", f"unknown {name!r}; {suggest(name, ROLE_CAPABILITIES)}")
+            for name in self.capabilities
+            if name not in ROLE_CAPABILITIES
+        ]
         if self.name == "query":
             problems.append(Problem("name", "'query' is what kinds of query are described under: choose another"))
         if problems:
             raise ConfigError(*problems)
+
+    @property
+    def all_capabilities(self) -> tuple[str, ...]:
+        """What a backend of it may have or lack."""
+        return (*COMMON_CAPABILITIES, *self.capabilities)
 
     @property
     def key(self) -> str:

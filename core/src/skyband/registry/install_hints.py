@@ -1,10 +1,19 @@
-"""Which of Skyband's own distributions brings a role or kind of query that is not installed."""
+"""Which of Skyband's own distributions brings a role or kind of query that is not installed.
+
+The one table of core that may name families.
+"""
 
 _HOMES = {
+    "distinct-count": "skyband-distinct",
+    "heavy-hitters": "skyband-totals",
     "near-duplicates": "skyband-setjoin",
     "set-matcher": "skyband-setjoin",
-    "heavy-hitters": "skyband-totals",
+    "top-k": "skyband-incomplete",
+    "top-k-pairs": "skyband-setjoin",
+    "top-k-workload": "skyband-workload",
     "total-ranker": "skyband-totals",
+    "uncertain-join": "skyband-uncertain",
+    "uncertain-sum": "skyband-uncertain",
 }
 
 

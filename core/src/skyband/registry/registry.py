@@ -4,21 +4,22 @@ from collections.abc import Iterable
 from functools import cache, cached_property
 from typing import Any
 
-import skyband
 from skyband.errors import ConfigError, PluginError, Problem, suggest
+from skyband.registry.backend_loading import load_backend, load_interface, named
 from skyband.registry.binding import Binding
-from skyband.registry.core_roles import CORE_ROLES
-from skyband.registry.discovery import OURS, Plugin, absent, discover
+from skyband.registry.discovery import OURS, Plugin, absent, core, discover
 from skyband.registry.info import BackendInfo, Info, QueryInfo, RoleInfo, api_problem
 from skyband.registry.install_hints import comes_with
 from skyband.registry.name_claims import Listed, listed, pick
+from skyband.roles import Backend
 
 
 class Registry:
     """What the installed plugins bring. Two distributions that claim one backend must be told apart by the user."""
 
     def __init__(self, plugins: Iterable[Plugin], absent: Iterable[str] = ()) -> None:
-        self.plugins = tuple(plugins)
+        brought = tuple(plugins)
+        self.plugins = brought if any(plugin.distribution == OURS for plugin in brought) else (core(), *brought)
         self.absent = tuple(absent)
         """What is wrong with the names of plugins that the user asked for."""
 
@@ -31,10 +32,10 @@ class Registry:
         return listed(self.plugins, lambda plugin: plugin.backends, self._unusable)
 
     def role_listing(self) -> list[Listed[RoleInfo]]:
-        """Every role: core's, then those of the plugins that load, with the reason beside each that cannot be used."""
-        core = Plugin(OURS, skyband.__version__, "", "", roles=CORE_ROLES)
-        others = listed([core, *self.plugins], lambda plugin: plugin.roles, _outdated)
-        return sorted(others, key=lambda entry: CORE_ROLES.index(entry.info) if entry.info in CORE_ROLES else 99)
+        """Every role of the plugins that load, with the reason beside each that cannot be used; core's first."""
+        entries = listed(self.plugins, lambda plugin: plugin.roles, _outdated)
+        order = [info for plugin in self.plugins for info in plugin.roles]
+        return sorted(entries, key=lambda entry: (entry.distribution != OURS, order.index(entry.info)))
 
     def query_listing(self) -> list[Listed[QueryInfo]]:
         """Every kind of query of the plugins that load, with the reason beside each that cannot be used."""
@@ -77,7 +78,27 @@ class Registry:
         if not entries:
             raise ConfigError(Problem(role, self._unknown(role, name)))
         entry = pick(entries, role, name, distribution, self._unusable)
-        return Binding(entry.info, entry.distribution, entry.version, parameters)
+        chosen = self.role(role)
+        brought_by = self._brought_by(chosen)
+        return Binding(entry.info, entry.distribution, entry.version, parameters, chosen.interface, brought_by)
+
+    def interface_of(self, role: str) -> type[Any]:
+        """The class that every backend of a role extends. Raises as `role`, PluginError where it cannot be imported."""
+        return load_interface(self.role(role), self._brought_by(self.role(role)))
+
+    def load_class(self, info: BackendInfo) -> type[Backend]:
+        """A backend's class. Raises PluginError where it is not there or not what its plugin says."""
+        role = self.role(info.role)
+        return load_backend(info, role.interface, self._brought_by(info), self._brought_by(role))
+
+    def _brought_by(self, info: BackendInfo | RoleInfo) -> str:
+        """Whose a backend or role is, where it is installed here."""
+        listing: Any = self.role_listing() if isinstance(info, RoleInfo) else self.listing(info.role)
+        return " and ".join(entry.distribution for entry in listing if entry.info == info)
+
+    def named(self, info: BackendInfo | RoleInfo) -> str:
+        """What is brought, with the distribution that brings it."""
+        return named(info, self._brought_by(info))
 
     def _unusable(self, info: BackendInfo, distribution: str) -> str | None:
         if info.role not in self.roles:
@@ -106,7 +127,7 @@ class Registry:
 
 
 def _outdated(info: Info, distribution: str) -> str | None:
-    return None if info in CORE_ROLES else api_problem(info.api, distribution)
+    return None if distribution == OURS else api_problem(info.api, distribution)
 
 
 @cache

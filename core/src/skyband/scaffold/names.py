@@ -2,7 +2,7 @@
 
 import re
 
-import skyband
+from skyband.version import __version__
 
 
 def renamed(source: str, name: str, cls: str) -> str:
@@ -18,5 +18,5 @@ def class_name(name: str, interface: str) -> str:
 
 def versions() -> str:
     """The range of versions of Skyband that a new plugin depends on."""
-    major, minor, *_ = skyband.__version__.split(".")
+    major, minor, *_ = __version__.split(".")
     return f">={major}.{minor},<{major}.{int(minor) + 1}"

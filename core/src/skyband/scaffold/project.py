@@ -8,14 +8,11 @@ from attrs import field, frozen
 
 from skyband.errors import PluginError
 from skyband.registry import installed, interface_of
+from skyband.registry.discovery import OURS
 from skyband.registry.info import API
 from skyband.scaffold import repository_files
 from skyband.scaffold.names import class_name, renamed, versions
 from skyband.scaffold.method_outline import outline
-
-_NOTHING_TO_MERGE = {"merge": "nothing merges these; the answers of two can be joined instead"}
-_CLOCK = {"out-of-order": "windows follow a clock that never goes back"}
-_ARRIVALS = {"out-of-order": "positions count tuples in their order of arrival"}
 
 
 @frozen
@@ -26,7 +23,7 @@ class Template:
     what it answers, with what that is in comments.
 
     source: the dotted name of a module with a class Mine…, the backend `mine`, which is copied under the new name.
-    Without it the abstract methods of the interface are what is left to write; core's stand in `scaffold/<role>.py`.
+    Without it the abstract methods of the interface are what is left to write.
     """
 
     summary: str
@@ -35,67 +32,6 @@ class Template:
     lacks: dict[str, str] = field(factory=dict)
     source: str | None = None
 
-
-TEMPLATES = {
-    "sketch": Template(
-        summary="every key with its latest time",
-        reference="the definition: keys whose latest time is at or after the moment",
-        example="""\
-sketch = skyband.create("sketch", "mine")
-sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
-print(sketch.estimate(since=7))  # 3.0""",
-    ),
-    "window": Template(
-        summary="the kept probabilities, added up anew for every decision",
-        reference="the definition: the shortest suffix that holds `size` existing tuples with probability alpha",
-        lacks={**_NOTHING_TO_MERGE, **_ARRIVALS},
-        example="""\
-window = skyband.create("window", "mine", size=2, alpha=0.75)
-print(window.append(np.full(6, 0.5)))  # [0 0 0 0 0 1]
-print(window.presence())  # [0.3125 0.5    0.75   1.     1.    ]""",
-    ),
-    "matcher": Template(
-        summary="every sample of a probe against every sample held",
-        reference="the definition: the sum of Pr(u)·Pr(v) over the samples within epsilon",
-        lacks={**_NOTHING_TO_MERGE, **_ARRIVALS},
-        example="""\
-matcher = skyband.create("matcher", "mine", epsilon=0.5)
-matcher.append(offsets=[0, 2, 3], values=[1.0, 2.0, 9.0], probabilities=[0.5, 0.5, 1.0])
-positions, chances = matcher.match(values=[1.2], probabilities=[1.0])
-print(positions, chances)  # [0] [0.5]""",
-    ),
-    "object-ranker": Template(
-        summary="every valid report, and every object scored anew for each answer",
-        reference="the definition: the aggregate of an object's valid values",
-        lacks={**_NOTHING_TO_MERGE, **_CLOCK},
-        example="""\
-ranker = skyband.create("object-ranker", "mine", k=2, window=10, streams=2)
-ranker.update(times=[1, 2, 3], streams=[0, 1, 0], objects=[7, 7, 8], values=[0.5, 0.25, 0.625])
-objects, scores = ranker.top()
-print(objects, scores)  # [7 8] [0.75  0.625]""",
-    ),
-    "pair-ranker": Template(
-        summary="every valid pair, each found when its younger set comes",
-        reference="the definition: the similarity of every two sets of the window",
-        lacks={**_NOTHING_TO_MERGE, **_CLOCK},
-        example="""\
-ranker = skyband.create("pair-ranker", "mine", k=1, window=10)
-ranker.update(times=[1, 2, 3], offsets=[0, 2, 4, 7], tokens=[1, 2, 5, 6, 1, 2, 3])
-left, right, similarity = ranker.top()
-print(left, right, similarity.round(3))  # [0] [2] [0.667]""",
-    ),
-    "workload-ranker": Template(
-        summary="the rows of the windows to come, sorted whenever an answer is due",
-        reference="the definition: the top k of [T - window, T) at every moment T of a query",
-        lacks={**_NOTHING_TO_MERGE, **_CLOCK},
-        example="""\
-ranker = skyband.create("workload-ranker", "mine", queries=[(4, 2, 1)])  # window, slide, k
-for answer in ranker.update(times=[1, 2, 4], objects=[7, 8, 9], scores=[0.5, 0.25, 0.75]):
-    print(answer.at, answer.objects, answer.scores)
-# 2 [7] [0.5]
-# 4 [7] [0.5]""",
-    ),
-}
 
 PYPROJECT = """\
 [build-system]
@@ -205,14 +141,14 @@ EMPTY = {"begins": "methods to be written, as the role brings no example", "pass
 
 def render(role: str, name: str) -> dict[str, str]:
     """The text of each file of a plugin that brings `role/name`, by its path."""
-    template, module = _template_of(role), role.replace("-", "_")
+    template, module = template_of(role), role.replace("-", "_")
     cls = class_name(name, interface_of(role).__name__)
     package = f"skyband_{name.replace('-', '_')}"
     facts = {
         "role": role, "name": name, "package": package, "module": module, "cls": cls, "versions": versions(),
         "api": API, "summary": template.summary, "reference": template.reference,
         "licence": repository_files.LICENCE, "badge": repository_files.badge(),
-        "brought_by": _brought_by(role), **(SIMPLE if role in TEMPLATES or template.source else EMPTY),
+        "brought_by": _brought_by(role), **(SIMPLE if template.source else EMPTY),
         "lacks": _lacks(template.lacks), "example": template.example.replace('"mine"', f'"{name}"'),
     }  # fmt: skip
     home = f"src/{package}"
@@ -230,16 +166,12 @@ def render(role: str, name: str) -> dict[str, str]:
 
 def _brought_by(role: str) -> str:
     """The distribution that brings a role, as a further dependency; nothing for core's."""
-    if role in TEMPLATES:
-        return ""
     entry = next(entry for entry in installed().role_listing() if entry.info.name == role)
-    return f', "{entry.distribution}>={entry.version}"'
+    return "" if entry.distribution == OURS else f', "{entry.distribution}>={entry.version}"'
 
 
-def _template_of(role: str) -> Template:
-    """Core's, or that of the module `template` of a plugin's conformance package; else one with nothing in it."""
-    if role in TEMPLATES:
-        return TEMPLATES[role]
+def template_of(role: str) -> Template:
+    """That of the module `template` of the role's conformance package; else one with nothing in it."""
     package = installed().role(role).conformance
     if package is not None and find_spec(f"{package}.template") is not None:
         made = getattr(import_module(f"{package}.template"), "TEMPLATE", None)
@@ -251,8 +183,6 @@ def _template_of(role: str) -> Template:
 
 
 def _source_of(role: str, template: Template) -> str:
-    if role in TEMPLATES:
-        return inspect.getsource(import_module(f"skyband_specs.{role.replace('-', '_')}.minimal"))
     if template.source is not None:
         return inspect.getsource(import_module(template.source))
     return outline(role, interface_of(role))

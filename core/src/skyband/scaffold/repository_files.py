@@ -2,7 +2,7 @@
 
 from importlib.metadata import distribution
 
-import skyband
+from skyband.version import __version__
 
 LICENCE = "Apache-2.0"
 _NOTICE = "Licensed under the Apache License, Version 2.0: https://www.apache.org/licenses/LICENSE-2.0\n"
@@ -43,7 +43,7 @@ def licence() -> str:
 
 def badge() -> str:
     """A picture that says with which checks a plugin was verified: those of this Skyband. It leads to the CI file."""
-    specs = ".".join(skyband.__version__.split(".")[:2])
+    specs = ".".join(__version__.split(".")[:2])
     said = f"verified with skyband-specs {specs}"
     picture = f"https://img.shields.io/badge/verified%20with-skyband--specs%20{specs}-2a7f62"
     return f"[![{said}][badge]][checks]\n\n[badge]: {picture}\n[checks]: .github/workflows/tests.yml"

@@ -7,7 +7,7 @@ from typing import Any, Self, cast
 from skyband.arrays import TIME_MIN, Array
 from skyband.config.parameters import build
 from skyband.errors import InputError
-from skyband.registry.backend_loading import load_class
+from skyband.registry import load_class
 from skyband.registry.info import BackendInfo
 from skyband.roles import Sketch
 from skyband.roles.sketch_reader import SketchReader

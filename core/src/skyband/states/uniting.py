@@ -5,7 +5,7 @@ from typing import Any
 from skyband import snapshot
 from skyband.config.parameters import build
 from skyband.errors import InputError
-from skyband.registry.backend_loading import load_class
+from skyband.registry import load_class
 from skyband.states.compatibility import common_coverage
 from skyband.states.counting import read_all_with
 from skyband.states.coverage import Coverage

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from skyband import BackendInfo, hookimpl
+from skyband import BackendInfo, QueryInfo, hookimpl
 
 _PAPER = "Zhang, Zhang, Cheema and Lin 2010, Counting distinct objects over sliding windows"
 
@@ -65,3 +65,16 @@ def skyband_cases(role: str, name: str) -> list[Mapping[str, Any]]:
         return []
     bounds = {"epsilon": 0.1, "delta": 0.05} if name == "k-skb" else {}
     return [{**bounds, "hash": "theta"}]
+
+
+@hookimpl
+def skyband_queries() -> list[QueryInfo]:
+    """The query that this family answers."""
+    return [
+        QueryInfo(
+            "distinct-count",
+            "skyband_distinct.distinct_count.query:DistinctCount",
+            "how many different items each window holds",
+            examples="skyband_distinct.distinct_count.examples:EXAMPLES",
+        ),
+    ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from skyband import BackendInfo, hookimpl
+from skyband import BackendInfo, QueryInfo, hookimpl
 
 _PAPER = "Haghani, Michel, Aberer, Evaluating top-k queries over incomplete data streams, CIKM 2009"
 _LACKS = {
@@ -43,3 +43,16 @@ def skyband_backends() -> Iterable[BackendInfo]:
             lacks=_LACKS,
         ),
     )
+
+
+@hookimpl
+def skyband_queries() -> list[QueryInfo]:
+    """The query that this family answers."""
+    return [
+        QueryInfo(
+            "top-k",
+            "skyband_incomplete.top_k.query:TopK",
+            "the best objects of each window, by values that arrive in separate streams",
+            examples="skyband_incomplete.top_k.examples:EXAMPLES",
+        ),
+    ]

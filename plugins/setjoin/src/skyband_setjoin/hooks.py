@@ -32,14 +32,20 @@ def skyband_roles() -> list[RoleInfo]:
 
 @hookimpl
 def skyband_queries() -> list[QueryInfo]:
-    """The query that asks a set matcher."""
+    """The query that asks a set matcher, and the one that asks a ranker of pairs."""
     return [
         QueryInfo(
             "near-duplicates",
             "skyband_setjoin.near_duplicates.query:NearDuplicates",
             "which earlier sets in the window each row is like, and which rows are the first of their kind",
-            examples="skyband_setjoin.examples:EXAMPLES",
-        )
+            examples="skyband_setjoin.near_duplicates.examples:EXAMPLES",
+        ),
+        QueryInfo(
+            "top-k-pairs",
+            "skyband_setjoin.top_k_pairs.query:TopKPairs",
+            "the most similar pairs of sets in each window, within one stream or across two",
+            examples="skyband_setjoin.top_k_pairs.examples:EXAMPLES",
+        ),
     ]
 
 

@@ -65,6 +65,7 @@ def skyband_roles() -> list[RoleInfo]:
             distribution="skyband-totals",
             summary="the objects with the most rows, the largest sum or the most distinct values",
             conformance="skyband_totals.conformance",
+            capabilities=("any-since",),
         )
     ]
 
@@ -77,6 +78,6 @@ def skyband_queries() -> list[QueryInfo]:
             "heavy-hitters",
             "skyband_totals.heavy_hitters.query:HeavyHitters",
             "the objects with the most rows, the largest sum or the most distinct values of each window",
-            examples="skyband_totals.examples:EXAMPLES",
+            examples="skyband_totals.heavy_hitters.examples:EXAMPLES",
         )
     ]

@@ -1,6 +1,6 @@
 """What this distribution brings, without importing it."""
 
-from skyband import BackendInfo, hookimpl
+from skyband import BackendInfo, QueryInfo, hookimpl
 
 _PAPER = "Dallachiesa et al., Sliding windows over uncertain data streams, KAIS 2015"
 _MERGE = {"merge": "two windows have no common order of arrival"}
@@ -49,4 +49,23 @@ def skyband_backends() -> list[BackendInfo]:
         _matcher("nested-loop", "NestedLoopMatcher", "every sample of every tuple held", "7.4.3"),
         _matcher("index-match", "IndexMatcher", "grid over the bounding intervals of the samples", "6.2.1"),
         _matcher("sort-match", "SortMatcher", "one sorted array of all samples held", "6.2.2"),
+    ]
+
+
+@hookimpl
+def skyband_queries() -> list[QueryInfo]:
+    """The queries that this family answers."""
+    return [
+        QueryInfo(
+            "uncertain-sum",
+            "skyband_uncertain.uncertain_sum.query:UncertainSum",
+            "the sum of the last tuples that exist, where they may not",
+            examples="skyband_uncertain.uncertain_sum.examples:EXAMPLES",
+        ),
+        QueryInfo(
+            "uncertain-join",
+            "skyband_uncertain.uncertain_join.query:UncertainJoin",
+            "which uncertain tuples of one stream or two are near each other, and how probably",
+            examples="skyband_uncertain.uncertain_join.examples:EXAMPLES",
+        ),
     ]

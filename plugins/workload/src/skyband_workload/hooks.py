@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from skyband import BackendInfo, hookimpl
+from skyband import BackendInfo, QueryInfo, hookimpl
 
 _LACKS = {
     "out-of-order": "windows follow a clock that never goes back",
@@ -49,3 +49,16 @@ def skyband_cases(role: str, name: str) -> list[Mapping[str, Any]]:
 
 def _backend(name: str, factory: str, summary: str, reference: str) -> BackendInfo:
     return BackendInfo("workload-ranker", name, f"skyband_workload.{factory}", summary, "exact", reference, _LACKS)
+
+
+@hookimpl
+def skyband_queries() -> list[QueryInfo]:
+    """The query that this family answers."""
+    return [
+        QueryInfo(
+            "top-k-workload",
+            "skyband_workload.top_k_workload.query:TopKWorkload",
+            "many top-k queries over one stream, each with a window, slide and k of its own",
+            examples="skyband_workload.top_k_workload.examples:EXAMPLES",
+        ),
+    ]

@@ -9,18 +9,16 @@ from importlib import import_module
 
 from skyband.errors import PluginError
 from skyband.registry import installed
-from skyband.registry.backend_loading import named
 
 from skyband_specs.check import Check
-from skyband_specs.drivers import DRIVERS, conformance_module, driver_for
+from skyband_specs.drivers import conformance_module, driver_for
 
 
 @cache
 def checks_for(role: str) -> tuple[Check, ...]:
     """Every check of a role. Raises ConfigError for a role without driver, RuntimeError where some went missing."""
     driver_for(role)
-    own = _of_module(f"skyband_specs.{role.replace('-', '_')}.checks") if role in DRIVERS else _of_plugin(role)
-    found = [*_of_module(f"{__name__}.common"), *own]
+    found = [*_of_module(f"{__name__}.common"), *_of_role(role)]
     names = [check.name for check in found]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -28,12 +26,14 @@ def checks_for(role: str) -> tuple[Check, ...]:
     return tuple(found)
 
 
-def _of_plugin(role: str) -> list[Check]:
+def _of_role(role: str) -> list[Check]:
     module = conformance_module(role, "checks")
     try:
         return _of_module(module.__name__)
     except (AttributeError, RuntimeError) as error:
-        said = f"{named(installed().role(role))}: {module.__name__} must say in COUNT how many checks it holds"
+        said = (
+            f"{installed().named(installed().role(role))}: {module.__name__} must say in COUNT how many checks it holds"
+        )
         raise PluginError(f"{said} ({error})") from error
 
 

@@ -132,3 +132,6 @@ def probes(stream: MatcherStream) -> list[int]:
 def samples(stream: MatcherStream, row: int) -> list[tuple[float, float]]:
     """A row as (value, probability) pairs."""
     return list(zip(stream.values[row].tolist(), stream.probabilities[row].tolist(), strict=True))
+
+
+DRIVER = MatcherDriver()

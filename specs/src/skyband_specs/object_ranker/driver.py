@@ -126,3 +126,6 @@ class ObjectRankerDriver(Driver):
             ("a moment before now", lambda: backend.answers(**good, moments=[backend.now - 1])),
             ("moments that go back", lambda: backend.answers(**good, moments=[backend.now + 5, backend.now + 4])),
         ]
+
+
+DRIVER = ObjectRankerDriver()

@@ -113,3 +113,6 @@ def rows(backend: Any, stream: PairStream, start: int, stop: int) -> tuple[Any, 
     """What to feed: (times, offsets, tokens, sides)."""
     times = np.arange(start, stop) if backend.by == "rows" else stream.times[start:stop]
     return times, *stream.flat(start, stop), stream.sides[start:stop] if backend.sides == 2 else None
+
+
+DRIVER = PairRankerDriver()

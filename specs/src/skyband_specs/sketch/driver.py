@@ -124,3 +124,6 @@ def moments(stream: SketchStream, grain: int = 1) -> list[int]:
     near = {time + step for time in chosen for step in (-1, 0, 1)}
     asked = {-(-moment // grain) * grain for moment in near | {-(2**63), 0, 2**63 - 1}}
     return sorted(moment for moment in asked if moment < 2**63)
+
+
+DRIVER = SketchDriver()

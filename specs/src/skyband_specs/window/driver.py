@@ -97,3 +97,6 @@ class WindowDriver(Driver):
             ("fewer ends than positions", among([0, 1], [3])),
             ("presence among what is no probability", among([0], [3], [0.5, 2.0, 0.5])),
         ]
+
+
+DRIVER = WindowDriver()

@@ -151,3 +151,6 @@ def horizon(queries: Sequence[TopKQuery]) -> int:
 
 def _by_rows(case: Case) -> bool:
     return case.parameters.get("by") == "rows"
+
+
+DRIVER = WorkloadRankerDriver()

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 from attrs import frozen
 from pyspark import cloudpickle
 
-import skyband
 from skyband.engines.spark import executor_version_check
 from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.version import __version__
 
 cloudpickle.register_pickle_by_value(executor_version_check)
 
@@ -39,7 +39,7 @@ def pickled_with_versions(payload: T, plan: ShardedPlan) -> T:
 
     Without the seal a worker that lacks Skyband would fail while unpickling, with an error about some module.
     """
-    made_with = {"skyband": (skyband.__version__, "skyband")}
+    made_with = {"skyband": (__version__, "skyband")}
     for binding in plan.bindings.values():
         made_with[binding.distribution] = binding.version, binding.info.factory.partition(":")[0]
     wrapped: Any = _PickledWithVersions(payload, made_with)

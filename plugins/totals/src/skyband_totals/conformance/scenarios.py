@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from skyband.comparison.scenarios import Scenario
+from skyband_specs.scenario import Scenario
 
 
 def _make(rows: int, window: int) -> tuple[dict[str, Any], pa.Table]:

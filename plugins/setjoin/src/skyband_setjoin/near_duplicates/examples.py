@@ -1,8 +1,7 @@
 """Examples of near-duplicates: the job on its page, and the rows its conformance checks run on."""
 
-from skyband.queries.example import QueryExample
-from skyband.reference.core_query_examples import rows
-from skyband.reference.example_jobs import JobExample
+from skyband.queries.example import JobExample, QueryExample
+from skyband.queries.example_rows import rows
 
 _KEYS = {"time": "ts", "id": "number", "tokens": "words", "threshold": 0.6, "window": "1 minute", "delay": "20 seconds"}
 

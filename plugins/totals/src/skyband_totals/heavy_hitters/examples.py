@@ -1,8 +1,7 @@
 """Examples of heavy-hitters: the job on its page, and the rows its conformance checks run on."""
 
-from skyband.queries.example import QueryExample
-from skyband.reference.core_query_examples import rows
-from skyband.reference.example_jobs import JobExample
+from skyband.queries.example import JobExample, QueryExample
+from skyband.queries.example_rows import rows
 
 _KEYS = {"time": "ts", "object": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"}
 _DELAY = {"delay": "20 seconds"}

@@ -1,0 +1,44 @@
+"""Examples of distinct-count: the job on its page, and the rows its conformance checks run on."""
+
+from skyband.queries.example import JobExample
+from skyband.queries.example_rows import examples
+
+_RANGES = {"value": "value", "ranges": [[0, 0.5], [0.5, 1], [1, float("inf")]]}
+
+EXAMPLES = examples(
+    {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
+    {"item": "name", "windows": ["20 rows"], "every": "7 rows"},
+) + examples(
+    {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", **_RANGES},
+    {"item": "name", "windows": ["20 rows"], "every": "7 rows", **_RANGES},
+    backends={"sketch": "k-skb"},
+)
+
+JOB = JobExample(
+    "How many clients came in the last ten minutes and in the last half hour, every ten minutes:",
+    "visits.csv",
+    """\
+ts,client
+2026-06-20 09:01:00,ann
+2026-06-20 09:02:00,bob
+2026-06-20 09:07:00,ann
+2026-06-20 09:12:00,cho
+2026-06-20 09:16:00,ann
+2026-06-20 09:24:00,dee
+2026-06-20 09:38:00,bob
+""",
+    """
+[source]
+format = "csv"
+path = "visits.csv"
+schema = "ts TIMESTAMP, client STRING"
+options = { header = true }
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "client"
+windows = ["10 minutes", "30 minutes"]
+every = "10 minutes"
+""",
+)

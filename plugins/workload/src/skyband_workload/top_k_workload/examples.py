@@ -1,0 +1,42 @@
+"""Examples of top-k-workload: the job on its page, and the rows its conformance checks run on."""
+
+from skyband.queries.example import JobExample
+from skyband.queries.example_rows import examples
+
+_WORKLOAD = [
+    {"name": "quick", "window": "30 seconds", "slide": "10 seconds", "k": 2},
+    {"name": "slow", "window": "2 minutes", "slide": "1 minute", "k": 5},
+]
+
+EXAMPLES = examples({"object": "name", "score": "value", "queries": _WORKLOAD})
+
+JOB = JobExample(
+    "Two screens over one stream of bids, each with a window, slide and k of its own:",
+    "bids.csv",
+    """\
+ts,lot,price
+2026-06-20 09:00:10,17,120
+2026-06-20 09:00:40,23,310
+2026-06-20 09:01:05,17,150
+2026-06-20 09:01:50,42,90
+2026-06-20 09:02:20,23,280
+2026-06-20 09:02:45,8,205
+""",
+    """
+[source]
+format = "csv"
+path = "bids.csv"
+schema = "ts TIMESTAMP, lot BIGINT, price DOUBLE"
+options = { header = true }
+
+[query]
+kind = "top-k-workload"
+time = "ts"
+object = "lot"
+score = "price"
+queries = [
+    { name = "now", window = "1 minute", slide = "1 minute", k = 1 },
+    { name = "lately", window = "3 minutes", slide = "2 minutes", k = 2 },
+]
+""",
+)
