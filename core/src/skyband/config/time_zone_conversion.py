@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
 
-from skyband.arrays import Int64
+from skyband.arrays import TIME_MIN, Int64
 from skyband.errors import suggest
 
 FIRST_YEAR, LAST_YEAR = 1900, 2199
@@ -40,6 +40,13 @@ class TimeZone:
         place = np.searchsorted(self._shown, shown, side="right")
         found: Int64 = np.minimum(shown - self._offsets[place], self._ends[place])
         return found
+
+    def whole_since(self, length: int) -> int:
+        """The last moment that its clock shows as no multiple of a length though it is one, or shows as one though it
+        is none: offsets, and jumps, are multiples after it. TIME_MIN where there is none.
+        """
+        odd = self._ends[np.flatnonzero(self._offsets % length)], self._changes[self._changes % length != 0]
+        return int(max((int(moments[-1]) for moments in odd if len(moments)), default=TIME_MIN))
 
 
 @lru_cache

@@ -3,12 +3,28 @@
 import math
 from functools import reduce
 
+from skyband.arrays import TIME_MIN
 from skyband.config.calendar_lengths import CalendarLength, Length
 from skyband.config.durations import Duration
+from skyband.config.time_zone_conversion import time_zone
 from skyband.queries.window_parameters import of_calendar, schedule_of
 
 _QUARTER = 15 * 60_000_000
 """The clocks of all zones are quarters of an hour apart, today."""
+
+
+SECOND = 1_000_000
+"""So far apart they are before: all offsets of zones are whole seconds."""
+_DAY = 86_400_000_000
+
+
+def finer_before(every: Length, windows: tuple[Length, ...]) -> tuple[int, int]:
+    """Until when a zone's clock was no whole quarters apart, and before which time of its first row a ranker needs
+    seconds. A day lies between: windows that begin before the one have no row of a later ranker before the other.
+    """
+    zones = [length.zone for length in (every, *windows) if isinstance(length, CalendarLength)]
+    odd = max((time_zone(zone).whole_since(_QUARTER) for zone in zones), default=TIME_MIN)
+    return odd, odd + _DAY if odd > TIME_MIN else TIME_MIN
 
 
 def ranker_lengths(every: Length, windows: tuple[Length, ...], offset: Duration) -> tuple[int, tuple[int, ...]]:

@@ -1,6 +1,7 @@
 """One group's stream of a query heavy-hitters: rows to a total-ranker, its answers to rows."""
 
 from collections.abc import Iterator, Mapping
+from math import gcd
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
 from skyband.states.ranker_state import RankerState
 
+from skyband_totals.ranker_lengths import SECOND, finer_before
 from skyband_totals.role import TotalRanker
 from skyband_totals.top import Top, Tops
 
@@ -41,6 +43,7 @@ class TotalsProcessor(BatchedProcessor):
         self._calendar = of_calendar(query.every, *query.windows)
         self._phase = 0 if query.rows or self._calendar else query.offset.length % query.every.length
         """Times are told the ranker as so much earlier: moments are then multiples of `every`."""
+        self._odd_until, self._finer_before = finer_before(query.every, query.windows)
         self._schema = answers
         self._several = len(several(query.object))
         self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
@@ -51,9 +54,15 @@ class TotalsProcessor(BatchedProcessor):
         super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
 
     def begin(self) -> None:
-        self._ranker = cast(TotalRanker, self._binding.create(**self._parameters))
+        self._ranker, self._finer = cast(TotalRanker, self._binding.create(**self._parameters)), False
         self._names = ValuesById(pa.int64() if self._several else self._object_type())
         self._ranked_rows = RankedRows(self._carry, "latest")
+
+    def _be_finer(self) -> None:
+        """Have a ranker that is asked since any second, as zones whose clocks differ by these need it."""
+        if self._ranker.grain > 1:
+            finer = {**self._parameters, "every": gcd(int(self._parameters["every"]), SECOND)}
+            self._ranker, self._finer = cast(TotalRanker, self._binding.create(**finer)), True
 
     def _object_type(self) -> pa.DataType:
         return self._schema.field("object").type
@@ -98,10 +107,18 @@ class TotalsProcessor(BatchedProcessor):
         return self._answers(asked, found) if len(asked) else None
 
     def _since_starts(self, times: Int64, columns: dict[str, Array], asked: Int64) -> Tops:
-        """The answers over windows that differ in length, moment by moment."""
+        """The answers over windows that differ in length, moment by moment.
+
+        Where the ranker's first row came later than a zone's clock was odd, it is asked since the end of that.
+        """
+        if len(times) and times[0] < self._finer_before and not self._finer:
+            self._be_finer()
+        grain, odd = self._ranker.grain, self._odd_until
+        whole = odd if self._finer else -(-odd // grain) * grain
         found = list[Top]()
         for at in self._moments(times, columns, asked):
-            found += [self._ranker.since(since - self._phase) for since in self._schedule.starts(at)]
+            starts = self._schedule.starts(at)
+            found += [self._ranker.since(since if since > odd or self._finer else whole) for since in starts]
         return Tops.of(found)
 
     def _moments(self, times: Int64, columns: dict[str, Array], asked: Int64) -> Iterator[int]:
@@ -162,6 +179,8 @@ class TotalsProcessor(BatchedProcessor):
 
     def merge(self, other: GroupProcessor) -> None:
         theirs = cast(TotalsProcessor, other)
+        if theirs._finer and not self._finer and not len(self._ranker):
+            self._be_finer()
         self._ranker.merge(theirs._ranker)
         self._names.merge(theirs._names)
         self._ranked_rows.merge(theirs._ranked_rows)
@@ -178,10 +197,13 @@ class TotalsProcessor(BatchedProcessor):
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         names = state_arrays.frame_to_array("names", self._names.frame())
         names |= state_arrays.frame_to_array("carried", self._ranked_rows.frame())
-        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | names
+        header = {"clock": self.clock(), **({"finer": True} if self._finer else {})}
+        return header, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | names
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
+        if header.get("finer"):
+            self._be_finer()
         self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
         self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
         rows = self._ranked_rows
