@@ -92,7 +92,7 @@ class Cluster:
         store = Store(self.committed)
         self.monkeypatch.setattr(state_store, "_CACHE", self.caches[worker])
         kept = state_store.StateStore(store)
-        operator = kept.load(plan)
+        operator = kept.load(plan, 0)
         given = [keyed_frames.to_bytes(frame)] if len(frame) else []
         for data in given:
             operator.add(keyed_frames.from_bytes(data))
@@ -152,7 +152,7 @@ def test_tasks_that_fail_and_move_between_workers_change_nothing(name, seed, mon
         assert answers.equals(expected)
         assert all(len(cache) <= 1 for cache in cluster.caches), "a worker keeps the newest operator of a shard only"
     states = [c.run(plan, frame.slice(0, 0), latest, 0)[1] for c in (alone, cluster)]
-    operators = [state_store.StateStore(Store(store.held)).load(plan) for store in states]
+    operators = [state_store.StateStore(Store(store.held)).load(plan, 0) for store in states]
     assert operators[0].snapshot() == operators[1].snapshot()
 
 

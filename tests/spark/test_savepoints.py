@@ -100,6 +100,8 @@ def test_a_stream_goes_on_from_a_savepoint_with_other_shards(session, files, tmp
         path.unlink()  # what was read is needed no more
     leave_what_a_killed_start_leaves(tmp_path)
     jobs.call("run", two, "--from", tmp_path / "moved")
+    hidden = {path.name for path in tmp_path.iterdir() if path.name.startswith(".")}
+    assert hidden == {".checkpoint of two.partial", ".skyband-of-a-person.partial", ".skyband-of-another.partial"}
     pq.write_table(third, tmp_path / "source" / "last.parquet")
     jobs.call("run", two, "--from", tmp_path / "moved")
     assert jobs.rows(session, "one", "two") == jobs.expected(table)
@@ -131,11 +133,33 @@ def check_refusals(jobs, job, saved):
 
 
 def leave_what_a_killed_start_leaves(folder):
-    partial = folder / ".checkpoint of two.partial"
-    (partial / "checkpoint" / "offsets").mkdir(parents=True)
+    for name, mark in (("mine", {"checkpoint": "checkpoint of two"}), ("of-another", {"checkpoint": "other"})):
+        partial = folder / f".skyband-{name}.partial"
+        (partial / "1" / "checkpoint").mkdir(parents=True)
+        (partial / "skyband-partial.json").write_text(json.dumps(mark))
+    (folder / ".checkpoint of two.partial" / "of a person").mkdir(parents=True)
+    (folder / ".skyband-of-a-person.partial").mkdir()
     log = folder / "two" / "_spark_metadata"
     log.mkdir(parents=True)
     (log / "0").write_bytes(b"v1")
+
+
+def test_shards_without_groups_are_not_taken_for_one_another(session, files, tmp_path):
+    """As many shards as before, and half of them: Spark's keys do not come in the order of the shards' numbers."""
+    table, parts = thirds(600)
+    jobs, names, saved = Jobs(tmp_path, "heavy-hitters", by=[]), [], None
+    for number, (part, shards) in enumerate(zip(parts, (4, 4, 2), strict=True)):
+        files(part, 2)
+        names.append(f"run{number}")
+        job = jobs.write(names[-1], shards)
+        jobs.call("run", job, *([] if saved is None else ["--from", saved]))
+        saved = tmp_path / f"saved{number}"
+        if number < 2:
+            jobs.call("savepoint", job, saved)
+    assert jobs.rows(session, *names) == jobs.expected(table)
+    mark = tmp_path / "checkpoint of run1" / "from-savepoint.json"
+    mark.write_text(json.dumps({"savepoint": json.loads(mark.read_text())["savepoint"]}))  # as it was of old
+    assert "took its 4 shards for one another" in jobs.refused("run", tmp_path / "run1.toml")
 
 
 @pytest.mark.slow
@@ -165,15 +189,15 @@ def test_a_start_may_be_killed_at_any_moment(session, tmp_path):
     assert CliRunner().invoke(group, ["savepoint", str(one), str(saved)]).exit_code == 0
     faults.write_file(tmp_path / "source", 3)
     faults.write_file(tmp_path / "source", 4)
-    partial, ready = tmp_path / ".checkpoint of two.partial", tmp_path / "checkpoint of two"
+    ready = tmp_path / "checkpoint of two"
     seen = []
     for wait in (1, 8, 16, 24):  # seconds: Spark starts, the state is taken over, the checkpoint is there, it goes on
         began, process = time.time(), faults.start(two, "--from", str(saved))
         try:
-            while process.poll() is None and not is_newer(partial / "states", began) and not ready.exists():
+            while process.poll() is None and not is_newer(partial_of(tmp_path), began) and not ready.exists():
                 time.sleep(0.05)
             time.sleep(wait)
-            seen.append((partial.exists(), ready.exists(), (ready / "offsets" / "2").exists()))
+            seen.append((partial_of(tmp_path) is not None, ready.exists(), (ready / "offsets" / "2").exists()))
         finally:
             if process.poll() is None:
                 faults.kill_group(process)
@@ -188,8 +212,12 @@ def test_a_start_may_be_killed_at_any_moment(session, tmp_path):
     assert rows_of(rows, whole.column_names) == rows_of(whole.to_pylist(), whole.column_names)
 
 
+def partial_of(folder):
+    return next(folder.glob(".skyband-*.partial/1/states"), None)
+
+
 def is_newer(path, moment):
-    return path.exists() and path.stat().st_mtime > moment
+    return path is not None and path.exists() and path.stat().st_mtime > moment
 
 
 @pytest.mark.slow
@@ -268,7 +296,7 @@ def test_a_state_that_spark_gives_in_many_batches_comes_whole(session, tmp_path)
     rows = pa.table({"ts": pa.array(range(items), pa.timestamp("us", "UTC")), "item": range(items)})
     query = {"kind": "distinct-count", "time": "ts", "item": "item", "windows": ["1 day"], "every": "1 hour"}
     plan = spark.plan_of(session.createDataFrame(rows.slice(0, 1).to_pandas()), query, {"sketch": "exact"}, 1)
-    operator = plan.operator()
+    operator = plan.operator(0)
     for batch in plan.to_shuffle_rows(iter(rows.combine_chunks().to_batches())):
         for row in batch.to_pylist():
             if row["frame"] is not None:
@@ -284,4 +312,4 @@ def test_a_state_that_spark_gives_in_many_batches_comes_whole(session, tmp_path)
     finally:
         session.conf.set(name, before)
     (shard,) = read_shards(session, str(made))
-    assert shard.restore(plan.operator()).snapshot() == snapshot
+    assert shard.restore(plan).snapshot() == snapshot

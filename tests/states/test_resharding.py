@@ -6,14 +6,17 @@ from functools import cache
 import pyarrow as pa
 import pytest
 from families import FAMILIES, SECOND, WORKLOAD, events, family
+from skyband import snapshot
 from skyband.columns import keyed_frames
 from skyband.engines.spark.history import rows_before, state_pieces
+from skyband.engines.spark.shard_keys import keys_of
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
 from skyband.errors import ConfigError, SnapshotError
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
+from skyband.watermark import EventTimeProgress
 
 
 class Stream:
@@ -21,13 +24,15 @@ class Stream:
 
     def __init__(self, query, shards, backends=None):
         self.plan = ShardedPlan(query, bind(query, table().schema, backends), table().schema, shards)
-        self.operators = [self.plan.operator() for _ in range(shards)]
+        self.operators = [self.plan.operator(number) for number in range(shards)]
 
     def make(self, shared):
         return Operator(self.plan.query, self.plan.bindings, self.plan.schema, shared and not self.plan.query.by)
 
     def begin_from(self, other):
-        blobs = [operator.snapshot() for operator in other.operators]
+        """The states handed over in an order that is not that of the shards' numbers, as Spark has them."""
+        keys = keys_of(len(other.operators))
+        blobs = [operator.snapshot() for _, operator in sorted(zip(keys, other.operators, strict=True), key=by_key)]
         self.operators = take_over(blobs, other.plan.query, self.make, self.plan.shards)
         return self
 
@@ -38,8 +43,16 @@ class Stream:
                 if row["frame"] is not None:
                     self.operators[row["shard"]].add(keyed_frames.from_bytes(row["frame"]))
                 ends.add(row["progress"], row["dropped"])
-        answers = pa.Table.from_batches([operator.step(ends.progress) for operator in self.operators])
+        return self.step(ends.progress)
+
+    def step(self, progress):
+        """Time goes on, with rows or without."""
+        answers = pa.Table.from_batches([operator.step(progress) for operator in self.operators])
         return execution_of(self.plan.query).merge(answers) if self.plan.merges else answers
+
+
+def by_key(pair):
+    return pair[0]
 
 
 @cache
@@ -79,6 +92,88 @@ def test_groups_move_between_any_shards(kind):
 def test_large_groups_move_too():
     query = family("distinct-count", by=["place"])
     assert moved([query] * 4, [2, 3, 1, 5], {"sketch": "exact"}) == undisturbed(query, backends={"sketch": "exact"})
+
+
+EXACT = {"distinct-count": {"sketch": "exact"}}
+MERGED = ("distinct-count", "heavy-hitters")
+COUNTS = (1, 2, 3, 4, 8)
+
+
+def goes_on(stream, rows):
+    """What a stream answers from now on: to time alone, which states must have kept, then to rows, then to time."""
+    waits = [EventTimeProgress([at], at) for at in (130 * SECOND, 400 * SECOND)]
+    return plain(stream.step(waits[0]), stream.push(rows), stream.step(waits[1]))
+
+
+@pytest.mark.parametrize("by", [[], ["place"]], ids=["alone", "by"])
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_any_shards_become_any_others_or_are_refused(kind, by):
+    """Of each pair of numbers: the answers from then on are those of the stream that was left alone."""
+    query, backends = family(kind, by=by), EXACT.get(kind)
+    first, second = pieces(5)[:2]
+    alone = Stream(query, 1, backends)
+    alone.push(first)
+    expected = goes_on(alone, second)
+    assert expected
+    counts = COUNTS if by or query.one_shard is None else (1,)
+    for before in counts:
+        stream = Stream(query, before, backends)
+        stream.push(first)
+        for after in counts:
+            if by or after == before or (kind in MERGED and before % after == 0):
+                assert goes_on(Stream(query, after, backends).begin_from(stream), second) == expected, (before, after)
+            else:
+                with pytest.raises(ConfigError, match=f"the savepoint has {before} and they cannot become {after}"):
+                    Stream(query, after, backends).begin_from(stream)
+
+
+def test_a_state_is_not_taken_for_that_of_another_shard():
+    stream = Stream(family("top-k"), 3)
+    stream.push(pieces(5)[0])
+    one, two, three = (operator.snapshot() for operator in stream.operators)
+    with pytest.raises(SnapshotError, match="of shard 1 of 3, not of shard 2 of 3"):
+        stream.plan.operator(2).restore(two)
+    with pytest.raises(SnapshotError, match="its 3 states are of shard 0 of 3, shard 1 of 3, shard 1 of 3"):
+        take_over([one, two, two], stream.plan.query, stream.make, 3)
+    with pytest.raises(SnapshotError, match="its 2 states are of shard 0 of 3, shard 2 of 3"):
+        take_over([one, three], stream.plan.query, stream.make, 2)
+
+
+@pytest.mark.parametrize("shard", [7, [1], [3, 3], [-1, 2], ["0", 1], [True, 2]])
+def test_a_state_of_no_shard_is_refused(shard):
+    stream = Stream(family("top-k"), 1)
+    held = snapshot.decode(stream.operators[0].snapshot())
+    with pytest.raises(SnapshotError, match="no shard"):
+        stream.make(False).restore(snapshot.encode({**held.header, "shard": shard}, held.arrays))
+
+
+def without_number(blob):
+    """A state as Skyband wrote it before states said which shard they are of."""
+    held = snapshot.decode(blob)
+    return snapshot.encode({name: value for name, value in held.header.items() if name != "shard"}, held.arrays)
+
+
+@pytest.mark.parametrize("after", COUNTS)
+def test_groups_of_states_without_a_number_go_where_their_rows_come(after):
+    query = family("top-k", by=["place"])
+    alone, stream, following = Stream(query, 1), Stream(query, 2), Stream(query, after)
+    first, second = pieces(5)[:2]
+    alone.push(first), stream.push(first)
+    blobs = [without_number(operator.snapshot()) for operator in stream.operators]
+    following.operators = take_over(blobs[::-1], query, following.make, after)
+    assert goes_on(following, second) == goes_on(alone, second)
+
+
+def test_groups_that_came_to_another_shard_are_refused():
+    """What an older Skyband made of its own savepoint of several shards: groups where their rows do not come."""
+    stream = Stream(family("top-k", by=["place"]), 2)
+    stream.push(pieces(5)[0])
+    for number, operator in enumerate(stream.operators[::-1]):
+        with pytest.raises(SnapshotError, match=f"groups or rows are not of shard {number} of 2: a Skyband that took"):
+            stream.plan.operator(number).restore(without_number(operator.snapshot()))
+    blob = without_number(stream.operators[1].snapshot())
+    with pytest.raises(SnapshotError, match="are in two shards"):
+        take_over([blob, blob], stream.plan.query, stream.make, 3)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)

@@ -73,6 +73,25 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path):
         write(tmp_path / "saved")
 
 
+def test_states_come_by_the_number_of_their_shard(tmp_path):
+    write(tmp_path / "saved")
+    path = tmp_path / "saved" / "savepoint.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, "states": manifest["states"][::-1]}))
+    assert savepoint.read(tmp_path / "saved").snapshots() == STATES
+
+
+@pytest.mark.parametrize("keys", [{"query": {"kind": "distinct-count"}}, {"source": None}], ids=["by", "history"])
+def test_older_savepoints_whose_shards_can_be_told_apart_are_read(tmp_path, keys):
+    """With `by` the groups say where they belong, and those of history came in the order of their numbers."""
+    write(tmp_path / "saved", family("distinct-count", by=["place"] if "query" in keys else []))
+    path = tmp_path / "saved" / "savepoint.json"
+    manifest = {**json.loads(path.read_text()), "format": 1, **({} if "query" in keys else keys)}
+    manifest["states"] = [{"file": entry["file"], "bytes": entry["bytes"]} for entry in manifest["states"]]
+    path.write_text(json.dumps(manifest))
+    assert savepoint.read(tmp_path / "saved").snapshots() == STATES
+
+
 def cut_a_state(folder):
     (folder / "states" / "00001.skyband").write_bytes(b"two")
 
@@ -92,9 +111,15 @@ def change_json(**changes):
         (lambda folder: (folder / "savepoint.json").write_text("{"), "damaged: savepoint.json"),
         (lambda folder: (folder / "savepoint.json").write_text("[]"), "holds no table"),
         (lambda folder: (folder / "savepoint.json").unlink(), "holds no savepoint.json"),
-        (change_json(format=2, made_by={"skyband": "9"}), "was made by skyband 9, this is"),
+        (change_json(format=3, made_by={"skyband": "9"}), "was made by skyband 9, this is"),
         (change_json(states=[{"file": "../../etc", "bytes": 1}]), "is no name of a file"),
         (change_json(states=7), "is damaged: TypeError"),
+        (change_json(states=[]), "0 states are of the shards"),
+        (change_json(states=[{"file": "00000.skyband", "bytes": 3, "shard": 1}]), r"1 states are of the shards \[1\]"),
+        (change_json(states=[{"file": "00000.skyband", "bytes": 3}]), "is damaged: KeyError: 'shard'"),
+        (change_json(format=3, made_by=7), "was made by skyband None, this is"),
+        (change_json(format=1, made_by={"skyband": "0.1"}), "took its 2 shards for one another: make it again"),
+        (lambda folder: (folder / "savepoint.json").write_text("[" * 100_000), "damaged: savepoint.json: .*recursion"),
         (change_json(query={"kind": "tallest"}), "tallest"),
     ],
 )

@@ -65,7 +65,7 @@ def checkpoint_state(job: Job, largest: int, progress: Progress | None = None) -
         if not shards:
             raise EngineError(f"the checkpoint {str(where)!r} holds no state yet: run the job first")
         plan = spark.plan_of(source_frame(session, job), job.query, job.backends, shards[0].head.shards)
-        operators = [shard.restore(plan.operator()) for shard in shards]
+        operators = [shard.restore(plan) for shard in shards]
     seen = EventTimeProgress.nowhere(job.query.source_count)
     for operator in operators:
         seen.add(operator.progress)

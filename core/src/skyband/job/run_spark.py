@@ -52,6 +52,7 @@ def run(job: Job, progress: Progress, warming: Warming | None = None, savepoint:
         if not job.source.stream:
             return _batch(job, session, source, progress)
         with _checkpoint_in_use(job):
+            _check_shards(job)
             return _stream(job, source, progress)
 
 
@@ -62,6 +63,14 @@ def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
         return nullcontext()
     checkpoint.mkdir(parents=True, exist_ok=True)
     return in_use(checkpoint)
+
+
+def _check_shards(job: Job) -> None:
+    from skyband.job.start_from_savepoint import check_shards
+
+    checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
+    if checkpoint is not None:
+        check_shards(checkpoint, job.query, spark.shard_count(job.query, job.shards))
 
 
 def source_frame(session: Any, job: Job) -> Any:

@@ -17,13 +17,15 @@ import attrs
 from attrs import frozen
 
 from skyband.config.durations import Duration
-from skyband.errors import EngineError, SnapshotError
-from skyband.job.model import Source
+from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
+from skyband.job.model import Job, Source, local_path
 from skyband.queries import make_query
 from skyband.queries.query import Query
 from skyband.version import __version__
 
-FORMAT = 1
+FORMAT = 2
+"""1 did not say which shard a state is of. A stream's came in the order of Spark's keys, not of their numbers."""
+
 MANIFEST, STATES, SOURCE = "savepoint.json", "states", "source"
 _TOPICS = ("subscribe", "subscribepattern", "assign")
 """Options that say what a source is, besides its format and path."""
@@ -56,9 +58,12 @@ class Savepoint:
     """None where it was made of history: the stream begins where its own source does."""
 
     def snapshots(self) -> list[bytes]:
-        """The state of each shard. Raises SnapshotError where one is not there or of another size."""
-        manifest = _manifest(self.folder)
-        return [_state(self.folder / STATES / entry["file"], entry["bytes"]) for entry in manifest["states"]]
+        """The state of each shard, by its number. Raises SnapshotError where one is not there or of another size.
+
+        Those of a stream with `by` that an older Skyband wrote come in any order: their groups tell where they belong.
+        """
+        files = _files_by_shard(_manifest(self.folder))
+        return [_state(self.folder / STATES / name, size) for name, size in files]
 
 
 def source_facts(source: Source) -> dict[str, Any]:
@@ -66,6 +71,16 @@ def source_facts(source: Source) -> dict[str, Any]:
     topics = {name: str(value) for name, value in source.options.items() if name.lower() in _TOPICS}
     table = {} if source.table is None else {"table": source.table}
     return {"format": source.format, "path": source.path, **table, **topics}
+
+
+def checkpoint_of(job: Job) -> Path:
+    """A stream's checkpoint on this machine. Raises ConfigError where it has none."""
+    if job.sink.checkpoint is None:
+        raise ConfigError(Problem("sink.checkpoint", "is missing: only a stream with a checkpoint has a state"))
+    found = local_path(job.sink.checkpoint)
+    if found is None:
+        raise ConfigError(Problem("sink.checkpoint", f"must be on this machine (got {job.sink.checkpoint!r})"))
+    return found
 
 
 def check_free(folder: Path) -> None:
@@ -82,7 +97,10 @@ def write(
     versions: Mapping[str, str],
     position: Position | None,
 ) -> Savepoint:
-    """Write a savepoint: `folder` is complete or not there, whenever this is interrupted."""
+    """Write a savepoint of a snapshot of each shard, by its number.
+
+    `folder` is complete or not there, whenever this is interrupted.
+    """
     check_free(folder)
     identity = uuid.uuid4().hex
     partial = folder.parent / f".{folder.name}.{identity}.partial"
@@ -93,7 +111,7 @@ def write(
         for number, snapshot in enumerate(snapshots):
             name = f"{number:05}.skyband"
             (partial / STATES / name).write_bytes(snapshot)
-            states.append({"file": name, "bytes": len(snapshot)})
+            states.append({"file": name, "bytes": len(snapshot), "shard": number})
         if position is not None and position.log is not None:
             shutil.copytree(position.log, partial / SOURCE)
         source = None if position is None else {**position.source, "offset": position.offset}
@@ -112,22 +130,31 @@ def write(
 def read(folder: Path) -> Savepoint:
     """Raises EngineError where there is no savepoint, SnapshotError where it is damaged or of a newer Skyband."""
     held = _manifest(folder)
-    if held.get("format") != FORMAT:
-        by = held.get("made_by", {}).get("skyband")
-        raise SnapshotError(f"the savepoint {str(folder)!r} was made by skyband {by}, this is {__version__}")
+    if held.get("format") not in (1, FORMAT):
+        made_by = held.get("made_by")
+        by = made_by.get("skyband") if isinstance(made_by, dict) else None
+        said = f"was made by skyband {by}, this is {__version__}"
+        raise SnapshotError(f"the savepoint {str(folder)!r} {said}: read it with that one, or make it again")
     try:
         source, position = held["source"], None
         if source is not None:
             log = folder / SOURCE
             facts = {name: value for name, value in source.items() if name != "offset"}
             position = Position(facts, str(source["offset"]), log if log.is_dir() else None)
-        states = [_checked_entry(entry) for entry in held["states"]]
-        return Savepoint(
-            folder, str(held["id"]), dict(held["made_by"]), make_query(held["query"]), len(states),
-            held["watermark"], position,
+        shards = len(_files_by_shard(held))
+        savepoint = Savepoint(
+            folder, str(held["id"]), dict(held["made_by"]), make_query(held["query"]), shards, held["watermark"],
+            position,
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {type(error).__name__}: {error}") from error
+    if held["format"] == 1 and position is not None and shards > 1 and not savepoint.query.by:
+        raise SnapshotError(
+            f"the savepoint {str(folder)!r} was made by skyband {savepoint.made_by.get('skyband')}, which took its "
+            f"{shards} shards for one another: make it again of the stream's checkpoint with skyband "
+            f"{__version__}, or begin with history"
+        )
+    return savepoint
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -136,18 +163,24 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise EngineError(f"the savepoint {str(folder)!r} {said}: `skyband savepoint JOB DIR` makes one")
     try:
         held = json.loads((folder / MANIFEST).read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST}: {error}") from error
     if not isinstance(held, dict):
         raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST} holds no table")
     return held
 
 
-def _checked_entry(entry: Mapping[str, Any]) -> str:
-    name = str(entry["file"])
-    if Path(name).name != name:
-        raise ValueError(f"{name!r} is no name of a file")
-    return name
+def _files_by_shard(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """The file of each shard's state, by its number, and its size."""
+    files = {}
+    for place, entry in enumerate(manifest["states"]):
+        name = str(entry["file"])
+        if Path(name).name != name:
+            raise ValueError(f"{name!r} is no name of a file")
+        files[place if manifest["format"] == 1 else entry["shard"]] = (name, int(entry["bytes"]))
+    if [*sorted(files)] != [*range(len(manifest["states"]))] or not files:
+        raise ValueError(f"{len(manifest['states'])} states are of the shards {sorted(files)}")
+    return [files[number] for number in range(len(files))]
 
 
 def _state(path: Path, size: int) -> bytes:

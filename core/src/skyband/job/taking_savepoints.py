@@ -5,13 +5,14 @@ from typing import Any
 
 from skyband import spark
 from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.errors import ConfigError, EngineError, InputError, Problem, SnapshotError
+from skyband.errors import EngineError, InputError, SnapshotError
 from skyband.job import savepoint, spark_sink_log
-from skyband.job.model import Job, local_path
+from skyband.job.model import Job
 from skyband.job.progress import Progress
-from skyband.job.savepoint import Position, Savepoint
+from skyband.job.savepoint import Position, Savepoint, checkpoint_of
 from skyband.job.spark_errors import plain_errors
 from skyband.job.spark_session import spark_session
+from skyband.job.start_from_savepoint import check_shards
 from skyband.job.stream_lock import in_use
 from skyband.operator.first_states import begin_with_states
 from skyband.states.since_or_last import moment_named
@@ -34,13 +35,14 @@ def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Sav
         from skyband.job.run_spark import source_frame
 
         batch = _ended(checkpoint)
-        shards = read_shards(session, str(checkpoint))
+        shards = read_shards(session, str(checkpoint), batch)
         if not shards or len(shards) != shards[0].head.shards:
             raise SnapshotError(f"the checkpoint {str(checkpoint)!r} lacks the state of a shard")
+        check_shards(checkpoint, job.query, len(shards))
         plan = spark.plan_of(source_frame(session, job), job.query, job.backends, len(shards))
         snapshots, watermarks = [], []
         while shards:  # one after the other is in memory as an operator
-            operator = shards.pop(0).restore(plan.operator())
+            operator = shards.pop(0).restore(plan)
             snapshots.append(operator.snapshot())
             watermarks.append(operator.watermark)
         log = checkpoint / "sources" / "0"
@@ -87,20 +89,10 @@ def save_states(
         from skyband.job.run_spark import source_frame
 
         plan = spark.plan_of(source_frame(session, job), job.query, job.backends, 1)
-        operator = plan.operator()
+        operator = plan.operator(0)
         moment = begin_with_states(operator, table, chosen)
         versions = _versions(session, plan)
         return savepoint.write(folder, job.query, [operator.snapshot()], moment, versions, None)
-
-
-def checkpoint_of(job: Job) -> Path:
-    """A stream's checkpoint on this machine. Raises ConfigError where it has none."""
-    if job.sink.checkpoint is None:
-        raise ConfigError(Problem("sink.checkpoint", "is missing: only a stream with a checkpoint has a state"))
-    found = local_path(job.sink.checkpoint)
-    if found is None:
-        raise ConfigError(Problem("sink.checkpoint", f"must be on this machine (got {job.sink.checkpoint!r})"))
-    return found
 
 
 def _ended(checkpoint: Path) -> int:

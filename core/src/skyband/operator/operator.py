@@ -23,12 +23,13 @@ from skyband.groups import state_arrays
 from skyband.groups.execution import Execution, execution_of
 from skyband.groups.processor import GroupProcessor
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of, fingerprint
-from skyband.operator.group_keys_of_before import frame_with_keys_of_now
 from skyband.operator.groups import Groups, Until
 from skyband.operator.logged_batch import LoggedBatch, is_time
+from skyband.operator.rows_of_states import RowsOfStates
+from skyband.operator.shard import Shard
 from skyband.queries.error_attribution import attributed, check_answers
+from skyband.queries.frame_checks import refused_as_damage
 from skyband.queries.query import Query
-from skyband.queries.row_encoding import encode
 from skyband.registry import Binding
 from skyband.snapshot import Snapshot
 from skyband.state_validation import StateReader
@@ -63,6 +64,8 @@ class Operator:
     """Schema of the source."""
     shared: bool = False
     """Whether it is one of several shards without groups, whose answers are merged into one."""
+    shard: Shard | None = None
+    """Which shard it is, where its state is kept for another to go on with; None takes that of a state it restores."""
 
     watermark: int | None = field(default=None, init=False)
     """Microseconds since the epoch; None before the first row."""
@@ -233,18 +236,22 @@ class Operator:
 
     def replay(self, turns: Sequence[LoggedBatch]) -> None:
         """Become what one that took these turns after this one's last became. Their answers were given by that one."""
-        like = self._frame_types() if turns else {}
+        rows = self._rows_of_states
         for turn in turns:
             if len(turn.clock) != len(self._clock.to_list()):
                 raise SnapshotError(
                     f"holds a turn of {len(turn.clock)} times, this query has {len(self._clock.to_list())}"
                 )
             for frame in turn.frames:
-                self.add(self._checked(frame, like))  # drops what was late then
+                self.add(rows.checked(frame))  # drops what was late then
+            before, after = (TIME_MIN if mark is None else mark for mark in (self.watermark, turn.watermark))
+            if after < before:
+                raise SnapshotError(f"contradicts itself: a turn's watermark goes back from {before} to {after}")
             self.watermark = turn.watermark
             self._clock.load_state(turn.clock)
         if self.watermark is not None:
-            self.advance(self.watermark)
+            with refused_as_damage():  # what the query's own checks let pass
+                self.advance(self.watermark)
         self.take_metrics()
 
     def begin_with(
@@ -287,7 +294,7 @@ class Operator:
         if self._waiting:
             arrays["waiting"] = np.frombuffer(keyed_frames.to_bytes(keyed_frames.concatenated(self._waiting)), np.uint8)
         arrays["clock"] = np.array(self._clock.to_list(), np.int64)
-        header = {
+        header: dict[str, Any] = {
             "layout": LAYOUT,
             "operator": fingerprint(self.query, self.bindings, self.schema),
             "backends": self._own_parameters,
@@ -295,6 +302,8 @@ class Operator:
             "joined_at": self._joined_at,
             "skyband": __version__,
         }
+        if self.shard is not None:
+            header["shard"] = self.shard.to_header()
         return snapshot.encode(header, arrays)
 
     def restore(self, blob: bytes, joined: int | None = None) -> bool:
@@ -320,11 +329,18 @@ class Operator:
         for role, parameters in held.header["backends"].items():
             check_parameters(self.bindings[role], parameters, self.query.backend_parameters(role))
         # Nothing is taken over before all of it fits.
-        fresh = Operator(self.query, self.bindings, self.schema, self.shared)
+        fresh = Operator(self.query, self.bindings, self.schema, self.shared, self._shard_of(held))
         changed = fresh._take_over(held, joined)
-        for name in ("watermark", "_clock", "_joined_at", "_waiting", "_groups"):
+        for name in ("shard", "watermark", "_clock", "_joined_at", "_waiting", "_groups"):
             setattr(self, name, getattr(fresh, name))
         return changed
+
+    def _shard_of(self, held: Snapshot) -> Shard | None:
+        """Which shard a state is of; older states do not say."""
+        shard = Shard.from_header(held.header.get("shard"))
+        if None not in (shard, self.shard) and shard != self.shard:
+            raise SnapshotError(f"the state is of {shard}, not of {self.shard}: they were taken for one another")
+        return self.shard if shard is None else shard
 
     def _take_over(self, held: Snapshot, joined: int | None) -> bool:
         self.watermark, joined_at = held.header["watermark"], held.header["joined_at"]
@@ -336,19 +352,21 @@ class Operator:
         joined = self.watermark if joined is None else joined
         self._joined_at = {part: joined_at.get(part, joined) for part in self.query.subqueries}
         if "waiting" in held.arrays:
-            self._waiting = [self._checked(keyed_frames.from_bytes(held.arrays["waiting"]), self._frame_types())]
+            waiting = self._rows_of_states.checked(keyed_frames.from_bytes(held.arrays["waiting"]))
+            times = waiting.column(keyed_frames.TIME).to_numpy()
+            if self.watermark is not None and len(times) and times.min() < self.watermark:
+                raise SnapshotError("contradicts itself: rows before its watermark wait for that")
+            self._waiting = [waiting] if len(waiting) else []
         changed = {*joined_at} != {*self.query.subqueries}
         self._groups.start_from(self._joined)
         self._groups.load_state(state_arrays.without_prefix("groups", held.arrays), changed)
+        if self.query.by and self.shard is not None:
+            self.shard.check_groups(self._groups.keys)
         return changed
 
-    def _checked(self, frame: pa.RecordBatch, like: Mapping[str, pa.DataType]) -> pa.RecordBatch:
-        return frame_with_keys_of_now(_checked(frame, like), len(self.query.by))
-
-    def _frame_types(self) -> dict[str, pa.DataType]:
-        """The columns of the query's frames, each with its type without a dictionary."""
-        nothing = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in self.schema.types], schema=self.schema)
-        return _plain_types(encode(self.query, nothing).frame.schema)
+    @property
+    def _rows_of_states(self) -> RowsOfStates:
+        return RowsOfStates(self.query, self.schema, self.shard)
 
     @cached_property
     def _own_parameters(self) -> dict[str, dict[str, str]]:
@@ -359,21 +377,6 @@ class Operator:
             every = {name: snapshot.text(v) for name, v in binding.create(**query_parameters).parameters().items()}
             by_role[role] = {name: value for name, value in every.items() if name not in query_parameters}
         return by_role
-
-
-def _plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
-    return {name: keyed_frames.plain_type(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
-
-
-def _checked(frame: pa.RecordBatch, like: Mapping[str, pa.DataType]) -> pa.RecordBatch:
-    """A frame out of a state, or a SnapshotError where it has not the columns that the query's frames have."""
-    columns = _plain_types(frame.schema)
-    part = columns.pop(keyed_frames.PART, pa.int8())
-    if part != pa.int8() or columns != like:
-        raise SnapshotError(f"holds rows with the columns {columns}, the query's are {dict(like)}")
-    if any(frame.column(name).null_count for name in (keyed_frames.TIME, keyed_frames.GROUP)):
-        raise SnapshotError("holds rows without a time or a group")
-    return frame
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -11,8 +11,10 @@ from skyband import snapshot
 from skyband.arrays import Array, UInt64
 from skyband.errors import ConfigError, Problem, SnapshotError
 from skyband.groups.execution import execution_of
+from skyband.kernels.sorted_arrays import distinct
 from skyband.operator.fingerprint import defaults_of, differences, fingerprint
 from skyband.operator.operator import Operator
+from skyband.operator.shard import Shard, check_complete
 from skyband.queries.partitioning import by_hash
 from skyband.queries.query import Query
 from skyband.registry import Binding
@@ -27,7 +29,10 @@ _REASONS = {
 
 
 def take_over(blobs: Sequence[bytes], before: Query, make: Callable[[bool], Operator], shards: int) -> list[Operator]:
-    """The operators of `shards` shards that go on from these snapshots, one of each shard of a query `before`.
+    """The operators of `shards` shards, by number, that go on from snapshots, one of each shard of a query `before`.
+
+    The snapshots may come in any order where they say which shard they are of: those of an older Skyband do not, and
+    come by number.
 
     make: a fresh operator of the query that goes on, given whether it is one of several shards whose answers are
     merged. Raises SnapshotError where the states are of another query or backend, ConfigError where they cannot be
@@ -38,12 +43,21 @@ def take_over(blobs: Sequence[bytes], before: Query, make: Callable[[bool], Oper
     query, bindings = old[0].query, old[0].bindings
     for operator, blob in zip(old, blobs, strict=True):
         operator.restore(_with_open_keys(blob, before, operator))
-    if shards == len(blobs):
+    numbered = [operator.shard for operator in old if operator.shard is not None]
+    if numbered:
+        check_complete(numbered, len(old))
+        old.sort(key=lambda operator: 0 if operator.shard is None else operator.shard.number)
+    if shards == len(blobs) and (numbered or not query.by):
+        for number, operator in enumerate(old):
+            operator.shard = Shard(number, shards)
         return old
-    if not query.by:
+    if query.by:
+        _check_apart(old)
+    else:
         _check_mergeable(query, bindings, len(blobs), shards)
     new = [make(shards > 1) for _ in range(shards)]
     for number, operator in enumerate(new):
+        operator.shard = Shard(number, shards)
         operator.stand_with(old[0])
         for one in old if query.by else old[number::shards]:
             if query.by:
@@ -51,6 +65,17 @@ def take_over(blobs: Sequence[bytes], before: Query, make: Callable[[bool], Oper
             else:
                 operator.merge(one)
     return new
+
+
+def _check_apart(operators: Sequence[Operator]) -> None:
+    """Raise SnapshotError where two shards hold one group, each with a part of its rows."""
+    keys = [operator.groups.keys for operator in operators]
+    twice = sum(map(len, keys)) - len(distinct(*keys))
+    if twice:
+        raise SnapshotError(
+            f"contradicts itself: {twice} groups are in two shards, as a Skyband left them that took shards for one "
+            "another; begin anew, with history"
+        )
 
 
 def _of_shard(groups: UInt64, shards: int, number: int) -> Array:

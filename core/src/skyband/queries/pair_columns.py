@@ -16,6 +16,7 @@ from skyband.columns.sides import SIDES
 from skyband.errors import Problem
 from skyband.queries.carried_columns import carry_columns, carry_type
 from skyband.queries.composite_ids import Columns, columns_of, missing, several
+from skyband.queries.frame_checks import check_named, check_numbers, check_whole
 
 
 def _of_both(names: Sequence[str]) -> list[str]:
@@ -48,6 +49,14 @@ def encode_pair_columns(
     codes, names = to_ids(ids[0]) if len(ids) == 1 else (hash_columns(ids).view(np.int64), None)
     columns = {"code": pa.array(codes)} if names is None else {"code": pa.array(codes), "name": names}
     return columns | carry_columns((*several(named), *carry), batch), missing(ids)
+
+
+def check_pair_columns(frame: pa.RecordBatch) -> None:
+    """Raise SnapshotError where a frame out of a state has a row without an id, or a side that is none."""
+    check_whole(frame, "code")
+    check_named(frame)
+    if "side" in frame.schema.names:
+        check_numbers(frame, "side", at_least=0, at_most=1)
 
 
 def id_fields(named: Columns, schema: pa.Schema) -> list[pa.Field]:

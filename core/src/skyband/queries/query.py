@@ -229,6 +229,13 @@ class Query(ABC):
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         """The frame columns made of `inputs`, and masks (bool[n], by reason) of rows to leave out and count."""
 
+    def check_frame(self, frame: pa.RecordBatch) -> None:  # noqa: B027 - a query whose columns take any value has none
+        """Raise SnapshotError where a frame out of a state holds what `encode_columns` never makes.
+
+        Its columns have their types, and each row a time and a group. Anyone may have written the rest: what is taken
+        as a place, or as a number within bounds, is looked at here. See `skyband.queries.frame_checks`.
+        """
+
     @abstractmethod
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         """The result columns after `by`, for a source with this schema."""

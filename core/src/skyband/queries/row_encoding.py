@@ -30,7 +30,7 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
         columns, masks = query.encode_columns(batch)
     when, whence = batch.column(query.time), None if query.source is None else batch.column(query.source)
     times = microseconds(query.time, when)
-    _check_years(query, times)
+    check_years(query, times)
     sources = np.zeros(len(batch), np.int64) if whence is None else _numbered(query, whence)
     grouping = [batch.column(name) for name in query.by]
     groups = hash_columns(grouping) if grouping else np.zeros(len(batch), np.uint64)
@@ -55,7 +55,7 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     return Encoded(frame, dropped, _progress(times, sources, query.source_count))
 
 
-def _check_years(query: Query, times: Int64) -> None:
+def check_years(query: Query, times: Int64) -> None:
     """Raise InputError where the calendar of the query's zone is not known."""
     if not len(times) or not any(zone_of(length) != UTC for length in query.lengths.values()):
         return

@@ -10,7 +10,7 @@ from skyband.arrays import Array, Float64, Int64
 from skyband.columns.hashing import hash_columns
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.rows import Rows
-from skyband.errors import InputError
+from skyband.errors import InputError, SnapshotError
 from skyband.roles.matcher import SUM_SLACK
 
 WHAT = "a number, or a list of numbers (one a sample)"
@@ -95,6 +95,18 @@ def encode_samples(
     ties[valid] = _sums(hashes, samples.offsets)
     coordinates = {_coordinate(number): column for number, column in enumerate(others.values(), 1)}
     return {"values": lists[0], "probabilities": lists[1], **coordinates, "tie": pa.array(ties)}, null
+
+
+def check_samples(frame: pa.RecordBatch, coordinates: int) -> None:
+    """Raise SnapshotError where a frame out of a state holds what `encode_samples` never makes."""
+    columns = [frame.column(name) for name in ("values", "probabilities", *map(_coordinate, range(1, coordinates)))]
+    if frame.column("tie").null_count or any(column.null_count or column.flatten().null_count for column in columns):
+        raise SnapshotError("contradicts itself: samples must be without nulls")
+    further = {_coordinate(number): column for number, column in enumerate(columns[2:], 1)}
+    try:
+        _checked(columns[0], columns[1], np.arange(len(frame)), further)
+    except InputError as error:
+        raise SnapshotError(f"contradicts itself: it holds rows that no source gave: {error}") from error
 
 
 def samples_of(rows: Rows) -> Samples:

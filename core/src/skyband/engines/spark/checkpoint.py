@@ -11,6 +11,8 @@ from urllib.parse import quote
 from attrs import frozen
 
 from skyband import snapshot
+from skyband.engines.spark.shard_keys import number_of
+from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.engines.spark.state_store import FORMAT, Head
 from skyband.errors import EngineError, SnapshotError
 from skyband.operator.logged_batch import LoggedBatch
@@ -22,6 +24,8 @@ from skyband.snapshot import Snapshot
 class ShardState:
     """One shard: its head, the snapshot it began from last, and the batches logged since."""
 
+    number: int
+    """Which of the `head.shards` it is."""
     head: Head
     blob: bytes
     batches: tuple[LoggedBatch, ...]
@@ -36,37 +40,46 @@ class ShardState:
         """Raises SnapshotError where it is damaged."""
         return snapshot.decode(self.blob)
 
-    def restore(self, operator: Operator) -> Operator:
-        """A fresh operator of the same plan as of the last step. Raises SnapshotError where it does not fit."""
+    def restore(self, plan: ShardedPlan) -> Operator:
+        """The operator as of the last step. Raises SnapshotError where it is of another plan or shard."""
+        operator = plan.operator(self.number)
         operator.restore(self.blob, joined=self.batches[-1].watermark if self.batches else None)
         operator.replay(self.batches)
         return operator
 
 
-def read_shards(session: Any, checkpoint: str) -> list[ShardState]:
-    """The shards of the last micro-batch that was committed; those without a row yet are not there.
+def read_shards(session: Any, checkpoint: str, batch: int | None = None) -> list[ShardState]:
+    """The shards after a micro-batch, by number; those without a row yet are not there.
 
-    A stream may run meanwhile. Raises EngineError where the checkpoint is not there, is empty or not Skyband's.
+    batch: one that was committed, the last where it is None. A stream may run meanwhile: all is read as of that one.
+    Raises EngineError where the checkpoint is not there, is empty or not Skyband's, SnapshotError where it is damaged.
     """
     folder = Path(checkpoint)
     if not (folder / "state").is_dir():
         said = "holds no state yet: run the stream first" if folder.is_dir() else "is not there"
         raise EngineError(f"the checkpoint {checkpoint!r} {said}")
+    batch = last_committed(folder) if batch is None else batch
+    if batch < 0:
+        raise EngineError(f"the checkpoint {checkpoint!r} holds no state yet: run the stream first")
     with _plain_path(folder) as where:
-        return _read(session, where)
+        return _read(_States(session, where, batch))
 
 
-def _read(session: Any, checkpoint: str) -> list[ShardState]:
-    heads = {shard: Head._make(row) for shard, row in _values(session, checkpoint)}
-    if any(head.format != FORMAT for head in heads.values()):
-        found = next(head.format for head in heads.values() if head.format != FORMAT)
-        raise SnapshotError(f"the checkpoint has format {found}, this Skyband reads {FORMAT}: run the one that made it")
-    chunks = _entries(session, checkpoint, "chunks", "data")
-    logs = _entries(session, checkpoint, "log", "data")
-    return [
-        ShardState(head, _whole(head, chunks[shard]), tuple(_logged(head, logs[shard])))
-        for shard, head in sorted(heads.items())
+def last_committed(checkpoint: Path) -> int:
+    """The last micro-batch that was committed, -1 before the first."""
+    log = checkpoint / "commits"
+    names = [path.name for path in log.iterdir()] if log.is_dir() else []
+    return max((int(name) for name in names if name.isascii() and name.isdigit()), default=-1)
+
+
+def _read(states: "_States") -> list[ShardState]:
+    heads = states.heads()
+    chunks, logs = states.entries("chunks", "number"), states.entries("log", "step")
+    shards = [
+        ShardState(number_of(key, head.shards), head, _whole(head, chunks[key]), tuple(_logged(head, logs[key])))
+        for key, head in heads.items()
     ]
+    return sorted(shards, key=lambda shard: shard.number)
 
 
 @contextmanager
@@ -95,31 +108,45 @@ def _logged(head: Head, log: dict[int, bytes]) -> Iterator[LoggedBatch]:
         yield LoggedBatch.decode(log[step])
 
 
-def _values(session: Any, checkpoint: str) -> list[tuple[int, tuple[Any, ...]]]:
-    rows = _reader(session, checkpoint, "head").selectExpr("key.shard AS shard", "value.*").collect()
-    return [
-        (row[0], tuple(bytes(value) if isinstance(value, bytearray) else value for value in row[1:])) for row in rows
-    ]
+@frozen
+class _States:
+    """Spark's reader of the states in a checkpoint as of one micro-batch."""
 
+    session: Any
+    checkpoint: str
+    batch: int
 
-def _entries(session: Any, checkpoint: str, name: str, column: str) -> dict[int, dict[int, bytes]]:
-    """Of a map, by shard and by its whole-number key."""
-    number = "number" if name == "chunks" else "step"
-    rows = _reader(session, checkpoint, name).selectExpr(
-        "key.shard AS shard", f"user_map_key.{number} AS place", f"user_map_value.{column} AS bytes"
-    )
-    found: dict[int, dict[int, bytes]] = defaultdict(dict)
-    for row in rows.toLocalIterator():
-        found[row["shard"]][row["place"]] = bytes(row["bytes"])
-    return found
+    def heads(self) -> dict[int, Head]:
+        """The head of each shard, by its key. Raises SnapshotError where they are of another format."""
+        reader = self._reader("head")
+        names = tuple(reader.schema["value"].dataType.fieldNames())
+        written = {row[0] for row in reader.select("value.format").collect()} if "format" in names else {"none"}
+        if names != Head._fields or written - {FORMAT}:
+            other = next(iter(written - {FORMAT}), "another")
+            raise SnapshotError(
+                f"the checkpoint {self.checkpoint!r} has format {other}, this Skyband reads {FORMAT}: use the Skyband "
+                "that made it, or give the job a new checkpoint"
+            )
+        rows = reader.selectExpr("key.shard AS shard", "value.*").collect()
+        return {row[0]: Head._make(bytes(v) if isinstance(v, bytearray) else v for v in row[1:]) for row in rows}
 
+    def entries(self, name: str, key: str) -> dict[int, dict[int, bytes]]:
+        """Of a map, by the shard's key and by its own whole-number key."""
+        rows = self._reader(name).selectExpr(
+            "key.shard AS shard", f"user_map_key.{key} AS place", "user_map_value.data AS bytes"
+        )
+        by_shard: dict[int, dict[int, bytes]] = defaultdict(dict)
+        for row in rows.toLocalIterator():
+            by_shard[row["shard"]][row["place"]] = bytes(row["bytes"])
+        return by_shard
 
-def _reader(session: Any, checkpoint: str, name: str) -> Any:
-    from pyspark.errors import PySparkException
+    def _reader(self, name: str) -> Any:
+        from pyspark.errors import PySparkException
 
-    try:
-        return session.read.format("statestore").option("stateVarName", name).load(checkpoint)
-    except PySparkException as error:
-        if "STATE_VARIABLE" in str(error) or "stateVarName" in str(error):
-            raise EngineError(f"the checkpoint {checkpoint!r} is of a stream that is not Skyband's") from error
-        raise
+        reader = self.session.read.format("statestore").option("stateVarName", name).option("batchId", self.batch)
+        try:
+            return reader.load(self.checkpoint)
+        except PySparkException as error:
+            if "STATE_VARIABLE" in str(error) or "stateVarName" in str(error):
+                raise EngineError(f"the checkpoint {self.checkpoint!r} is of a stream that is not Skyband's") from error
+            raise

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from skyband.engines.spark.clock_ticks import with_ticks
+from skyband.engines.spark.shard_keys import keys_of
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.state_store import CHUNK, StateStore
-from skyband.engines.spark.stream import keys_of
 from skyband.errors import EngineError
 
 SEEDS = (0, 1)
@@ -50,7 +50,7 @@ class FirstStates(StatefulProcessor):  # type: ignore[misc]
 
 
 def write_checkpoint(session: Any, plan: ShardedPlan, snapshots: list[bytes], folder: Path) -> Path:
-    """A checkpoint in `folder`, which is empty, whose stream of this plan goes on from a snapshot of each shard.
+    """A checkpoint in `folder`, which is empty, whose stream of this plan goes on from these snapshots, by shard.
 
     Its source is where `set_position` puts it.
     """
@@ -92,7 +92,7 @@ def set_place(checkpoint: Path, final: Path) -> None:
         held = json.loads(text)
         for store in held["stateStoreInfo"]:
             store["stateSchemaFilePaths"] = [
-                f"file:{final.absolute()}/state/{schema.partition('/checkpoint/state/')[2]}"
+                f"file:{final.absolute()}/state/{schema.rpartition('/checkpoint/state/')[2]}"
                 for schema in store["stateSchemaFilePaths"]
             ]
         _replace(path, f"{version}\n{json.dumps(held)}")

@@ -11,13 +11,14 @@ from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan, Task
 from skyband.engines.spark.state_store import CHUNK
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import settle, warn_of_broken_promises
+from skyband.operator.shard import Shard
 from skyband.queries.row_encoding import microseconds
 
 _PIECES = pa.schema([("shard", pa.int64()), ("number", pa.int64()), ("data", pa.binary())])
 
 
 def states_before(df: Any, plan: ShardedPlan, until: int) -> list[bytes]:
-    """The snapshot of each shard of a stream that has had all rows of a bounded DataFrame before a moment.
+    """The snapshots, by shard, of a stream that has had all rows of a bounded DataFrame before a moment.
 
     Its watermark is that moment: rows before it are late from then on. Its answers are not given. None where there are
     no rows at all.
@@ -53,15 +54,15 @@ def rows_before(plan: ShardedPlan, batch: pa.RecordBatch, until: int) -> pa.Reco
 
 def state_pieces(plan: ShardedPlan, batches: Iterator[pa.RecordBatch], until: int) -> Iterator[pa.RecordBatch]:
     """The state of one shard once all its packed rows, by their earliest time, are taken in: pieces of a snapshot."""
-    operator, end, shard = plan.operator(), TaskEnds(plan.query), None
+    operator, end = plan.operator(), TaskEnds(plan.query)
     for batch in batches:
         for row in batch.to_pylist():
-            shard = row["shard"]
+            operator.shard = Shard(row["shard"], plan.shards)
             if row["frame"] is not None:
                 operator.advance(row["first"])
                 operator.add(keyed_frames.from_bytes(row["frame"]))
             end.add(row["progress"], row["dropped"])
-    if shard is None or end.progress.newest is None:
+    if operator.shard is None or end.progress.newest is None:
         return
     operator.step(end.progress)
     operator.advance(until)
@@ -69,4 +70,6 @@ def state_pieces(plan: ShardedPlan, batches: Iterator[pa.RecordBatch], until: in
     state = np.frombuffer(operator.snapshot(), np.uint8)
     for number, start in enumerate(range(0, len(state), CHUNK)):
         piece = state[start : start + CHUNK].tobytes()
-        yield pa.RecordBatch.from_pylist([{"shard": shard, "number": number, "data": piece}], schema=_PIECES)
+        yield pa.RecordBatch.from_pylist(
+            [{"shard": operator.shard.number, "number": number, "data": piece}], schema=_PIECES
+        )

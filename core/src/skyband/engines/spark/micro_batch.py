@@ -7,19 +7,20 @@ import pyarrow as pa
 
 from skyband.columns import keyed_frames
 from skyband.engines.spark import results_and_metrics
+from skyband.engines.spark.shard_keys import number_of
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import StateStore
 from skyband.engines.spark.worker import settle, warn_of_broken_promises
 
 
-def process_micro_batch(plan: ShardedPlan, store: StateStore, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Add the packed rows of a shard to its operator, answer the moments they passed, and keep its state.
+def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Add the packed rows of the shard of this key to its operator, answer the moments they passed, and keep its state.
 
     Returns the rows of a shard's answers and of its metrics: they are few, and another Python to unpack them would cost
     each trigger more.
     """
     settle(plan)
-    operator = store.load(plan)
+    operator = store.load(plan, number_of(key, plan.shards))
     end, given = TaskEnds(plan.query), []
     for packed in rows:
         for row in packed.itertuples(index=False):

@@ -25,7 +25,7 @@ class ShardProcessor(StatefulProcessor):  # type: ignore[misc]
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803, ARG002
         from skyband.engines.spark.micro_batch import process_micro_batch
 
-        yield process_micro_batch(cloudpickle.loads(self._pickled_plan), self._store, rows)
+        yield process_micro_batch(cloudpickle.loads(self._pickled_plan), self._store, key[0], rows)
 
     def close(self) -> None:
         """Nothing is held beyond the micro-batch but the cache."""

@@ -13,6 +13,7 @@ from skyband.columns import keyed_frames
 from skyband.columns.arrow_normalization import columns_as
 from skyband.groups.execution import execution_of
 from skyband.operator.operator import Operator
+from skyband.operator.shard import Shard
 from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.query import Query
 from skyband.queries.row_encoding import encode
@@ -57,9 +58,10 @@ class ShardedPlan:
             return pa.schema(self.query.shard_fields(self.schema))
         return self.query.result_schema(self.schema)
 
-    def operator(self) -> Operator:
-        """A fresh operator for one shard."""
-        return Operator(self.query, self.bindings, self.schema, self.merges)
+    def operator(self, number: int | None = None) -> Operator:
+        """A fresh operator for the shard of this number; None where it is no matter, as its state is never kept."""
+        shard = None if number is None else Shard(number, self.shards)
+        return Operator(self.query, self.bindings, self.schema, self.merges, shard)
 
     def made(self, operator: Operator) -> bool:
         """Whether `operator` runs just this: the query with its evolvable keys, the backends, the source's schema."""

@@ -71,14 +71,14 @@ class StateStore:
         self._chunks = handle.getMapState("chunks", "number int", "data binary")
         self._log = handle.getMapState("log", "step bigint", "token binary, data binary")
 
-    def load(self, plan: "ShardedPlan") -> "Operator":
-        """The operator as the last committed micro-batch left it."""
+    def load(self, plan: "ShardedPlan", number: int) -> "Operator":
+        """The operator of the shard of this number, as the last committed micro-batch left it."""
         self._head = self._read_head(plan.shards)
         self._anew = self._head.step == 0
         self._work = self._writing = 0.0
         self._began = time.thread_time()
         if self._anew:
-            return plan.operator()
+            return plan.operator(number)
         held = _CACHE.pop(self._head.shard_id, None)
         if held is not None and plan.made(held.operator) and self._follows(held):
             operator, step, self._writing = held.operator, held.step, held.writing
@@ -86,7 +86,7 @@ class StateStore:
             if step > self._head.base:
                 self._work = held.work
         else:
-            operator, steps = plan.operator(), [*self._steps(self._head.base + 1)]
+            operator, steps = plan.operator(number), [*self._steps(self._head.base + 1)]
             count = -(-self._head.base_size // CHUNK)
             snapshot = b"".join(bytes(self._chunks.getValue((number,))[0]) for number in range(count))
             self._anew = operator.restore(snapshot, joined=steps[-1].watermark if steps else None)

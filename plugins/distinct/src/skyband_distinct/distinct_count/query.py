@@ -17,6 +17,7 @@ from skyband.config.value_ranges import ValueRange, ranges_parameter
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
+from skyband.queries.frame_checks import check_numbers, check_whole
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
@@ -133,6 +134,11 @@ class DistinctCount(Query):
             columns["value"] = pa.array(had)
             masks |= {"null value": np.isnan(had)} if np.isnan(had).any() else {}
         return columns, masks
+
+    def check_frame(self, frame: pa.RecordBatch) -> None:
+        check_whole(frame, "key")
+        if self.value is not None:
+            check_numbers(frame, "value", at_least=-np.inf)
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         problems = super().check(schema)

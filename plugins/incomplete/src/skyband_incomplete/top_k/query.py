@@ -36,6 +36,7 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
+from skyband.queries.frame_checks import check_finite, check_named, check_numbers, check_whole, refused_as_damage
 from skyband.queries.query import Input, Query, as_names, check_names, column_name
 from skyband.queries.rank_order import SMALLEST, order_parameter
 from skyband.queries.row_encoding import at_field, closed_length, too_short
@@ -218,6 +219,13 @@ class TopK(Query):
             **carry_columns((*several(self.object), *self.carry), batch),
         }
         return (columns if names is None else {**columns, "name": names}), masks
+
+    def check_frame(self, frame: pa.RecordBatch) -> None:
+        check_whole(frame, "object", "key")
+        check_named(frame)
+        check_numbers(frame, "stream", at_least=0, at_most=len(self.streams) - 1)
+        with refused_as_damage():
+            self._check_values(check_finite(frame, "value"))
 
     @property
     def greatest(self) -> float:

@@ -20,7 +20,8 @@ from skyband.queries.composite_ids import (
     identity_names,
     several,
 )
-from skyband.queries.pair_columns import encode_pair_columns
+from skyband.queries.frame_checks import check_whole
+from skyband.queries.pair_columns import check_pair_columns, encode_pair_columns
 from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.row_encoding import closed_length, too_short
 from skyband.roles.pair_ranker import similarity_parameter
@@ -170,6 +171,10 @@ class NearDuplicates(Query):
             columns["side"] = pa.array(sides_of(sides))
             masks["null side"] = sides.is_null().to_numpy(zero_copy_only=False)
         return columns, masks
+
+    def check_frame(self, frame: pa.RecordBatch) -> None:
+        check_whole(frame, "tokens", "tie")
+        check_pair_columns(frame)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         time, ids = time_field(self, schema), identity_fields("id", self.id, schema)

@@ -13,8 +13,10 @@ from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
 from skyband.queries.composite_ids import Columns, identity, identity_inputs
+from skyband.queries.frame_checks import check_whole
 from skyband.queries.pair_columns import (
     carried_fields,
+    check_pair_columns,
     encode_pair_columns,
     id_fields,
     name_problems,
@@ -137,6 +139,10 @@ class TopKPairs(Query):
             columns["side"] = pa.array(sides_of(sides))
             masks["null side"] = sides.is_null().to_numpy(zero_copy_only=False)
         return columns, {reason: masks[reason] for reason in self.drop_reasons if reason in masks}
+
+    def check_frame(self, frame: pa.RecordBatch) -> None:
+        check_whole(frame, "tokens", "tie")
+        check_pair_columns(frame)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         ranked = [at_field(self, schema), pa.field("rank", pa.int64()), *id_fields(self.id, schema)]

@@ -14,7 +14,7 @@ from skyband.columns.numbers import as_float64, is_number
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.parameters import choice, integer, number
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, Problem, SnapshotError
 from skyband.queries import emitted_states
 from skyband.queries.carried_columns import (
     TIE,
@@ -35,6 +35,7 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
+from skyband.queries.frame_checks import check_finite, check_named, check_whole
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
@@ -192,6 +193,14 @@ class HeavyHitters(Query):
             columns["value"] = pa.array(hash_column(values))
             masks |= _nulls("null value", values)
         return columns, masks
+
+    def check_frame(self, frame: pa.RecordBatch) -> None:
+        check_whole(frame, "object", "key", *([] if self.value is None else ["value"]))
+        check_named(frame)
+        if self.weight is not None:
+            _, codes = to_units(check_finite(frame, "weight"), self.unit)
+            for code in codes[codes != FINE][:1].tolist():
+                raise SnapshotError(f"contradicts itself: it holds rows with {_WEIGHTS[code]}, which are left out")
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         if self.emit is not None:

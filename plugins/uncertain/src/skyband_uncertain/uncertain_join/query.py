@@ -15,6 +15,7 @@ from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs
 from skyband.queries.pair_columns import (
     carried_fields,
+    check_pair_columns,
     encode_pair_columns,
     id_fields,
     name_problems,
@@ -30,7 +31,7 @@ from skyband_uncertain.tuple_windows import (
     unlike_time,
     window_parameter,
 )
-from skyband_uncertain.uncertain_tuples import WHAT, encode_samples, is_samples
+from skyband_uncertain.uncertain_tuples import WHAT, check_samples, encode_samples, is_samples
 
 if TYPE_CHECKING:
     pass
@@ -141,6 +142,10 @@ class UncertainJoin(Query):
             columns["side"] = pa.array(sides_of(sides))
             unnamed |= sides.is_null().to_numpy(zero_copy_only=False)
         return columns, {"null sample": null, "null id or side": unnamed}
+
+    def check_frame(self, frame: pa.RecordBatch) -> None:
+        check_pair_columns(frame)
+        check_samples(frame, len(columns_of(self.values)))
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         matched = [time_field(self, schema), *id_fields(self.id, schema), pa.field("probability", pa.float64())]

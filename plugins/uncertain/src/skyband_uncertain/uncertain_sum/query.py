@@ -17,6 +17,7 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
+from skyband.queries.frame_checks import check_named
 from skyband.queries.query import Input, Query, as_names, column_name
 
 from skyband_uncertain.tuple_windows import (
@@ -26,7 +27,7 @@ from skyband_uncertain.tuple_windows import (
     unlike_time,
     window_parameter,
 )
-from skyband_uncertain.uncertain_tuples import WHAT, encode_samples, is_samples
+from skyband_uncertain.uncertain_tuples import WHAT, check_samples, encode_samples, is_samples
 
 STATISTICS = ("count", "average")
 
@@ -102,6 +103,10 @@ class UncertainSum(Query):
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         columns, null = encode_samples(batch.column(self.values), batch.column(self.probabilities))
         return columns | carry_columns(self.carry, batch), {"null sample": null}
+
+    def check_frame(self, frame: pa.RecordBatch) -> None:
+        check_named(frame)
+        check_samples(frame, 1)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         sums = [pa.field(name, pa.float64()) for name in ("sum", "expected")]

@@ -28,6 +28,7 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
+from skyband.queries.frame_checks import check_named, check_numbers, check_whole
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.rank_order import order_parameter
 from skyband.queries.row_encoding import at_field
@@ -120,6 +121,11 @@ class TopKWorkload(Query):
         columns |= carry_columns((*several(self.object), *self.carry), batch)
         masks = zip(self.drop_reasons, (missing(objects), np.isnan(scores)), strict=True)
         return columns if names is None else {**columns, "name": names}, dict(masks)
+
+    def check_frame(self, frame: pa.RecordBatch) -> None:
+        check_whole(frame, "object", "key")
+        check_named(frame)
+        check_numbers(frame, "score", at_least=-np.inf)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         named = [pa.field("query", pa.string()), pa.field("rank", pa.int64())]

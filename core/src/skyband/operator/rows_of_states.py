@@ -1,0 +1,60 @@
+"""Rows out of a state, of those that wait or of a log: looked at as if anyone had written them."""
+
+from functools import cached_property
+
+import pyarrow as pa
+from attrs import define
+
+from skyband.arrays import TIME_MAX
+from skyband.columns import keyed_frames
+from skyband.config.durations import MOST
+from skyband.errors import SnapshotError
+from skyband.operator.group_keys_of_before import frame_with_keys_of_now
+from skyband.operator.shard import Shard
+from skyband.queries.error_attribution import attributed
+from skyband.queries.frame_checks import check_numbers, refused_as_damage
+from skyband.queries.query import Query
+from skyband.queries.row_encoding import check_years, encode
+from skyband.roles.pair_ranker import BOTH, MEETS
+
+
+@define(slots=False)
+class RowsOfStates:
+    """What the frames of a query are like, as one of its shards gets them."""
+
+    query: Query
+    schema: pa.Schema
+    """Of the source."""
+    shard: Shard | None
+
+    def checked(self, frame: pa.RecordBatch) -> pa.RecordBatch:
+        """The frame without dictionaries. Raises SnapshotError where a row is like none that `encode` makes. O(bytes).
+
+        What only the query knows is the query's to look at: `Query.check_frame`.
+        """
+        columns = _plain_types(frame.schema)
+        part = columns.pop(keyed_frames.PART, pa.int8())
+        if part != pa.int8() or columns != self._types or len(set(frame.schema.names)) < len(frame.schema):
+            raise SnapshotError(f"holds rows with the columns {columns}, the query's are {self._types}")
+        frame = frame_with_keys_of_now(keyed_frames.concatenated([frame]), len(self.query.by))
+        most = TIME_MAX - 1 if pa.types.is_integer(self.schema.field(self.query.time).type) else MOST
+        times = check_numbers(frame, keyed_frames.TIME, at_least=-most, at_most=most)
+        groups = check_numbers(frame, keyed_frames.GROUP, at_most=None if self.query.by else 0)
+        if keyed_frames.PART in frame.schema.names:
+            check_numbers(frame, keyed_frames.PART, at_least=MEETS, at_most=BOTH)
+        if self.query.by and self.shard is not None:
+            self.shard.check_groups(groups)
+        with attributed(self.query), refused_as_damage():
+            check_years(self.query, times)
+            self.query.check_frame(frame)
+        return frame
+
+    @cached_property
+    def _types(self) -> dict[str, pa.DataType]:
+        """The columns of the query's frames, each with its type without a dictionary."""
+        nothing = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in self.schema.types], schema=self.schema)
+        return _plain_types(encode(self.query, nothing).frame.schema)
+
+
+def _plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
+    return {name: keyed_frames.plain_type(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
