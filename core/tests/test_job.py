@@ -258,19 +258,21 @@ def test_what_the_local_engine_cannot_do(job, change, said):
 
 
 def test_the_local_engine_does_not_read_text_in_another_zone_than_utc(job):
-    text = ["source.format=csv", "source.schema=ts TIMESTAMP, client STRING", "spark.sql.session.timeZone=Asia/Tokyo"]
+    (job().parent / "log.csv").write_text("2026-01-01,a\n")
+    text = ["source.format=csv", "source.path=log.csv", "source.schema=ts TIMESTAMP, client STRING"]
+    text.append("spark.sql.session.timeZone=Asia/Tokyo")
     (said,) = problems(job(), text, "local")
     assert "spark.sql.session.timeZone: the local engine reads times that are written without a zone as UTC" in said
     assert read_job(job(), text).spark == {"spark.sql.session.timeZone": "Asia/Tokyo"}
-    assert read_job(job(), text[2:], "local").query.item == "client", "Parquet holds instants"
+    assert read_job(job(), text[3:], "local").query.item == "client", "Parquet holds instants"
     assert read_job(job(), [*text, "spark.sql.session.timeZone=UTC"], "local").query.item == "client"
 
 
 def test_options_the_local_engine_does_not_know_are_not_passed_over(job):
     path = job()
     (path.parent / "log.csv").write_text("ts,client\n2026-01-01,a\n")
-    changes = ["source.format=csv", "source.path=log.csv", "source.options={ header = true, multiLine = true }"]
-    assert "source.options.multiLine: the local engine does not know it" in "\n".join(problems(path, changes, "local"))
+    changes = ["source.format=csv", "source.path=log.csv", "source.options={ header = true, comment = '#' }"]
+    assert "source.options.comment: the local engine does not know it" in "\n".join(problems(path, changes, "local"))
 
 
 def test_text_columns_are_told_where_their_types_are_given(job):

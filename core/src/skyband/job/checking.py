@@ -8,7 +8,7 @@ from attrs import evolve
 
 from skyband.config.parameters import build, parameters_of
 from skyband.data_files import is_pattern
-from skyband.errors import ConfigError, PluginError, Problem
+from skyband.errors import ConfigError, InputError, PluginError, Problem
 from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
 from skyband.job.names_alike import names_alike
@@ -156,6 +156,21 @@ def _schema(source: Source) -> "pa.Schema | None":
     return None if files is None else _in_known_zones(files.schema)
 
 
+def _first_rows(source: Source, query: Any) -> list[Problem]:
+    """What is wrong with the first rows of text, which has no types of its own: a line of names that was forgotten."""
+    from skyband.job.source_files import Files
+
+    try:
+        files = open_files(source)
+        if isinstance(files, Files) and files.layout is None:
+            next(iter(files.batches(query.columns)), None)
+    except ConfigError:
+        pass  # a stream may begin in an empty folder
+    except InputError as error:
+        return [Problem("source.path", str(error))]
+    return []
+
+
 def _in_known_zones(schema: "pa.Schema") -> "pa.Schema":
     """Raise ConfigError where a column is in a time zone that this machine does not know."""
     import pyarrow as pa
@@ -185,7 +200,7 @@ def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], 
         return _with_hints(error.problems, source)
     except PluginError as error:
         return [Problem("query", str(error))]
-    return []
+    return [] if source is None or schema is None else _first_rows(source, query)
 
 
 def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema") -> list[Problem]:

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
+from attrs import evolve
+
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.job import local_sink_manifest
 from skyband.job.engine import Engine
@@ -82,9 +84,12 @@ def _unreadable(source: Source) -> list[Problem]:
         problems += [problem.within("source") for problem in error.problems]
     # How many files a micro-batch takes cannot be seen in the answers, so such options do no harm here.
     known_options = OPTIONS.get(source.format, ())
-    problems += text_option_problems(source)
+    problems += [
+        evolve(one, message=f"{one.message}; use it, or --engine spark").within("source")
+        for one in text_option_problems(source)
+    ]
     for name in source.options if source.format in OPTIONS else ():
-        if name.lower() not in known_options and not name.lower().startswith("max"):
+        if name.lower() not in map(str.lower, known_options) and not name.lower().startswith("max"):
             message = f"the local engine does not know it; {suggest(name, known_options)}"
             problems.append(Problem(f"source.options.{name}", message))
     return problems

@@ -99,7 +99,7 @@ def _schema(source: Source, base: Path, paths: list[Path]) -> "tuple[pa.Schema, 
     if source.format in ("csv", "json"):
         from skyband.job import text_files
 
-        return text_files.schema_of(paths[0], source) if declared is None else declared, None
+        return text_files.schema_of(paths, source) if declared is None else declared, None
     from skyband.job import columnar_files
 
     layout = columnar_files.Layout(source.format, str(base if base.is_dir() else base.parent))

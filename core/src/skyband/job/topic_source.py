@@ -1,6 +1,5 @@
 """A topic of Kafka as a source read in this process: JSON values, up to its end, by the keys of Spark's connector."""
 
-import io
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -139,11 +138,11 @@ def _parsed(messages: Messages, wanted: "pa.Schema") -> Any:
 
 
 def _from_json(values: list[bytes], wanted: "pa.Schema") -> Any:
-    from skyband.job.text_files import json_rows_of
+    from skyband.job.json_files import json_rows_of
 
     # A line break in JSON is between its parts only: in a text it is written as \n.
     lines = b"\n".join(value.replace(b"\n", b" ") for value in values)
-    rows = json_rows_of(io.BytesIO(lines), wanted)
+    rows = json_rows_of(lines, wanted)
     if len(rows) != len(values):
         raise ValueError(f"{len(rows)} objects in {len(values)} values")
     return rows

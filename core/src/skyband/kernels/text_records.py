@@ -1,0 +1,104 @@
+# mypy: disable-error-code="untyped-decorator"
+"""Where the records of CSV and JSON end, byte by byte: text is cut into blocks of whole ones, and told by its line."""
+
+import numpy as np
+
+from skyband.arrays import Array
+from skyband.kernels.nested import kernel_njit
+
+_BREAK, _RETURN, _BACKSLASH, _QUOTE = 10, 13, 92, 34
+MOST_NESTED = 1_000
+"""Levels of JSON within one another: Arrow's reader ends the process at some thousands."""
+
+FINE, NO_OBJECT, SECOND_VALUE, GOES_ON, TOO_DEEP = range(5)
+"""What a line of JSON is: an object and no more; something else; more than one; cut by its end; too deep."""
+
+
+@kernel_njit(nogil=True)
+def csv_records(  # noqa: C901 - one loop over the states of a parser
+    text: Array, separator: int, quote: int, escape: int, spans_lines: bool, most: int
+) -> tuple[int, int, int]:
+    """The records of text that begins with one, at most `most` of them; blank lines are none.
+
+    Quotes open a value only as its first character, as Arrow's parser has it. `quote` and `escape` are 256 where there
+    is none. Unless a value `spans_lines`, the records end where one is broken by a line's end. O(bytes).
+
+    Returns
+    -------
+    tuple
+        where the last whole record ends, how many there are, and where a quote was opened that is open at the end of
+        the text, or -1
+    """
+    is_mark = np.zeros(256, np.bool_)
+    for mark in (separator, quote, escape, _BREAK, _RETURN):
+        if mark < 256:
+            is_mark[mark] = True
+    place, end, records, opened = 0, 0, 0, -1
+    fresh, blank = True, True  # at the beginning of a value, of a record
+    while place < len(text):
+        byte = text[place]
+        if not is_mark[byte]:
+            fresh = blank = False
+        elif opened >= 0:
+            if byte == escape:
+                place += 1
+            elif byte == _BREAK and not spans_lines:
+                break
+            elif byte == quote:
+                if place + 1 < len(text) and text[place + 1] == quote:
+                    place += 1
+                else:
+                    opened = -1
+        elif byte in (_BREAK, _RETURN):
+            if byte == _RETURN:
+                if place + 1 == len(text):
+                    break  # a line break may follow
+                if text[place + 1] == _BREAK:
+                    place += 1
+            end = place + 1
+            records += not blank
+            if records == most:
+                break
+            fresh, blank = True, True
+        else:
+            if fresh and byte == quote:
+                opened = place
+            elif byte == escape:
+                place += 1
+            fresh, blank = byte == separator, False
+        place += 1
+    return end, records, opened
+
+
+@kernel_njit(nogil=True)
+def json_lines(text: Array) -> tuple[int, int]:
+    """(FINE, -1) where each line is one JSON object, or blank; else what the first other is and where. O(bytes).
+
+    What stands within an object is left to a parser.
+    """
+    depth, begin, is_read, place = 0, 0, False, 0
+    while place < len(text):
+        byte = text[place]
+        if byte == _QUOTE and depth > 0:
+            place += 1
+            while place < len(text) and text[place] != _QUOTE and text[place] != _BREAK:
+                place += 2 if text[place] == _BACKSLASH else 1
+            if place < len(text) and text[place] == _BREAK:
+                return GOES_ON, begin
+        elif byte == _BREAK:
+            if depth > 0:
+                return GOES_ON, begin
+            begin, is_read = place + 1, False
+        elif byte == 123 or (byte == 91 and depth > 0):
+            if is_read and depth == 0:
+                return SECOND_VALUE, begin
+            is_read = True
+            depth += 1
+            if depth > MOST_NESTED:
+                return TOO_DEEP, begin
+        elif (byte == 125 or byte == 93) and depth > 0:
+            depth -= 1
+        elif depth == 0 and byte != 32 and byte != 9 and byte != _RETURN:
+            return SECOND_VALUE if is_read else NO_OBJECT, begin
+        place += 1
+    return (FINE, -1) if depth == 0 else (GOES_ON, begin)
