@@ -15,6 +15,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from skyband.config.durations import Duration, clock_problem, parse
+from skyband.engines.spark.collations import collation_problems
 from skyband.engines.spark.home_without_zip import home_without_zip
 from skyband.engines.spark.java_check import require_java
 from skyband.engines.spark.results_and_metrics import observed
@@ -165,6 +166,8 @@ def plan_of(
 ) -> ShardedPlan:
     """What `apply` does with a DataFrame, as plain data. Raises ConfigError with every problem at once."""
     asked = make_query(query)
+    if problems := collation_problems(asked, df.schema):
+        raise ConfigError(*(problem.within("query") for problem in problems))
     schema = _arrow_schema(df)
     chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}
     return ShardedPlan(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards), ticking)

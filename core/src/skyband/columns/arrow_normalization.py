@@ -71,9 +71,7 @@ def columns_as(batch: pa.RecordBatch, names: Sequence[str], schema: pa.Schema) -
     Raises InputError, naming the column and both types, where one is missing or holds what its type does not.
     """
     fields = pa.schema([schema.field(name) for name in names])
-    given = {
-        name: column for name, column in zip(batch.schema.names, batch.columns, strict=True) if name in fields.names
-    }
+    given = dict(zip(batch.schema.names, batch.columns, strict=True))
     columns = [_column(given, field) for field in fields]
     unchanged = all(column is given[field.name] for column, field in zip(columns, fields, strict=True))
     if unchanged and batch.schema.names == fields.names:

@@ -17,17 +17,23 @@ class Rows:
     def __init__(self, times: Int64, columns: Mapping[str, Any]) -> None:
         self.times = times
         self._columns = columns
-        self._whole, self._start = self, 0
-        """The rows that these are a slice of, and where it begins; they have the columns."""
+        self._slice_of: Rows | None = None
+        """The rows that these are a slice of, which have the columns. Not themselves, or only a collector frees them."""
+        self._start = 0
+        """Where the slice begins."""
         self._computed: dict[Callable[[Rows], Any], Any] = {}
 
     def __len__(self) -> int:
         return len(self.times)
 
+    @property
+    def _whole(self) -> "Rows":
+        return self if self._slice_of is None else self._slice_of
+
     def __getitem__(self, name: str) -> Any:
         """A column as numpy, or as an Arrow array where it holds lists or ids of any type."""
         column = self._columns[name]
-        return column if self._whole is self else column[self._start : self._start + len(self.times)]
+        return column if self._slice_of is None else column[self._start : self._start + len(self.times)]
 
     def __contains__(self, name: str) -> bool:
         return name in self._columns
@@ -65,7 +71,7 @@ class Rows:
         if start == 0 and stop == len(self.times):
             return self
         part = Rows(self.times[start:stop], self._columns)
-        part._whole, part._start = self._whole, self._start + start
+        part._slice_of, part._start = self._whole, self._start + start
         return part
 
     def once(self, compute: Callable[["Rows"], T]) -> tuple[T, int, int]:

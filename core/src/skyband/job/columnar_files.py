@@ -40,7 +40,8 @@ def schema_of(paths: Sequence[Path], layout: Layout) -> tuple[pa.Schema, Layout]
         schema = _schema_of_one(path, layout)
         widened = schema if widened is None else _widened(widened, schema, path)
     assert widened is not None
-    keys = [field for field in whole if field.name not in widened.names]
+    known = set(widened.names)
+    keys = [field for field in whole if field.name not in known]
     by_folder = ds.partitioning(pa.schema(keys), flavor="hive") if keys else None
     return pa.schema([*widened, *keys]), Layout(layout.format, layout.folder, by_folder)
 
@@ -48,16 +49,17 @@ def schema_of(paths: Sequence[Path], layout: Layout) -> tuple[pa.Schema, Layout]
 def read(path: Path, layout: Layout, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """A file's rows with the columns `schema`, null where it has none of that name."""
     dataset = layout.dataset([path])
-    there = [name for name in schema.names if name in dataset.schema.names]
+    known = set(dataset.schema.names)  # made anew each time it is asked for
+    there = [name for name in schema.names if name in known]
     for batch in dataset.to_batches(columns=there, batch_size=_BATCH):
-        columns = [_column(batch, field) for field in schema]
+        given = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns = [_column(given.get(field.name), field, len(batch)) for field in schema]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _column(batch: pa.RecordBatch, field: Any) -> Any:
-    if field.name not in batch.schema.names:
-        return pa.nulls(len(batch), field.type)
-    column = batch.column(field.name)
+def _column(column: Any, field: Any, rows: int) -> Any:
+    if column is None:
+        return pa.nulls(rows, field.type)
     if column.type == field.type:
         return column
     if pa.types.is_dictionary(column.type):
@@ -81,9 +83,9 @@ def _widened(widened: pa.Schema, schema: pa.Schema, path: Path) -> pa.Schema:
     """The columns so far, wide enough for those of the same name in another file too."""
     if widened == schema:
         return widened
-    fields = []
+    fields, types = [], dict(zip(schema.names, schema.types, strict=True))
     for field in widened:
-        other = field.type if field.name not in schema.names else schema.field(field.name).type
+        other = types.get(field.name, field.type)
         if other != field.type:
             try:
                 pair = [pa.schema([(field.name, plain_type(kind))]) for kind in (field.type, other)]

@@ -1,0 +1,26 @@
+"""Text with a collation is refused on Spark by key and column: here it is told apart by its bytes."""
+
+import pytest
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType, TimestampType
+from skyband.engines.spark.collations import collation_problems
+from skyband.queries import make_query
+
+QUERY = make_query(
+    {"kind": "distinct-count", "time": "ts", "item": "who", "by": ["place"], "windows": ["1 hour"], "every": "1 hour"}
+)
+
+
+def schema(who, place):
+    return StructType([StructField(*pair) for pair in (("ts", TimestampType()), ("who", who), ("place", place))])
+
+
+@pytest.mark.parametrize("collation", ["UTF8_LCASE", "UTF8_BINARY_RTRIM", "UNICODE_CI"])
+def test_each_column_with_a_collation_is_named(collation):
+    said = f"has the collation {collation}, and is told apart by its bytes here: make one of it"
+    problems = collation_problems(QUERY, schema(ArrayType(StringType(collation)), StringType(collation)))
+    assert [str(problem).partition(": ")[0] for problem in problems] == ["by", "item"]
+    assert all(said in str(problem) for problem in problems)
+
+
+def test_other_columns_have_none():
+    assert collation_problems(QUERY, schema(StringType(), IntegerType())) == []
