@@ -1,4 +1,4 @@
-"""Rows of a micro-batch are freed when they are let go, without Python's collector: they are most of a turn's memory."""
+"""Rows of a micro-batch are freed when they are let go, without the collector: they are most of a turn's memory."""
 
 import gc
 from weakref import ref

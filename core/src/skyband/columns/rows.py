@@ -18,7 +18,7 @@ class Rows:
         self.times = times
         self._columns = columns
         self._slice_of: Rows | None = None
-        """The rows that these are a slice of, which have the columns. Not themselves, or only a collector frees them."""
+        """The rows that these are a slice of, which have the columns; themselves would be a circle."""
         self._start = 0
         """Where the slice begins."""
         self._computed: dict[Callable[[Rows], Any], Any] = {}
