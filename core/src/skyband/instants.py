@@ -15,7 +15,7 @@ _CYCLE = _CYCLE_DAYS * 86_400_000_000
 _PER_SECOND = {"s": 1_000_000, "ms": 1_000}
 
 
-@frozen
+@frozen(repr=False)
 class Instant:
     """A moment or a day in any year: one of the years that Python knows with the same calendar, and cycles of 400."""
 
@@ -31,6 +31,11 @@ class Instant:
     def isoformat(self, *form: str) -> str:
         """As `datetime.isoformat`."""
         return self.year + self.near.isoformat(*form)[4:]
+
+    def __str__(self) -> str:
+        return self.isoformat(" ") if isinstance(self.near, datetime.datetime) else self.isoformat()
+
+    __repr__ = __str__
 
     def strftime(self, pattern: str) -> str:
         """As `datetime.strftime`."""

@@ -15,6 +15,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from skyband.config.durations import Duration, clock_problem, parse
+from skyband.config.literals import literal
 from skyband.engines.spark.collations import collation_problems
 from skyband.engines.spark.home_without_zip import home_without_zip
 from skyband.engines.spark.java_check import require_java
@@ -185,7 +186,7 @@ def ticking_of(idle_after: Any, finish: Any) -> Ticking | None:
     """Raises ConfigError where the two make no sense."""
     problems = []
     if finish is not None and not isinstance(finish, bool):
-        problems.append(Problem("finish", f"must be true or false (got {finish!r})"))
+        problems.append(Problem("finish", f"must be true or false (got {literal(finish)})"))
     if finish is not None and idle_after is not None:
         problems.append(Problem("idle_after", "is for streams that go on, finish for those that end: drop one"))
     wrong = None if idle_after is None else clock_problem(idle_after)
@@ -227,9 +228,9 @@ def shard_count(query: Query, shards: int | None = None) -> int:
     """The operators that share a query's work. Raises ConfigError where it cannot be shared so."""
     wanted = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
     if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
-        raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {wanted!r})"))
+        raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {literal(wanted)})"))
     if wanted > MOST_SHARDS:
-        raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {wanted})"))
+        raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {literal(wanted)})"))
     if wanted > 1 and not query.by and query.one_shard is not None:
         said = f"{query.one_shard}: use shards = 1, or group with `by` (got {wanted})"
         raise ConfigError(Problem("shards", said))

@@ -1,12 +1,17 @@
 """The group of all commands, imported when they are called, and how errors end one."""
 
 import sys
+import traceback
+import warnings
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import click
 
+from skyband.config.redaction import redact
 from skyband.errors import ConfigError, PluginError, SkybandError
 from skyband.text_tables import visible
 from skyband.version import __version__
@@ -39,7 +44,7 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def show(self, file: Any = None) -> None:
-        lines = visible(self.message, keep="\n\t").split("\n")
+        lines = visible(redact(self.message), keep="\n\t").split("\n")
         click.echo("\n".join(["error: " + (lines[0] or "failed"), *lines[1:]]), err=True, file=file)
 
 
@@ -47,7 +52,7 @@ class Problems(Failure):
     """What is wrong, each on a line of its own that says where."""
 
     def show(self, file: Any = None) -> None:
-        click.echo(visible(self.message, keep="\n\t"), err=True, file=file)
+        click.echo(visible(redact(self.message), keep="\n\t"), err=True, file=file)
 
 
 class Commands(click.Group):
@@ -82,7 +87,10 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except click.ClickException as error:
+            error.message = redact(error.message)  # type: ignore[misc]  # final for click's own types only
+            raise
+        except (click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
@@ -133,7 +141,7 @@ _DEBUG = "skyband.debug"
 
 def _failure(error: BaseException, plugin: str | None = None) -> click.ClickException:
     """What is told of an error; `plugin`: the distribution whose command was called, where it is none of core's."""
-    from skyband.job.reading import JobError
+    from skyband.job.job_error import JobError
 
     if isinstance(error, JobError):
         return Problems(str(error))
@@ -141,8 +149,16 @@ def _failure(error: BaseException, plugin: str | None = None) -> click.ClickExce
         return Failure(f"{error}\n--debug shows where it happened.")
     if isinstance(error, ConfigError | SkybandError):
         return Failure(str(error))
+    if isinstance(error, OSError) and error.strerror and not _is_ours(error.filename):
+        place = "" if error.filename is None else f"{error.filename}: "
+        return Failure(f"{place}{error.strerror}\n--debug shows where it happened.")
     what = " ".join(f"{type(error).__name__}: {error}".split())
     return Failure(f"{what}\nThis is a fault of {plugin or 'Skyband or of a plugin'}; --debug shows where it happened.")
+
+
+def _is_ours(file: Any) -> bool:
+    """Whether it is a file of Skyband's own or of a library: one that lacks is no affair of the user's."""
+    return isinstance(file, str) and Path(file).suffix == ".py"
 
 
 def _set_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -167,8 +183,18 @@ def group() -> None:
     """Continuous top-k, distinct counts and similarity joins over sliding windows, every algorithm a plugin."""
 
 
+def _warning(message: Warning | str, *_: object, **__: object) -> str:
+    """A warning without the line of source that Python puts below it."""
+    return f"warning: {visible(redact(str(message)))}\n"
+
+
+def _show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))
+
+
 def main() -> None:
     """Run the command line."""
+    warnings.formatwarning, sys.excepthook = _warning, _show_traceback
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character is no reason to fail

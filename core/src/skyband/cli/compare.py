@@ -112,7 +112,7 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
 def _read(job: str, make: Any) -> Any:
     """What `make` gives; what is wrong with the job is said with where it is measured."""
     from skyband.errors import ConfigError
-    from skyband.job.reading import JobError
+    from skyband.job.job_error import JobError
 
     try:
         return make()

@@ -1,12 +1,15 @@
 """skyband docs: the reference of everything installed, as a folder of Markdown."""
 
+import os
 from pathlib import Path
 
 import click
 
+from skyband.cli.paths import FolderToWrite
+
 
 @click.command(short_help="Write the reference of what is installed, in Markdown.")
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR", type=FolderToWrite())
 def command(folder: Path) -> None:
     """Write a page for every role, query and installed backend into DIR, your own included, with examples that run.
 
@@ -18,7 +21,7 @@ def command(folder: Path) -> None:
 
     made = everything()
     pages = {**made.texts, "commands.md": commands_page()}
-    foreign = [name for name in pages if (folder / name).exists() and not _starts(folder / name, MARK)]
+    foreign = [name for name in pages if os.path.lexists(folder / name) and not _starts(folder / name, MARK)]
     if foreign:
         raise Failure(
             f"{folder / foreign[0]} is not a page that `skyband docs` wrote; move it away, or choose another DIR"
@@ -37,7 +40,11 @@ def command(folder: Path) -> None:
 
 
 def _starts(path: Path, mark: str) -> bool:
-    return path.read_text("utf-8", errors="replace").startswith(mark)
+    """Whether it is a page that begins so; a fifo or a link to a device would never end."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as page:
+        return page.read(len(mark.encode())) == mark.encode()
 
 
 def commands_page() -> str:

@@ -10,13 +10,14 @@ from typing import Any
 import click
 
 from skyband.cli.options import QUERY, ROLE
+from skyband.cli.paths import FolderToWrite
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MOST_LETTERS = 60
 
 
 @click.command(short_help="Make a plugin to start from.")
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR", type=FolderToWrite())
 @click.option("--role", type=ROLE, help="Bring a backend, and what it does.")
 @click.option("--query", "kind", metavar="KIND", help="Bring a query, and what it is called.")
 @click.option("--name", help="What the backend is called; the default is DIR's name.")

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import field, frozen
 
 from skyband.errors import ConfigError, PluginError, Problem, suggest
-from skyband.job.reading import assignment
+from skyband.job.job_file import assignment
 from skyband.registry import installed
 from skyband.registry.info import BackendInfo
 

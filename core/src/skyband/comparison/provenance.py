@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from skyband.config.redaction import redact
 from skyband.version import __version__
 
 _LIBRARIES = ("numpy", "numba", "pyarrow")
@@ -17,7 +18,7 @@ _LIBRARIES = ("numpy", "numba", "pyarrow")
 def provenance(command: Sequence[str], distributions: Iterable[str]) -> dict[str, Any]:
     """The call, the day, what was installed and on what it ran; nothing that names the machine or its user."""
     return {
-        "command": shlex.join(["skyband", *command]),
+        "command": shlex.join(["skyband", *map(redact, command)]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(" ", "minutes").removesuffix("+00:00") + " UTC",
         "skyband": __version__,
         "distributions": {name: _version(name) for name in sorted(set(distributions))},

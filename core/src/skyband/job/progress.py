@@ -8,6 +8,7 @@ from typing import IO
 from attrs import define, field
 
 from skyband import text_tables
+from skyband.config.redaction import redact
 
 EVERY_TERMINAL = 0.2
 EVERY_PLAIN = 5.0
@@ -113,7 +114,7 @@ class Progress:
             self._line = False
 
     def _write(self, text: str) -> None:
-        self._out.write(text)
+        self._out.write(redact(text))
         self._out.flush()
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from skyband.config.literals import MOST_DIGITS
 from skyband.job.conditions import Both, Not, Test
 
 _TOKEN = re.compile(
@@ -26,6 +27,10 @@ KNOWN = (
 
 class UnknownSqlError(ValueError):
     """Text beyond the part of SQL that both engines know."""
+
+
+MOST_DEPTH = 50
+"""Of brackets and NOTs within each other."""
 
 
 @frozen
@@ -84,7 +89,7 @@ class _Reader:
             kind = str(found.lastgroup)
             self._tokens.append((found[kind].lower() if kind == "key" else kind, found[kind]))
             place = found.end()
-        self._next = 0
+        self._next = self._depth = 0
 
     def _peek(self) -> tuple[str, str]:
         return self._tokens[self._next] if self._next < len(self._tokens) else ("end", "the end")
@@ -129,6 +134,8 @@ class _Reader:
             self._fail()
         self._next += 1
         if kind == "number":
+            if len(word) > MOST_DIGITS:
+                self._fail()
             number = float(word) if "." in word else int(word)
             return -number if negative else number
         return word[1:-1] if kind == "text" else kind == "true"
@@ -144,13 +151,18 @@ class _Reader:
         return parts[0] if len(parts) == 1 else Both(how, tuple(parts))
 
     def _negated(self) -> Any:
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            raise UnknownSqlError(f"is nested deeper than {MOST_DEPTH} brackets and NOTs")
         if self.taken("not"):
-            return Not(self._negated())
-        if self.taken("("):
-            inner = self.any_of()
+            found = Not(self._negated())
+        elif self.taken("("):
+            found = self.any_of()
             self._expect(")")
-            return inner
-        return self._test()
+        else:
+            found = self._test()
+        self._depth -= 1
+        return found
 
     def _test(self) -> Any:
         column = self.column()

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from skyband.config.literals import literal
 from skyband.errors import ConfigError, Problem
 from skyband.job.conditions import columns_of
 from skyband.job.sql_reader import Made, UnknownSqlError, parse_column, parse_condition
@@ -33,7 +34,7 @@ class Shape:
                 columns.append(parse_column(text))
             except UnknownSqlError:
                 said = "the local engine knows columns, `column AS name` and `literal AS name`; use --engine spark"
-                problems.append(Problem(f"select[{number}]", f"{said} (got {text!r})"))
+                problems.append(Problem(f"select[{number}]", f"{said} (got {literal(text)})"))
         if problems:
             raise ConfigError(*problems)
         return cls(condition, None if select is None else tuple(columns))

@@ -8,8 +8,9 @@ from attrs import frozen
 
 from skyband.data_files import data_files
 from skyband.errors import ConfigError, Problem
+from skyband.job.job_error import JobError
 from skyband.job.model import Sink, Source, local_path, option_text
-from skyband.job.reading import JobError, read_sink
+from skyband.job.reading import read_sink
 from skyband.job.source_files import READABLE, open_files
 from skyband.job.table_location import arguments, location_problems
 from skyband.tables import FORMATS as TABLES

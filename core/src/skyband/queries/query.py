@@ -12,6 +12,7 @@ from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.keyed_frames import plain_type
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
+from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.errors import Problem, suggest
 from skyband.queries.window_parameters import zone_problems
@@ -44,16 +45,16 @@ class Encoded:
 
 def _check_by(value: Any) -> str | None:
     if not isinstance(value, tuple) or not all(isinstance(name, str) and name for name in value):
-        return f"must be a column name or a list of them (got {value!r})"
+        return f"must be a column name or a list of them (got {literal(value)})"
     return "names a column twice" if len(set(value)) < len(value) else None
 
 
 def check_names(value: Any) -> str | None:
     """The check of a field that lists names as a column holds them: all text or all whole numbers, none twice."""
     if not isinstance(value, tuple) or not value or not all(isinstance(name, str | int) for name in value):
-        return f'must be a list of names, such as ["clicks", "views"] (got {value!r})'
+        return f'must be a list of names, such as ["clicks", "views"] (got {literal(value)})'
     if len({type(name) for name in value}) > 1:
-        return f"mixes text, numbers, true and false (got {value!r})"
+        return f"mixes text, numbers, true and false (got {literal(value)})"
     return "has a name twice" if len(set(value)) < len(value) else None
 
 
@@ -70,7 +71,7 @@ def _as_names(value: Any) -> Any:
 
 def is_name(value: Any) -> str | None:
     """The check of a field that names a column."""
-    return None if isinstance(value, str) and value else f"must be a column name (got {value!r})"
+    return None if isinstance(value, str) and value else f"must be a column name (got {literal(value)})"
 
 
 def column_name(*args: Any, help: str, **options: Any) -> Any:
@@ -311,7 +312,7 @@ class Query(ABC):
         try:
             pa.array(self.sources).cast(kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            said = f"must be values of the column {self.source!r}, which is {kind} (got {list(self.sources)!r})"
+            said = f"must be values of the column {self.source!r}, which is {kind} (got {literal(self.sources)})"
             return [Problem("sources", said)]
         return []
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from skyband.arrays import Float64, Int8, Int64, among, column, never_back, offsets_of
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.roles.clock import Clocked
@@ -24,7 +25,8 @@ BOTH = MEETS | KEPT
 def _check_similarity(value: Any) -> str | None:
     if callable(value) or value in SIMILARITIES:
         return None
-    return f"must be one of {', '.join(SIMILARITIES)}, or a function (got {value!r}); {suggest(value, SIMILARITIES)}"
+    said = f"must be one of {', '.join(SIMILARITIES)}, or a function (got {literal(value)})"
+    return f"{said}; {suggest(value, SIMILARITIES)}"
 
 
 def similarity_parameter() -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 from skyband.arrays import Float64, Int8, Int64, among, column, offsets_of
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, integer, number
 from skyband.errors import ConfigError, InputError, Problem
 from skyband.roles.clock import Clocked
@@ -24,7 +25,7 @@ Matches = tuple[Int64, Int64, Float64]
 def _check_matches(value: Any) -> str | None:
     if value == ALL or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return None
-    return f'must be "all" or a whole number of at least 1 (got {value!r})'
+    return f'must be "all" or a whole number of at least 1 (got {literal(value)})'
 
 
 def matches_parameter() -> Any:
@@ -49,14 +50,14 @@ def keep_parameter() -> Any:
 def threshold_fault(similarity: str | Callable[[int, int, int], float], threshold: float) -> str | None:
     """What is wrong with this threshold for this similarity; None if nothing is."""
     if callable(similarity):
-        return None if math.isfinite(threshold) else f"must be a finite number (got {threshold!r})"
+        return None if math.isfinite(threshold) else f"must be a finite number (got {literal(threshold)})"
     if similarity == "overlap":
         fine, bounds = threshold >= 1 and threshold == int(threshold), "a whole number of at least 1: tokens in common"
     elif similarity == "hamming":
         fine, bounds = threshold <= 0, "at most 0: a distance, which is reported negated"
     else:
         fine, bounds = 0 < threshold <= 1, "above 0 and at most 1"
-    return None if fine else f"must be {bounds}, for similarity = {similarity!r} (got {threshold!r})"
+    return None if fine else f"must be {bounds}, for similarity = {similarity!r} (got {literal(threshold)})"
 
 
 @define(eq=False)

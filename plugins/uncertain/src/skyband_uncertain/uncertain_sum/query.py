@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from attrs import define
 from skyband.config.durations import Duration
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, Problem
 from skyband.groups.per_row_processor import time_field
@@ -34,7 +35,7 @@ STATISTICS = ("count", "average")
 
 def _check_statistics(value: Any) -> str | None:
     known = isinstance(value, tuple) and all(isinstance(name, str) and name in STATISTICS for name in value)
-    return None if known else f"must be a list of {' and '.join(map(repr, STATISTICS))} (got {value!r})"
+    return None if known else f"must be a list of {' and '.join(map(repr, STATISTICS))} (got {literal(value)})"
 
 
 def sample_inputs(values: str, probabilities: str) -> tuple[Input, Input]:
