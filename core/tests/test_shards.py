@@ -12,7 +12,7 @@ from skyband.engines import local
 from skyband.errors import ConfigError
 from skyband.queries import make_query
 from skyband.queries.partitioning import by_cell, by_hash, matrix_rows
-from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
+from skyband.roles.sharding import BOTH, BUILD, PROBE
 from skyband.spark import shard_count
 
 SECOND = 1_000_000
@@ -128,7 +128,7 @@ def test_every_two_rows_meet_in_one_shard(shards):
     assert len(partitioning.rows) == len(hashes) * (lines + shards // lines - 1)
     does = np.zeros((len(hashes), shards), np.int8)
     does[partitioning.rows, partitioning.shards] = partitioning.parts
-    meetings = (does & KEPT != 0).astype(int) @ (does & MEETS != 0).astype(int).T
+    meetings = (does & BUILD != 0).astype(int) @ (does & PROBE != 0).astype(int).T
     assert (meetings == 1).all()
     assert ((does == BOTH).sum(axis=1) == 1).all(), "a row is one shard's own"
 

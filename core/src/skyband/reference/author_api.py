@@ -20,7 +20,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.state_validation": ("StateReader",),
     "skyband.roles": ("Backend",),
     "skyband.roles.object_ranker": ("REDUCTIONS",),
-    "skyband.roles.pair_ranker": ("MEETS", "KEPT"),
+    "skyband.roles.sharding": ("PROBE", "BUILD", "BOTH"),
     "skyband.roles.similarity": ("NAMED",),
     "skyband.roles.sketch_reader": ("SketchReader",),
     "skyband.roles.top_reader": ("TopReader", "Ranking"),

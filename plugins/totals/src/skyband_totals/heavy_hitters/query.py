@@ -45,8 +45,7 @@ from skyband.roles import Backend
 from skyband.states.ranker_state import RankerState
 from skyband.states.state import AnyState
 
-from skyband_totals.heavy_hitters.shard_merging import GRANDS
-from skyband_totals.heavy_hitters.states_processor import state_field
+from skyband_totals.heavy_hitters.state_columns import GRANDS, state_field
 from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.ranker_parameters import TOTALS
 from skyband_totals.role import TotalRanker
