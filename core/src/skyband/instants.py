@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _EPOCH = datetime.datetime(1970, 1, 1)
-_CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
+CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 """After so long the Gregorian calendar repeats itself, days of the week among it."""
-_CYCLE = _CYCLE_DAYS * 86_400_000_000
+CYCLE = _CYCLE_DAYS * 86_400_000_000
 _PER_SECOND = {"s": 1_000_000, "ms": 1_000}
 
 
@@ -25,7 +25,7 @@ class Instant:
     @property
     def year(self) -> str:
         """As ISO 8601 has it: four digits, and a sign where they do not do."""
-        number = self.near.year + _CYCLE_YEARS * self.cycles
+        number = self.near.year + CYCLE_YEARS * self.cycles
         return f"{number:04}" if 0 <= number <= 9999 else f"{number:+05}"
 
     def isoformat(self, *form: str) -> str:
@@ -51,7 +51,7 @@ class Instant:
 
 def instant(microseconds: float) -> Instant:
     """Of microseconds since the epoch."""
-    cycles, rest = divmod(int(microseconds), _CYCLE)
+    cycles, rest = divmod(int(microseconds), CYCLE)
     return Instant(_EPOCH + datetime.timedelta(microseconds=rest), cycles)
 
 
@@ -90,7 +90,7 @@ def _far(scalar: Any) -> Any:
         cycles, rest = divmod(scalar.cast(pa.date32()).value, _CYCLE_DAYS)
         return Instant((_EPOCH + datetime.timedelta(days=rest)).date(), cycles)
     if pa.types.is_timestamp(kind) and kind.unit != "ns":
-        cycles, rest = divmod(scalar.value * _PER_SECOND.get(kind.unit, 1), _CYCLE)
+        cycles, rest = divmod(scalar.value * _PER_SECOND.get(kind.unit, 1), CYCLE)
         near = _EPOCH + datetime.timedelta(microseconds=rest)
         if kind.tz is not None:
             near = near.replace(tzinfo=datetime.UTC).astimezone(pa.lib.string_to_tzinfo(kind.tz))

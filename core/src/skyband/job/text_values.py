@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.errors import InputError
+from skyband.instants import CYCLE, CYCLE_YEARS
 from skyband.job.spark_ddl import ZONE
 
 _ZONED = r"(?i)(z|utc|[+-]\d\d:?\d\d)$"
@@ -36,7 +37,29 @@ def instants(texts: Any) -> Any:
     texts = pc.if_else(zoned, texts, pc.binary_join_element_wise(texts, "Z", ""))
     if (pc.max(pc.binary_length(texts)).as_py() or 0) > len("2026-01-01T00:00:00.123456Z"):
         texts = pc.replace_substring_regex(texts, _BEYOND_MICROSECONDS, r"\1")
+    if pc.any(pc.match_substring_regex(texts, _FAR)).as_py():
+        return _far_instants(texts)
     return texts.cast(pa.timestamp("us", ZONE))
+
+
+def _far_instants(texts: Any) -> Any:
+    """Those in years of more or less than four digits, which Arrow writes and does not read.
+
+    Each is read in a year of the same calendar, whole cycles of it away.
+    """
+    written = pc.struct_field(pc.extract_regex(texts, _FAR), "year")
+    years = pc.replace_substring(written, "+", "").cast(pa.int64())
+    cycles = pc.subtract(pc.floor(pc.divide(years.cast(pa.float64()), CYCLE_YEARS)).cast(pa.int64()), _NEAR_CYCLES)
+    near = pc.subtract(years, pc.multiply(cycles, CYCLE_YEARS)).cast(pa.string())
+    plain = pc.binary_join_element_wise(near, pc.replace_substring_regex(texts, _FAR, "-"), "")
+    read = pc.coalesce(plain, texts).cast(pa.timestamp("us", ZONE)).cast(pa.int64())
+    moved = pc.multiply_checked(pc.fill_null(cycles, 0), CYCLE)
+    return pc.add_checked(read, moved).cast(pa.timestamp("us", ZONE))
+
+
+_FAR = r"^(?P<year>[+-]\d{4,6}|\d{5,6})-"
+_NEAR_CYCLES = 5
+"""From the year 2000 on, all that is read lies in."""
 
 
 def _cast(column: Any, field: Any) -> Any:
