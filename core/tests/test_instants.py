@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from skyband import text_tables
-from skyband.comparison import number_format
 from skyband.instants import instant, python_values
 from skyband.job.text_values import instants
 from skyband.queries.row_encoding import MOST
+from skyband_compare.comparison import number_format
 
 EPOCH = datetime.datetime(1970, 1, 1)
 YEAR_12000 = int(np.datetime64("12000-01-02T03:04:05", "us").astype(np.int64))

@@ -14,9 +14,9 @@ from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
 from skyband.job import JobError, read_job
 from skyband.job.job_file import assignment
-from skyband.reference import Pages
 from skyband.registry.discovery import absent
 from skyband.spark import shard_count
+from skyband_specs.reference import Pages
 
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 TS = pa.array([START, START + datetime.timedelta(minutes=7)], pa.timestamp("us", "UTC"))
@@ -384,7 +384,7 @@ def test_what_is_no_folder_is_told_before_anything_is_done(folder, odd_folder, c
 
 
 def test_pages_that_are_no_files_are_not_read(folder, monkeypatch):
-    monkeypatch.setattr("skyband.reference.everything", lambda: Pages({}, []))
+    monkeypatch.setattr("skyband_specs.reference.everything", lambda: Pages({}, []))
     for name in ("a.md", "commands.md"):
         os.mkfifo(folder.home / name)
     (folder.home / "b.md").symlink_to("/dev/zero")
@@ -394,7 +394,7 @@ def test_pages_that_are_no_files_are_not_read(folder, monkeypatch):
 
 
 def test_what_the_system_refuses_is_no_fault_of_skyband(folder, monkeypatch):
-    monkeypatch.setattr("skyband.reference.everything", lambda: Pages({"roles/a.md": ""}, []))
+    monkeypatch.setattr("skyband_specs.reference.everything", lambda: Pages({"roles/a.md": ""}, []))
     (folder.home / "roles").write_text("a file")
     ran = folder.call("docs", folder.home)
     assert ran.exit_code == 1

@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from skyband.reference.author_api import PUBLIC
 from skyband.registry import installed
-from skyband.scaffold.project import render
-from skyband.scaffold.query_project import render_query
+from skyband_specs.reference.author_api import PUBLIC
+from skyband_specs.scaffold.project import render
+from skyband_specs.scaffold.query_project import render_query
 
 from .conftest import ROOT, Document
 

@@ -9,8 +9,8 @@ from skyband.columns.keyed_frames import PART
 from skyband.queries.partitioning import Partitioning
 from skyband.queries.query import Input
 from skyband.roles.sharding import PROBE
-from skyband.scaffold.query import MineExecution, MineQuery, _Sums
-from skyband.scaffold.query_example import EXAMPLES
+from skyband_specs.scaffold.query import MineExecution, MineQuery, _Sums
+from skyband_specs.scaffold.query_example import EXAMPLES
 
 REFERENCE = (MineQuery, EXAMPLES)
 

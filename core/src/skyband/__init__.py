@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         SkybandError,
         SnapshotError,
     )
-    from skyband.plots import plot
     from skyband.registry import backends, create, restore
     from skyband.registry.hookspecs import hookimpl
     from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
@@ -35,7 +34,7 @@ _HOMES = {
     "skyband.registry.hookspecs": ("hookimpl",),
     "skyband.registry.info": ("BackendInfo", "QueryInfo", "RoleInfo"),
     "skyband.registry": ("backends", "create", "restore"),
-    "skyband.plots": ("plot",),
+    "skyband_compare.plots": ("plot",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -62,5 +61,12 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import skyband` costs next to nothing."""
     if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+        try:
+            return getattr(import_module(_HOME[name]), name)
+        except ModuleNotFoundError as error:
+            from skyband.registry.install_hints import comes_with
+
+            if (error.name or "").startswith("skyband_") and comes_with(name):
+                raise AttributeError(f"skyband.{name} is not installed{comes_with(name)}") from error
+            raise
     raise AttributeError(f"module 'skyband' has no attribute {name!r}")

@@ -23,15 +23,9 @@ COMMANDS = (
     "describe",
     "check",
     "run",
-    "plot",
     "ask",
     "state",
     "savepoint",
-    "compare",
-    "bench",
-    "verify",
-    "new",
-    "docs",
 )
 """In the order a newcomer needs them; each is `command` in the module of its name."""
 
@@ -61,6 +55,10 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return [*COMMANDS, *(name for name in sorted(self._of_plugins) if name not in COMMANDS)]
 
+    def own_commands(self, ctx: click.Context) -> list[str]:
+        """Those of Skyband's own distributions."""
+        return [name for name in self.list_commands(ctx) if name not in self._brought_by]
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name in COMMANDS:
             command: click.Command = import_module(f"skyband.cli.{cmd_name}").command
@@ -78,10 +76,12 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             from skyband.errors import suggest
+            from skyband.registry.install_hints import comes_with
 
             if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
                 known = self.list_commands(ctx)
-                raise click.UsageError(f"no command {args[0]!r}; {suggest(args[0], known)}", ctx) from error
+                said = f"no command {args[0]!r}; {suggest(args[0], known)}{comes_with(args[0])}"
+                raise click.UsageError(said, ctx) from error
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -109,7 +109,7 @@ class Commands(click.Group):
     def _of_plugins(self) -> dict[str, click.Command]:
         """The commands plugins add. One that fails is said to, and takes no other with it."""
         from skyband.registry import installed
-        from skyband.registry.discovery import cause
+        from skyband.registry.discovery import OURS, cause
 
         commands: dict[str, click.Command] = {}
         for plugin in installed().plugins:
@@ -129,9 +129,12 @@ class Commands(click.Group):
                 elif name in COMMANDS or name in commands:
                     click.echo(f"warning: {plugin.distribution} adds {name!r}, which is taken; left out", err=True)
                 else:
-                    command.short_help = f"{command.get_short_help_str(200)} (of {plugin.distribution})"
-                    command.epilog = " ".join([command.epilog or "", f"A command of {plugin.distribution}."]).strip()
-                    self._brought_by[name] = plugin.distribution
+                    if not plugin.distribution.startswith(f"{OURS}-"):
+                        command.short_help = f"{command.get_short_help_str(200)} (of {plugin.distribution})"
+                        command.epilog = " ".join(
+                            [command.epilog or "", f"A command of {plugin.distribution}."]
+                        ).strip()
+                        self._brought_by[name] = plugin.distribution
                     commands[name] = command
         return commands
 

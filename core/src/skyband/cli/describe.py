@@ -33,7 +33,7 @@ def command(key: tuple[str, str], distribution: str | None, as_json: bool) -> No
 
 def _describe_backend(key: tuple[str, str], distribution: str | None, as_json: bool) -> None:
     from skyband.config.parameters import parameters_of
-    from skyband.reference.docstrings import read_docstring
+    from skyband.docstrings import read_docstring
     from skyband.registry import installed
 
     binding = installed().bind(*key, distribution)
