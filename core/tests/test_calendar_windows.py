@@ -194,3 +194,23 @@ def test_a_zone_needs_instants_of_a_year_whose_calendar_is_known():
     assert len(local.apply(shown, {**query, "windows": ["today"]})) == 1
     with pytest.raises(InputError, match="known from 1900 to 2199"):
         local.apply(table([(datetime.datetime(1850, 1, 1, tzinfo=UTC), 1)]), query)
+
+
+@pytest.mark.parametrize(
+    ("text", "sound"),
+    [
+        ("0 days in UTC", False), ("1 day in UTC", True), ("9999 days in UTC", True), ("10000 days in UTC", True),
+        ("10001 days in UTC", False), ("10,001 days in UTC", False), ("0 months", False), ("10000 months", True),
+        ("10001 months", False), ("10000 years", True), ("10001 years", False), ("since 00:00 in UTC", True),
+        ("since 23:59:59 in UTC", True), ("since 23:59:60 in UTC", False), ("since 23:60 in UTC", False),
+        ("since 24:00 in UTC", False), ("since 24:00:00 in UTC", False), (f"{2**61} microseconds", True),
+        (f"{' ' * 989}1 month", True), (f"{' ' * 994}1 month", False),
+    ],
+)  # fmt: skip
+def test_the_last_length_that_is_one_and_the_first_that_is_none(text, sound):
+    try:
+        assert parse_length(text).length > 0
+        assert sound
+    except ValueError as error:
+        assert not sound, error
+        assert "(got" in str(error)
