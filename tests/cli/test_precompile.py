@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from skyband.job import rehearsal_record
-from skyband.job.precompile import Warming, rehearse
+from skyband.job.precompile import Warming
 from skyband.job.reading import read_job
+from skyband.job.rehearsal import rehearse
 from skyband.queries import make_query
 
 
@@ -30,14 +31,14 @@ def fresh(folder, tmp_path):
 
 
 def test_after_a_rehearsal_a_run_compiles_nothing_more(folder, fresh):
-    rehearsed = fresh("skyband.job.precompile", folder.job)
+    rehearsed = fresh("skyband.job.rehearsal", folder.job)
     assert rehearsed
     assert not (folder.home / "counts").exists()
     assert fresh("skyband", "run", folder.job, "--engine", "local") == rehearsed
 
 
 def test_a_rehearsal_takes_the_changes_of_the_call(folder, fresh):
-    assert any("hash_words" in kernel for kernel in fresh("skyband.job.precompile", folder.job, "query.item=ts"))
+    assert any("hash_words" in kernel for kernel in fresh("skyband.job.rehearsal", folder.job, "query.item=ts"))
 
 
 def test_what_was_rehearsed_is_not_until_code_or_kernels_change(folder, tmp_path, monkeypatch):
@@ -48,7 +49,7 @@ def test_what_was_rehearsed_is_not_until_code_or_kernels_change(folder, tmp_path
     (file, *_) = sorted((folder.home / "requests").iterdir())
     rows = pq.read_table(file)
     pq.write_table(pa.concat_tables([rows] * (5000 // len(rows) + 1)), file)
-    subprocess.run([sys.executable, "-m", "skyband.job.precompile", str(folder.job)], check=True)
+    subprocess.run([sys.executable, "-m", "skyband.job.rehearsal", str(folder.job)], check=True)
     assert rehearsal_record.is_current(job)
     assert not rehearsal_record.is_current(other)
     (record,) = (tmp_path / "cache" / "skyband").iterdir()

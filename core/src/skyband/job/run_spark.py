@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from skyband import spark
+from skyband.job.engine import Engine
 from skyband.job.local_sink import Console, check_free
 from skyband.job.model import AVAILABLE_NOW, Job, Source, local_path, option_text
 from skyband.job.names_alike import check_names, tells_case
 from skyband.job.precompile import Warming
 from skyband.job.progress import Progress, Totals
-from skyband.job.spark_engine import SparkEngine
 from skyband.job.spark_errors import is_gone, plain_errors, python_was_late, sql_of
 from skyband.job.spark_session import require_spark, spark_session
 from skyband.job.spark_tables_without_connector import is_ours, table_frame
@@ -31,7 +31,9 @@ _FINISHING = 3
 """Runs that try to find the input complete, where rows come in between."""
 
 
-def run(job: Job, progress: Progress, warming: Warming | None = None, savepoint: Path | None = None) -> Totals:
+def run(
+    job: Job, engine: Engine, progress: Progress, warming: Warming | None = None, savepoint: Path | None = None
+) -> Totals:
     """Run a job on Spark: a batch to its end, a stream until it ends, fails or is interrupted.
 
     savepoint: what a stream that has no checkpoint yet begins from.
@@ -41,14 +43,14 @@ def run(job: Job, progress: Progress, warming: Warming | None = None, savepoint:
     """
     require_spark()
     if savepoint is None:
-        check_free(job, SparkEngine())
+        check_free(job, engine)
     with plain_errors(job), spark_session(job, progress, warming) as session:
         source = source_frame(session, job)
         if savepoint is not None:
             from skyband.job.start_from_savepoint import begin_from
 
             begin_from(session, job, source, savepoint)
-            check_free(job, SparkEngine())
+            check_free(job, engine)
         if not job.source.stream:
             return _batch(job, session, source, progress)
         with _checkpoint_in_use(job):

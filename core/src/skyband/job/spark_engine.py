@@ -56,4 +56,4 @@ class SparkEngine(Engine):
         from skyband.job import run_spark
         from skyband.job.precompile import Warming
 
-        return run_spark.run(job, progress, Warming(path, sets), savepoint)
+        return run_spark.run(job, self, progress, Warming(path, sets), savepoint)

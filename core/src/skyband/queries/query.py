@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 from attrs import define, frozen
@@ -117,6 +117,13 @@ class Query(ABC):
 
     compared_value: ClassVar[str | None] = None
     """The column of numbers whose relative error is measured; None for the precision and recall of the pairs."""
+
+    compared_scale: ClassVar[Literal["each", "mean"]] = "each"
+    """What an error is relative to: each exact value, or, where one may be next to nothing, the mean of their sizes.
+    Then each row has an answer, and they are held against each other in turn."""
+
+    compared_totals: ClassVar[Mapping[str, str]] = {}
+    """Of such answers, figures that are a total beside the exact one's, each with the column that is added up."""
 
     whole_columns: ClassVar[Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {}
     """Columns of answers that estimate whole numbers, each with the function that rounds it for a reader."""

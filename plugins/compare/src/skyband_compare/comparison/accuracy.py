@@ -1,6 +1,6 @@
 """How far answers are from the exact ones, as each kind of query defines it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,13 +36,12 @@ class Accuracy:
 
 def accuracy(query: Query, answers: pa.Table, exact: pa.Table) -> Accuracy:
     """Hold answers against the exact ones. O(n log n) for n rows of answers."""
-    if query.kind == "uncertain-sum":
-        return _sums(len(query.by), answers, exact)
-    how = (
-        _sets(*query.compared_columns)
-        if query.compared_value is None
-        else _values(query.compared_value, query.compared_columns)
-    )
+    if query.compared_value is None:
+        how = _sets(*query.compared_columns)
+    elif query.compared_scale == "mean":
+        how = _in_turn(query.compared_value, query.compared_totals)
+    else:
+        how = _values(query.compared_value, query.compared_columns)
     return how(len(query.by), answers, exact)
 
 
@@ -91,21 +90,25 @@ def _sets(*keys: str) -> Measure:
     return measured
 
 
-def _sums(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
-    """Error of each sum, relative to the mean size of the exact ones, for a sum may be next to nothing.
+def _in_turn(value: str, totals: Mapping[str, str]) -> Measure:
+    def measured(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
+        """Error of each value, relative to the mean size of the exact ones, for one may be next to nothing.
 
-    Each row has an answer and they come in one order, so they are held against each other in turn.
-    """
-    rows = min(len(answers), len(exact))
-    answers, exact = answers.slice(0, rows), exact.slice(0, rows)
-    given, right = _numbers(answers, "sum"), _numbers(exact, "sum")
-    size = float(np.abs(right).mean()) if rows else 1.0
-    errors = _bounded(np.abs(given - right) / (size or 1.0))
-    kept, should = _numbers(answers, "kept"), _numbers(exact, "kept")
-    figures = {"tuples kept": float(kept.sum() / max(should.sum(), 1.0))}
-    return _accuracy(
-        "relative error of the sum", moments_of(answers, by), errors, errors, _equal(answers, exact), figures
-    )
+        Each row has an answer and they come in one order, so they are held against each other in turn.
+        """
+        rows = min(len(answers), len(exact))
+        answers, exact = answers.slice(0, rows), exact.slice(0, rows)
+        given, right = _numbers(answers, value), _numbers(exact, value)
+        size = float(np.abs(right).mean()) if rows else 1.0
+        errors = _bounded(np.abs(given - right) / (size or 1.0))
+        figures = {
+            name: float(_numbers(answers, column).sum() / max(_numbers(exact, column).sum(), 1.0))
+            for name, column in totals.items()
+        }
+        equal = _equal(answers, exact)
+        return _accuracy(f"relative error of the {value}", moments_of(answers, by), errors, errors, equal, figures)
+
+    return measured
 
 
 def moments_of(answers: pa.Table, by: int) -> Int64:
