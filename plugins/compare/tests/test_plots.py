@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import skyband
+import skyband_compare
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError, InputError
 from skyband_compare.plots.downsampling import Series, shortened
@@ -402,4 +403,4 @@ def test_without_the_extra_the_remedy_is_named(monkeypatch):
 
 
 def test_the_page_is_in_the_package():
-    assert (Path(skyband.__file__).parent / "plots" / "page.html").is_file()
+    assert (Path(skyband_compare.__file__).parent / "plots" / "page.html").is_file()
