@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from skyband import spark
-from skyband.job.spark_session import FEWER_FORKS
+from skyband.job.spark.session import FEWER_FORKS
 
 ROOT = Path(__file__).parents[1]
 ALONE = ("tests/mutants",)

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from skyband import text_tables
 from skyband.instants import instant, python_values
-from skyband.job.text_values import instants
+from skyband.job.sources.text_values import instants
 from skyband.queries.row_encoding import MOST
 from skyband_compare.comparison import number_format
 

@@ -36,7 +36,7 @@ def command(
     """
     from skyband import text_tables
     from skyband.job.reading import read_job
-    from skyband.job.taking_savepoints import save_history, save_states, save_stream
+    from skyband.job.savepoints.take import save_history, save_states, save_stream
 
     asked = read_job(job, sets)
     _check(asked.source.stream, until, states, at)

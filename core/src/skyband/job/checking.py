@@ -13,7 +13,7 @@ from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
 from skyband.job.names_alike import names_alike
 from skyband.job.path_overlap import overlaps
-from skyband.job.source_files import open_files
+from skyband.job.sources.source_files import open_files
 from skyband.job.table_location import location_problems, needs_connector
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import table_problem
@@ -65,7 +65,7 @@ def everything(
         if sink is not None and schema is not None and not unanswerable and not case_sensitive:
             problems += names_alike(sink, query.result_schema(schema).names)
         if sink is not None and sink.format == "csv" and schema is not None and not unanswerable:
-            from skyband.job.text_files import unwritable_in_csv
+            from skyband.job.sources.text_files import unwritable_in_csv
 
             problems += [] if query.gives_states else unwritable_in_csv(query.result_schema(schema))
         if sink is not None and schema is not None and not problems:
@@ -137,7 +137,7 @@ def _columns(sink: Sink, answers: "pa.Schema") -> list[Problem]:
 
 
 def _schema(source: Source) -> "pa.Schema | None":
-    from skyband.job.where_and_select import Shape
+    from skyband.job.sources.where_and_select import Shape
 
     try:
         Shape.of(source.where, source.select)
@@ -147,7 +147,7 @@ def _schema(source: Source) -> "pa.Schema | None":
         files = open_files(source)
     except ConfigError:
         if source.stream and source.schema is not None and not _is_missing(source):
-            from skyband.job.spark_ddl import parse_ddl
+            from skyband.job.sources.spark_ddl import parse_ddl
 
             return Shape.of(source.where, source.select).schema(
                 parse_ddl(source.schema)
@@ -158,7 +158,7 @@ def _schema(source: Source) -> "pa.Schema | None":
 
 def _first_rows(source: Source, query: Any) -> list[Problem]:
     """What is wrong with the first rows of text, which has no types of its own: a line of names that was forgotten."""
-    from skyband.job.source_files import Files
+    from skyband.job.sources.source_files import Files
 
     try:
         files = open_files(source)

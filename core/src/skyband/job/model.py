@@ -13,7 +13,7 @@ from skyband.config.durations import Duration, clock_problem, parse, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, flag
 from skyband.errors import suggest
-from skyband.job.spark_ddl import parse_ddl
+from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.tables.iceberg_catalog import absolute_catalog
 
 if TYPE_CHECKING:

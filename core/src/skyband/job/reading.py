@@ -14,7 +14,7 @@ from skyband.job.job_error import JobError
 from skyband.job.job_file import assignments, tables_of
 from skyband.job.model import Job, Sink, Source, absolute, placed
 from skyband.job.names_alike import tells_case
-from skyband.job.spark_ddl import ZONE_SETTING
+from skyband.job.sources.spark_ddl import ZONE_SETTING
 
 if TYPE_CHECKING:
     from skyband.queries.query import Query

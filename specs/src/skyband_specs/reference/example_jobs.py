@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pyarrow as pa
 from skyband.errors import PluginError
-from skyband.job.spark_ddl import parse_ddl
+from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.queries import examples_of, make_query
 from skyband.queries.example import JobExample
 from skyband.queries.query import Query

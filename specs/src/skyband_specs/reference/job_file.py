@@ -1,12 +1,12 @@
 """The page of the job file: every table and key, read from the classes that check them."""
 
 from skyband.config.parameters import parameters_of
-from skyband.job.local_engine import READS, WRITABLE
+from skyband.job.local.engine import READS, WRITABLE
 from skyband.job.model import ENGINES, FILE_FORMATS, Sink, Source
 from skyband.job.reading import TABLES
-from skyband.job.spark_session import COMPILED_ONCE, FEWER_FORKS, LOCAL, SMALL
-from skyband.job.sql_reader import KNOWN
-from skyband.job.text_files import OPTIONS
+from skyband.job.sources.sql_reader import KNOWN
+from skyband.job.sources.text_files import OPTIONS
+from skyband.job.spark.session import COMPILED_ONCE, FEWER_FORKS, LOCAL, SMALL
 from skyband.queries import load_query
 from skyband.spark import GROUPED_SHARDS, SETTINGS
 

@@ -87,7 +87,7 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
     """The job's rows, and whether there are more than `limit`."""
     import pyarrow as pa
     from skyband.errors import ConfigError, InputError, Problem
-    from skyband.job.source_files import open_files
+    from skyband.job.sources.source_files import open_files
 
     from skyband_compare.comparison.replay_steps import steps_of
 

@@ -11,7 +11,7 @@ from skyband.arrays import Array, Float64, Int64
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, suggest
 from skyband.instants import python_values
-from skyband.job.text_values import instants
+from skyband.job.sources.text_values import instants
 from skyband.text_tables import text
 
 MOMENTS = ("at", "time")

@@ -10,7 +10,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.job.job_error import JobError
 from skyband.job.model import Sink, Source, local_path, option_text
 from skyband.job.reading import read_sink
-from skyband.job.source_files import READABLE, open_files
+from skyband.job.sources.source_files import READABLE, open_files
 from skyband.job.table_location import arguments, location_problems
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import open_table, table_problem

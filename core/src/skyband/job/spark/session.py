@@ -15,9 +15,9 @@ from skyband.data_files import data_files
 from skyband.engines.spark.java_check import require_java
 from skyband.errors import ConfigError, EngineError
 from skyband.job.model import AVAILABLE_NOW, Job, local_path
-from skyband.job.precompile import Warming
 from skyband.job.progress import Progress
-from skyband.job.spark_errors import is_gone
+from skyband.job.spark.errors import is_gone
+from skyband.job.spark.precompile import Warming
 
 _DEFAULTS = {"spark.ui.showConsoleProgress": "false"}
 LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}

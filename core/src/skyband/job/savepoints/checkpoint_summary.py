@@ -8,8 +8,8 @@ from skyband import spark
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.job.model import Job, local_path
 from skyband.job.progress import Progress
-from skyband.job.spark_errors import plain_errors
-from skyband.job.spark_session import spark_session
+from skyband.job.spark.errors import plain_errors
+from skyband.job.spark.session import spark_session
 from skyband.watermark import EventTimeProgress
 
 
@@ -59,7 +59,7 @@ def checkpoint_state(job: Job, largest: int, progress: Progress | None = None) -
         raise EngineError(f"the checkpoint {str(where)!r} is not there: run the job first")
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband.engines.spark.checkpoint import read_shards
-        from skyband.job.run_spark import source_frame
+        from skyband.job.spark.source import source_frame
 
         shards = read_shards(session, str(where))
         if not shards:

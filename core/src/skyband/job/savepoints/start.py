@@ -11,11 +11,12 @@ from typing import Any
 from skyband import spark
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
-from skyband.job import savepoint, spark_sink_log
 from skyband.job.model import Job, local_path
-from skyband.job.savepoint import Savepoint, checkpoint_of
-from skyband.job.spark_errors import python_was_late
-from skyband.job.stream_lock import in_use
+from skyband.job.savepoints import savepoint
+from skyband.job.savepoints.savepoint import Savepoint, checkpoint_of
+from skyband.job.savepoints.stream_lock import in_use
+from skyband.job.spark import sink_log as spark_sink_log
+from skyband.job.spark.errors import python_was_late
 from skyband.operator.resharding import take_over
 from skyband.queries.query import Query
 from skyband.version import __version__

@@ -11,12 +11,12 @@ import pyarrow.csv
 from attrs import define, field
 
 from skyband.errors import InputError
-from skyband.job.csv_dialect import NONE, Dialect, dialect_of
 from skyband.job.model import Source
-from skyband.job.spark_ddl import ZONE
-from skyband.job.text_blocks import Block, blocks
-from skyband.job.text_values import as_read, typed
-from skyband.job.utf8 import check_utf8
+from skyband.job.sources.csv_dialect import NONE, Dialect, dialect_of
+from skyband.job.sources.spark_ddl import ZONE
+from skyband.job.sources.text_blocks import Block, blocks
+from skyband.job.sources.text_values import as_read, typed
+from skyband.job.sources.utf8 import check_utf8
 from skyband.kernels.text_records import csv_records
 
 _ROW = re.compile(r"CSV parse error: Row #(\d+): ")

@@ -9,17 +9,17 @@ from attrs import frozen
 from skyband.data_files import data_files, is_pattern
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Source, local_path
-from skyband.job.row_location import PlacedBatches
-from skyband.job.spark_ddl import parse_ddl
+from skyband.job.sources.row_location import PlacedBatches
+from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.tables import FORMATS as TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from skyband.job.columnar_files import Layout
-    from skyband.job.table_source import Table
-    from skyband.job.topic_source import TopicRows
-    from skyband.job.where_and_select import Shape
+    from skyband.job.sources.columnar_files import Layout
+    from skyband.job.sources.table_source import Table
+    from skyband.job.sources.topic_source import TopicRows
+    from skyband.job.sources.where_and_select import Shape
 
 READABLE = ("parquet", "csv", "json", "arrow")
 """The formats of files that are read here; those of `skyband.tables` are, too."""
@@ -52,10 +52,10 @@ class Files:
 
     def _read(self, path: Path, wanted: "pa.Schema") -> "Iterator[pa.RecordBatch]":
         if self.layout is None:
-            from skyband.job import text_files
+            from skyband.job.sources import text_files
 
             return text_files.read(path, self.source, self.raw, wanted)
-        from skyband.job import columnar_files
+        from skyband.job.sources import columnar_files
 
         return columnar_files.read(path, self.layout, wanted)
 
@@ -66,11 +66,11 @@ def open_files(source: Source) -> "Files | Table | TopicRows | None":
     Raises ConfigError where there is nothing to read, it cannot be read, or `where` and `select` are not known here.
     """
     if source.format in TABLES:
-        from skyband.job.table_source import open_rows
+        from skyband.job.sources.table_source import open_rows
 
         return open_rows(source)
     if source.format == "kafka":
-        from skyband.job.topic_source import open_topic
+        from skyband.job.sources.topic_source import open_topic
 
         return open_topic(source)
     path = None if source.path is None else local_path(source.path)
@@ -78,7 +78,7 @@ def open_files(source: Source) -> "Files | Table | TopicRows | None":
         return None
     import pyarrow as pa
 
-    from skyband.job.where_and_select import Shape
+    from skyband.job.sources.where_and_select import Shape
 
     shape = Shape.of(source.where, source.select)
     try:
@@ -97,10 +97,10 @@ def open_files(source: Source) -> "Files | Table | TopicRows | None":
 def _schema(source: Source, base: Path, paths: list[Path]) -> "tuple[pa.Schema, Layout | None]":
     declared = None if source.schema is None else parse_ddl(source.schema)
     if source.format in ("csv", "json"):
-        from skyband.job import text_files
+        from skyband.job.sources import text_files
 
         return text_files.schema_of(paths, source) if declared is None else declared, None
-    from skyband.job import columnar_files
+    from skyband.job.sources import columnar_files
 
     layout = columnar_files.Layout(source.format, str(base if base.is_dir() else base.parent))
     if declared is not None:

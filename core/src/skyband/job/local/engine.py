@@ -7,13 +7,13 @@ from typing import ClassVar
 from attrs import evolve
 
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.job import local_sink_manifest
 from skyband.job.engine import Engine
+from skyband.job.local import sink_manifest as local_sink_manifest
 from skyband.job.model import Job, Sink, Source, local_path
 from skyband.job.progress import Progress, Totals
-from skyband.job.source_files import READABLE
-from skyband.job.spark_ddl import ZONE_SETTING
-from skyband.job.topic_source import KAFKA, topic_problems
+from skyband.job.sources.source_files import READABLE
+from skyband.job.sources.spark_ddl import ZONE_SETTING
+from skyband.job.sources.topic_source import KAFKA, topic_problems
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import table_problem
 
@@ -61,14 +61,14 @@ class LocalEngine(Engine):
     ) -> Totals:
         if savepoint is not None:
             raise ConfigError(Problem("--from", "the local engine starts a stream anew each time: use --engine spark"))
-        from skyband.job import run_local
+        from skyband.job.local import run as run_local
 
         return run_local.run(job, self, progress)
 
 
 def _unreadable(source: Source) -> list[Problem]:
-    from skyband.job.text_files import OPTIONS, text_option_problems
-    from skyband.job.where_and_select import Shape
+    from skyband.job.sources.text_files import OPTIONS, text_option_problems
+    from skyband.job.sources.where_and_select import Shape
 
     if source.format not in READS:
         known = f"{', '.join(READS[:-1])} and {READS[-1]}"

@@ -6,15 +6,15 @@ import pyarrow as pa
 
 from skyband.engines.local import LocalRun, in_order
 from skyband.errors import ConfigError, InputError, Problem
-from skyband.job.compilation import announced
+from skyband.job.compilation_notice import announced
 from skyband.job.engine import Engine
-from skyband.job.local_sink import open_writer
+from skyband.job.local.sink import open_writer
 from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals
-from skyband.job.row_location import PlacedBatches
-from skyband.job.source_files import Files, open_files
-from skyband.job.table_source import Table
-from skyband.job.topic_source import TopicRows
+from skyband.job.sources.row_location import PlacedBatches
+from skyband.job.sources.source_files import Files, open_files
+from skyband.job.sources.table_source import Table
+from skyband.job.sources.topic_source import TopicRows
 
 
 def run(job: Job, engine: Engine, progress: Progress) -> Totals:

@@ -10,9 +10,9 @@ import pyarrow.json
 
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError
-from skyband.job.text_blocks import Block, blocks, is_utf8
-from skyband.job.text_values import as_read, typed
-from skyband.job.utf8 import check_utf8
+from skyband.job.sources.text_blocks import Block, blocks, is_utf8
+from skyband.job.sources.text_values import as_read, typed
+from skyband.job.sources.utf8 import check_utf8
 from skyband.kernels.text_records import FINE, GOES_ON, MOST_NESTED, NO_OBJECT, SECOND_VALUE, TOO_DEEP, json_lines
 
 _ROW = re.compile(r"(.*?)(?: in row (\d+))?$")

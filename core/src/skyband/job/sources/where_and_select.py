@@ -9,8 +9,8 @@ from attrs import frozen
 
 from skyband.config.literals import literal
 from skyband.errors import ConfigError, Problem
-from skyband.job.conditions import columns_of
-from skyband.job.sql_reader import Made, UnknownSqlError, parse_column, parse_condition
+from skyband.job.sources.conditions import columns_of
+from skyband.job.sources.sql_reader import Made, UnknownSqlError, parse_column, parse_condition
 
 
 @frozen

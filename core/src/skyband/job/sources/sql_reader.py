@@ -12,7 +12,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.config.literals import MOST_DIGITS
-from skyband.job.conditions import Both, Not, Test
+from skyband.job.sources.conditions import Both, Not, Test
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d+)?(?![\w.]))|(?P<text>'[^'\\]*'(?!'))|`(?P<quoted>[^`]+)`"

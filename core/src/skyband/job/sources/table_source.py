@@ -8,13 +8,13 @@ from attrs import frozen
 
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Source, local_path
-from skyband.job.row_location import PlacedBatches
+from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.table_location import arguments, needs_connector
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from skyband.job.where_and_select import Shape
+    from skyband.job.sources.where_and_select import Shape
     from skyband.tables.formats import TableRows
 
 
@@ -45,7 +45,7 @@ def open_rows(source: Source) -> Table | None:
 
     Raises ConfigError where there is none, or `where` and `select` are not known here.
     """
-    from skyband.job.where_and_select import Shape
+    from skyband.job.sources.where_and_select import Shape
     from skyband.tables import open_table, table_problem
 
     elsewhere = source.path is not None and local_path(source.path) is None

@@ -12,15 +12,16 @@ import pyarrow as pa
 
 from skyband import spark
 from skyband.job.engine import Engine
-from skyband.job.local_sink import Console, check_free
-from skyband.job.model import AVAILABLE_NOW, Job, Source, local_path, option_text
+from skyband.job.local.sink import Console, check_free
+from skyband.job.model import AVAILABLE_NOW, Job, local_path
 from skyband.job.names_alike import check_names, tells_case
-from skyband.job.precompile import Warming
 from skyband.job.progress import Progress, Totals
-from skyband.job.spark_errors import is_gone, plain_errors, python_was_late, sql_of
-from skyband.job.spark_session import require_spark, spark_session
-from skyband.job.spark_tables_without_connector import is_ours, table_frame
-from skyband.job.stream_lock import in_use
+from skyband.job.savepoints.stream_lock import in_use
+from skyband.job.spark.errors import is_gone, plain_errors, python_was_late
+from skyband.job.spark.plain_files_of_tables import is_ours
+from skyband.job.spark.precompile import Warming
+from skyband.job.spark.session import require_spark, spark_session
+from skyband.job.spark.source import source_frame, text_options
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import check_columns, check_goes_on, is_free, sink_of, told_of_sink
 
@@ -47,7 +48,7 @@ def run(
     with plain_errors(job), spark_session(job, progress, warming) as session:
         source = source_frame(session, job)
         if savepoint is not None:
-            from skyband.job.start_from_savepoint import begin_from
+            from skyband.job.savepoints.start import begin_from
 
             begin_from(session, job, source, savepoint)
             check_free(job, engine)
@@ -68,46 +69,11 @@ def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
 
 
 def _check_shards(job: Job) -> None:
-    from skyband.job.start_from_savepoint import check_shards
+    from skyband.job.savepoints.start import check_shards
 
     checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
     if checkpoint is not None:
         check_shards(checkpoint, job.query, spark.shard_count(job.query, job.shards))
-
-
-def source_frame(session: Any, job: Job) -> Any:
-    """The DataFrame of a job's source."""
-    source = job.source
-    if is_ours(session, source):
-        return _shaped(table_frame(session, source), source)
-    reader = session.read.format(source.format).options(**_options(source.options))
-    path = [] if source.path is None else [source.path]
-    if source.stream:
-        schema = source.schema
-        if schema is None and source.of_files:
-            schema = reader.load(*path).schema  # as a batch, because streams of files do not look for themselves
-        reader = session.readStream.format(source.format).options(**_options(source.options))
-        reader = reader.schema(schema) if schema is not None else reader
-    elif source.schema is not None:
-        reader = reader.schema(source.schema)
-    return _shaped(reader.load(*path), source)
-
-
-def _shaped(rows: Any, source: Source) -> Any:
-    """The rows that `where` leaves, with the columns of `select`."""
-    if source.where is not None:
-        with sql_of("source.where"):
-            rows = rows.where(source.where)
-    if source.select is None:
-        return rows
-    for place, column in enumerate(source.select):
-        with sql_of(f"source.select[{place}]"):
-            rows.selectExpr(column)
-    return rows.selectExpr(*source.select)
-
-
-def _options(options: Any) -> dict[str, str]:
-    return {name: option_text(value) for name, value in options.items()}
 
 
 def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
@@ -127,7 +93,7 @@ def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
                 return totals
         else:
             writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
-            writer.options(**_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
+            writer.options(**text_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
     if job.sink.mode != "ignore":
         _add(totals, observed.get, counted.get["answers"])
     return totals
@@ -191,7 +157,9 @@ def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
     )
     _check_names(job, answers)
     answers = answers.observe("skyband_answers", sql.count(sql.lit(1)).alias("answers"))
-    writer = answers.writeStream.queryName(job.name).outputMode("append").options(**_options(job.sink.with_defaults))
+    writer = (
+        answers.writeStream.queryName(job.name).outputMode("append").options(**text_options(job.sink.with_defaults))
+    )
     if job.sink.checkpoint is not None:
         writer = writer.option("checkpointLocation", job.sink.checkpoint)
     if job.sink.trigger is not None:

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from skyband.errors import InputError
 from skyband.instants import CYCLE, CYCLE_YEARS
-from skyband.job.spark_ddl import ZONE
+from skyband.job.sources.spark_ddl import ZONE
 
 _ZONED = r"(?i)(z|utc|[+-]\d\d:?\d\d)$"
 _DAY_ONLY = r"^\d{4}-\d\d-\d\d$"

@@ -6,14 +6,15 @@ from typing import Any
 from skyband import spark
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import EngineError, InputError, SnapshotError
-from skyband.job import savepoint, spark_sink_log
 from skyband.job.model import Job
 from skyband.job.progress import Progress
-from skyband.job.savepoint import Position, Savepoint, checkpoint_of
-from skyband.job.spark_errors import plain_errors
-from skyband.job.spark_session import spark_session
-from skyband.job.start_from_savepoint import check_shards
-from skyband.job.stream_lock import in_use
+from skyband.job.savepoints import savepoint
+from skyband.job.savepoints.savepoint import Position, Savepoint, checkpoint_of
+from skyband.job.savepoints.start import check_shards
+from skyband.job.savepoints.stream_lock import in_use
+from skyband.job.spark import sink_log as spark_sink_log
+from skyband.job.spark.errors import plain_errors
+from skyband.job.spark.session import spark_session
 from skyband.operator.first_states import begin_with_states
 from skyband.states.since_or_last import moment_named
 from skyband.states.table import StatesTable
@@ -32,7 +33,7 @@ def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Sav
     with in_use(checkpoint), plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband.engines.spark.checkpoint import read_shards
         from skyband.engines.spark.first_state import offset_of
-        from skyband.job.run_spark import source_frame
+        from skyband.job.spark.source import source_frame
 
         batch = _ended(checkpoint)
         shards = read_shards(session, str(checkpoint), batch)
@@ -63,7 +64,7 @@ def save_history(job: Job, folder: Path, until: str, progress: Progress | None =
     savepoint.check_free(folder)
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband.engines.spark.history import states_before
-        from skyband.job.run_spark import source_frame
+        from skyband.job.spark.source import source_frame
 
         source = source_frame(session, job)
         plan = spark.plan_of(source, job.query, job.backends, job.shards)
@@ -86,7 +87,7 @@ def save_states(
     table = StatesTable(str(states))
     chosen = None if at is None else moment_named("at", at)
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
-        from skyband.job.run_spark import source_frame
+        from skyband.job.spark.source import source_frame
 
         plan = spark.plan_of(source_frame(session, job), job.query, job.backends, 1)
         operator = plan.operator(0)

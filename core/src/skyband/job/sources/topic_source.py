@@ -9,8 +9,8 @@ from attrs import frozen
 
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.job.model import Source, option_text
-from skyband.job.row_location import PlacedBatches
-from skyband.job.spark_ddl import parse_ddl
+from skyband.job.sources.row_location import PlacedBatches
+from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.tables.extras import missing
 from skyband.tables.kafka import EXTRA, LIBRARY
 from skyband.tables.kafka_topic import Messages, Topic
@@ -18,7 +18,7 @@ from skyband.tables.kafka_topic import Messages, Topic
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from skyband.job.where_and_select import Shape
+    from skyband.job.sources.where_and_select import Shape
 
 KAFKA = "kafka"
 _PREFIX = "kafka."
@@ -83,7 +83,7 @@ class TopicRows:
 
 def open_topic(source: Source) -> TopicRows | None:
     """The rows of a source in Kafka; None where only Spark can look. Nothing is connected to before they are read."""
-    from skyband.job.where_and_select import Shape
+    from skyband.job.sources.where_and_select import Shape
 
     if source.schema is None or topic_problems(source):
         return None
@@ -138,7 +138,7 @@ def _parsed(messages: Messages, wanted: "pa.Schema") -> Any:
 
 
 def _from_json(values: list[bytes], wanted: "pa.Schema") -> Any:
-    from skyband.job.json_files import json_rows_of
+    from skyband.job.sources.json_files import json_rows_of
 
     # A line break in JSON is between its parts only: in a text it is written as \n.
     lines = b"\n".join(value.replace(b"\n", b" ") for value in values)

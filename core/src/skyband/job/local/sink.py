@@ -10,11 +10,11 @@ from skyband import text_tables
 from skyband.errors import ConfigError, Problem
 from skyband.instants import python_values
 from skyband.job.engine import Engine
-from skyband.job.local_sink_parts import PartFile, holds_something
-from skyband.job.local_sink_writer import Writer
+from skyband.job.local.sink_parts import PartFile, holds_something
+from skyband.job.local.sink_writer import Writer
 from skyband.job.model import Job, local_path
 from skyband.job.progress import Progress
-from skyband.job.spark_sink_log import check_belong
+from skyband.job.spark.sink_log import check_belong
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import is_free, sink_of, told_of_sink
 from skyband.queries.query import Query

@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import Problem
-from skyband.job.csv_dialect import OPTIONS as CSV_OPTIONS
-from skyband.job.csv_dialect import dialect_problems
-from skyband.job.csv_files import csv_schema_of, read_csv
-from skyband.job.json_files import json_schema_of, read_json
 from skyband.job.model import Source
+from skyband.job.sources.csv_dialect import OPTIONS as CSV_OPTIONS
+from skyband.job.sources.csv_dialect import dialect_problems
+from skyband.job.sources.csv_files import csv_schema_of, read_csv
+from skyband.job.sources.json_files import json_schema_of, read_json
 
 OPTIONS = {"csv": CSV_OPTIONS, "json": ()}
 """The options of Spark that are honoured here, in any case."""

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from skyband.engines.local import LocalRun
-from skyband.job import rehearsal_record
 from skyband.job.model import Job
 from skyband.job.reading import read_job
-from skyband.job.source_files import open_files
+from skyband.job.sources.source_files import open_files
+from skyband.job.spark import compiled_kernels_marker
 
 _ROWS, _PUSHES = 5_000, 5
 """Rows that go through, enough for what begins small (a sketch's exact counts) to become what it is; in pieces."""
@@ -52,4 +52,4 @@ def _pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 if __name__ == "__main__":
     asked = read_job(sys.argv[1], sys.argv[2:], "spark")
     if rehearse(asked):
-        rehearsal_record.write(asked)
+        compiled_kernels_marker.write(asked)

@@ -13,12 +13,12 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from skyband.errors import ConfigError, Problem
-from skyband.job import local_sink_manifest
 from skyband.job.folder_lock import try_lock, turn_in
-from skyband.job.local_sink_writer import Writer
+from skyband.job.local import sink_manifest as local_sink_manifest
+from skyband.job.local.sink_writer import Writer
 from skyband.job.model import Sink, option_text
 from skyband.job.progress import Progress
-from skyband.job.text_files import unwritable_in_csv
+from skyband.job.sources.text_files import unwritable_in_csv
 from skyband.new_files import new_file
 from skyband.tables.json_rows import json_rows
 

@@ -53,7 +53,7 @@ class SparkEngine(Engine):
     def run(
         self, job: Job, progress: Progress, path: str | Path, sets: Iterable[str], savepoint: Path | None = None
     ) -> Totals:
-        from skyband.job import run_spark
-        from skyband.job.precompile import Warming
+        from skyband.job.spark import run as run_spark
+        from skyband.job.spark.precompile import Warming
 
         return run_spark.run(job, self, progress, Warming(path, sets), savepoint)
