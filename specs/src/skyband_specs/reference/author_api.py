@@ -9,7 +9,7 @@ from typing import Any
 
 from skyband_specs.reference.class_source import constants_of, made_with, said_below
 from skyband_specs.reference.interface import Member, members_of, signature_of
-from skyband_specs.reference.markdown import code, docstring, fenced, page, prose, section
+from skyband_specs.reference.markdown import code, docstring, fenced, line, page, prose, section, table
 
 PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband": ("BackendInfo", "QueryInfo", "RoleInfo"),
@@ -35,7 +35,6 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.groups.small_groups": ("SmallGroups", "most_entries"),
     "skyband.groups.small_group_table": ("SmallGroupTable", "Step", "Walked"),
     "skyband.groups.small_row_windows": ("SmallRowWindows",),
-    "skyband_setjoin.small_sets": ("SmallSets", "SetsInOrder"),
     "skyband.queries.example": ("QueryExample", "JobExample"),
     "skyband.queries.example_rows": ("rows", "examples"),
     "skyband.columns.rows": ("Rows",),
@@ -61,6 +60,49 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
 }
 """The modules, and of each the classes and functions that the page shows."""
 
+SHARED: Mapping[str, tuple[str, ...]] = {
+    "what families share: columns": (
+        "skyband.columns.arrived_rows", "skyband.columns.integer_ids", "skyband.columns.keyed_frames",
+        "skyband.columns.numbers_or_lists", "skyband.columns.record_batch_bytes", "skyband.columns.row_codes",
+        "skyband.columns.rows_behind_answers", "skyband.columns.sides",
+    ),
+    "what families share: keys of queries": (
+        "skyband.config.calendar_lengths", "skyband.config.literals", "skyband.config.time_zone_conversion",
+        "skyband.config.value_ranges", "skyband.queries", "skyband.queries.carried_columns",
+        "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.frame_checks",
+        "skyband.queries.pair_columns", "skyband.queries.partitioning", "skyband.queries.rank_order",
+        "skyband.queries.window_parameters",
+    ),
+    "what families share: groups": (
+        "skyband.groups.batched_processor", "skyband.groups.per_row_processor", "skyband.groups.row_numbers",
+        "skyband.groups.small_group_entries", "skyband.groups.small_groups_kernels",
+        "skyband.groups.small_groups_per_row",
+    ),
+    "what families share: kernels and roles": (
+        "skyband.kernels.k_smallest", "skyband.kernels.selection", "skyband.kernels.sorted_arrays",
+        "skyband.kernels.sorting", "skyband.roles.clock", "skyband.roles.matcher", "skyband.roles.pair_ranker",
+        "skyband.roles.window", "skyband.snapshot",
+    ),
+    "states": (
+        "skyband.states.coverage", "skyband.states.ranker_state", "skyband.states.state",
+        "skyband.states.theta_sketches",
+    ),
+    "for commands": (
+        "skyband.cli.commands", "skyband.cli.options", "skyband.config.redaction", "skyband.data_files",
+        "skyband.instants", "skyband.job", "skyband.job.job_error", "skyband.job.job_file", "skyband.job.model",
+        "skyband.job.reading", "skyband.job.sources.source_files", "skyband.job.sources.text_values",
+        "skyband.job.table_location", "skyband.new_files", "skyband.operator.bind_backends",
+        "skyband.operator.operator", "skyband.registry.discovery", "skyband.registry.info", "skyband.tables",
+        "skyband.tables.extras", "skyband.text_tables", "skyband.version",
+    ),
+    "for conformance": (
+        "skyband_specs.binomial", "skyband_specs.drivers", "skyband_specs.odd_streams",
+        "skyband_specs.pair_ranker.checks", "skyband_specs.pair_ranker.oracle", "skyband_specs.pair_ranker.streams",
+        "skyband_specs.pair_ranker.trials",
+    ),
+}  # fmt: skip
+"""By what they are for, further modules that a plugin may import: their docstrings say what is in them."""
+
 WIDTH = 100
 
 LEAD = (
@@ -71,10 +113,23 @@ LEAD = (
 )
 
 
+SHARED_LEAD = (
+    "Skyband's own plugins import these too. They may change in a minor release, with an entry in CHANGELOG; what a "
+    "plugin needs of them is in the docstring of each."
+)
+
+
 def author_page() -> str:
     """The reference for authors; the checks' part is left out where skyband-specs is not installed."""
     there = {name: names for name, names in PUBLIC.items() if find_spec(name.partition(".")[0]) is not None}
-    return page("For authors", LEAD, *(_module(name, names) for name, names in there.items()))
+    shared = section("Further modules", SHARED_LEAD, *(_shared(what, names) for what, names in SHARED.items()))
+    return page("For authors", LEAD, *(_module(name, names) for name, names in there.items()), shared)
+
+
+def _shared(what: str, names: tuple[str, ...]) -> str:
+    there = [name for name in names if find_spec(name.partition(".")[0]) is not None]
+    rows = [[code(name), line(docstring(import_module(name)).partition("\n\n")[0])] for name in there]
+    return table([what, ""], rows) if rows else ""
 
 
 def _module(name: str, names: tuple[str, ...]) -> str:
