@@ -7,6 +7,7 @@ from skyband.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from skyband.errors import (
+        BrokenError,
         BusyError,
         ConfigError,
         EngineError,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "skyband.errors": (
+        "BrokenError",
         "BusyError",
         "ConfigError",
         "EngineError",
@@ -52,6 +54,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "InputError",
     "SnapshotError",
     "BusyError",
+    "BrokenError",
     "PluginError",
     "EngineError",
     "Problem",

@@ -58,6 +58,10 @@ class BusyError(SkybandError, RuntimeError):
     """A backend was called from one thread while a call from another ran. Only the first call has an effect."""
 
 
+class BrokenError(SkybandError, RuntimeError):
+    """A backend or operator was called after a call of it was cut short, by Ctrl-C or any error but InputError."""
+
+
 class PluginError(SkybandError):
     """A backend that is installed wrongly, claimed twice, or not what its plugin says it is."""
 

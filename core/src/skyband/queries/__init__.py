@@ -1,7 +1,6 @@
 """The kinds of query that are installed, and how one is made from its keys."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from skyband.config.literals import literal
@@ -10,6 +9,7 @@ from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.registry import installed
 from skyband.registry.discovery import cause
 from skyband.registry.info import QueryInfo
+from skyband.registry.module_import import import_plugin
 
 if TYPE_CHECKING:
     from skyband.queries.example import QueryExample
@@ -37,7 +37,7 @@ def _load_class(info: QueryInfo, distribution: str) -> "type[Query]":
     module, _, name = info.factory.partition(":")
     said = f"query {info.kind!r} of {distribution}: {info.factory}"
     try:
-        cls = getattr(import_module(module), name)
+        cls = getattr(import_plugin(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
         raise PluginError(f"{said} could not be imported: {cause(error)}") from error
     if not (isinstance(cls, type) and issubclass(cls, Query)):
@@ -66,7 +66,7 @@ def examples_of(kind: str, distribution: str | None = None) -> "tuple[QueryExamp
     module, _, name = entry.info.examples.partition(":")
     said = f"query {kind!r} of {entry.distribution}: {entry.info.examples}"
     try:
-        brought = getattr(import_module(module), name)
+        brought = getattr(import_plugin(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
         raise PluginError(f"{said} could not be imported: {cause(error)}") from error
     examples = brought if isinstance(brought, tuple | list) else (brought,)
