@@ -1,9 +1,9 @@
 """Continuous top-k, distinct counts and similarity joins over sliding windows, every algorithm a plugin."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from skyband.version import __version__ as __version__
+
+TYPE_CHECKING = False
+"""Not from `typing`, which takes longer to import than all that is here."""
 
 if TYPE_CHECKING:
     from skyband.errors import (
@@ -61,9 +61,11 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `import skyband` costs next to nothing."""
     if name in _HOME:
+        from importlib import import_module
+
         try:
             return getattr(import_module(_HOME[name]), name)
         except ModuleNotFoundError as error:

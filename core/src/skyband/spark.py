@@ -18,7 +18,9 @@ from skyband.config.durations import Duration, clock_problem, parse
 from skyband.config.literals import literal
 from skyband.engines.spark.collations import collation_problems
 from skyband.engines.spark.home_without_zip import home_without_zip
-from skyband.engines.spark.java_check import require_java
+from skyband.engines.spark.java_check import require_classic, require_java
+from skyband.engines.spark.java_process import ended_if_interrupted
+from skyband.engines.spark.local_folder import is_ours_to_say, private_folder
 from skyband.engines.spark.results_and_metrics import observed
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, InputError, Problem
@@ -69,9 +71,11 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     EngineError
         Java is missing or too old; the message says how to get it
     """
-    require_java()
     settings = {key.replace("__", "."): value for key, value in settings.items()}
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has said where the workers' Python is
+    if not submitted:
+        require_classic(settings.get("spark.remote"))
+    require_java()
     master = str(settings.get("spark.master", "local"))
     if not submitted and master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run what the driver runs, not PATH's python3
@@ -84,7 +88,9 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     for key, value in {**missing, **settings}.items():
         builder = builder.config(key, value)
     one_process = master.partition("[")[0] == "local" and "spark.pyspark.python" not in settings
-    with home_without_zip() if one_process and not submitted else nullcontext():
+    with home_without_zip() if one_process and not submitted else nullcontext(), ended_if_interrupted():
+        if one_process and not submitted and is_ours_to_say(settings):
+            builder = builder.config("spark.local.dir", private_folder())
         return builder.getOrCreate()
 
 

@@ -3,6 +3,7 @@
 import sys
 import traceback
 import warnings
+from errno import EPIPE
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import click
 
+from skyband.cli import signals, streams
 from skyband.config.redaction import redact
 from skyband.errors import ConfigError, PluginError, SkybandError
 from skyband.text_tables import visible
@@ -84,6 +86,12 @@ class Commands(click.Group):
                 raise click.UsageError(said, ctx) from error
             raise
 
+    def make_context(self, *arguments: Any, **named: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **named)
+        except KeyboardInterrupt as error:
+            raise _interrupted(error) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -92,10 +100,14 @@ class Commands(click.Group):
             raise
         except (click.exceptions.Exit, click.Abort):
             raise
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            raise click.exceptions.Exit(INTERRUPTED) from None
+        except KeyboardInterrupt as error:
+            raise _interrupted(error) from None
         except (Exception, SystemExit) as error:  # no command of ours exits so: a backend or a plugin did
+            if signals.status(error) is not None:
+                raise _interrupted(error) from None
+            fault = streams.stdout_fault() if isinstance(error, OSError) and error.errno != EPIPE else None
+            if fault is not None:
+                raise Failure(f"stdout cannot be written: {fault.strerror}") from error
             if ctx.meta.get(_DEBUG) or isinstance(error, BrokenPipeError):
                 raise
             raise _failure(error, self._brought_by.get(ctx.invoked_subcommand or "")) from error
@@ -140,6 +152,12 @@ class Commands(click.Group):
 
 
 _DEBUG = "skyband.debug"
+
+
+def _interrupted(error: BaseException) -> click.exceptions.Exit:
+    status = signals.status(error) or INTERRUPTED
+    signals.say(signals.word(status))
+    return click.exceptions.Exit(status)
 
 
 def _failure(error: BaseException, plugin: str | None = None) -> click.ClickException:
@@ -198,7 +216,9 @@ def _show_traceback(kind: type[BaseException], error: BaseException, trace: Trac
 def main() -> None:
     """Run the command line."""
     warnings.formatwarning, sys.excepthook = _warning, _show_traceback
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a character is no reason to fail
-    group(prog_name="skyband")
+    streams.prepare()
+    with signals.as_interrupts():
+        try:
+            group(prog_name="skyband")
+        except SystemExit as end:
+            raise SystemExit(streams.ended_with(end.code)) from None

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 from skyband.cli.options import ENGINES, QUERY, backend_or_query
-from skyband.text_tables import visible
+from skyband.text_tables import is_terminal, visible
 
 
 @click.command(short_help="Check that a backend or query does what it promises.")
@@ -34,7 +34,7 @@ def command(key: tuple[str, str], distribution: str | None, long: bool, engine: 
 
     def tick(result: Any) -> None:
         seen.append(result)
-        if sys.stderr.isatty():
+        if is_terminal(sys.stderr):
             click.echo(
                 f"\r\x1b[2K{len(seen)} checks, now after {result.group}: {result.check}"[:100], nl=False, err=True
             )
@@ -50,7 +50,7 @@ def command(key: tuple[str, str], distribution: str | None, long: bool, engine: 
         click.echo(f"\ninterrupted after {len(seen)} checks", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     finally:
-        if sys.stderr.isatty():
+        if is_terminal(sys.stderr):
             click.echo("\r\x1b[2K", nl=False, err=True)
     click.echo(report.as_json() if as_json else visible(report.text(), keep="\n\t"))
     if not report.ok:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from skyband.engines.spark.java_process import how_java_ended
 from skyband.errors import ConfigError, EngineError, Problem, SkybandError
 from skyband.job.model import Job
 
@@ -25,6 +26,7 @@ _GONE = "Error while sending or receiving", "does not exist in the JVM", "Answer
 _LATE_PYTHON = "Python worker failed to connect back"
 _OF_MACHINE = re.compile(r"No space left on device|[Dd]isk quota exceeded|Too many open files|Read-only file system")
 """What an operating system refuses, whatever Spark makes of it."""
+_NO_PROGRAM = re.compile(r'Cannot run program "([^"]+)"')
 _OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
 
 
@@ -44,6 +46,10 @@ def plain_errors(job: Job | None = None) -> Iterator[None]:
     except SkybandError:
         raise
     except Exception as error:
+        ended = how_java_ended() if is_gone(error) else None
+        if ended is not None:
+            said = f"Java, in which Spark runs, ended {ended} while the job ran"
+            raise EngineError(f"{said}: give it more memory with spark.driver.memory, and run again") from error
         if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
             raise EngineError(sentence(f"{_refusal(error)}{error}", job)) from error
         raise
@@ -123,6 +129,10 @@ def _remedy(cause: str, job: Job | None) -> str:
         return f": see to that, and run again{whole}"
     if _OF_SOURCE.search(cause):
         return ": a file of the source is damaged; mend it or move it away, and run again"
+    program = _NO_PROGRAM.search(cause)
+    if program is not None:
+        said = f"Spark starts the workers' Python, {program[1]!r}, on the driver's machine as well, where it is not"
+        return f": {said}; unpack the environment here too, or name another with spark.pyspark.python"
     if _LATE_PYTHON in cause:
         return ": Python did not start within the 10 s that Spark waits for it; run again when the machine is less busy"
     if checkpoint is not None and _OF_CHECKPOINT.search(cause):

@@ -266,7 +266,10 @@ def _watched(session: Any, progress: Progress) -> Iterator[None]:
     def watch() -> None:
         tracker = session.sparkContext.statusTracker()
         while not done.wait(_POLL):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            try:
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            except Exception:  # Java has ended, of which the run itself tells
+                return
             found = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage is not None]
             if found and not done.is_set():
                 tasks = f"{sum(ended for ended, _ in found)} of {sum(tasks for _, tasks in found)} tasks"

@@ -1,5 +1,6 @@
 """The Spark session a job runs in: its settings, its log, and its errors in one sentence."""
 
+import logging
 import os
 import signal
 import sys
@@ -12,7 +13,8 @@ from typing import Any
 
 from skyband import spark
 from skyband.data_files import data_files
-from skyband.engines.spark.java_check import require_java
+from skyband.engines.spark.java_check import require_classic, require_java
+from skyband.engines.spark.local_folder import PREFIX, remove_old_leftovers
 from skyband.errors import ConfigError, EngineError
 from skyband.job.model import AVAILABLE_NOW, Job, local_path
 from skyband.job.progress import Progress
@@ -48,6 +50,8 @@ def require_spark() -> Any:
         raise EngineError(
             "PySpark is not installed: pip install 'skyband[spark]', or answer without Spark: --engine local"
         ) from error
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        require_classic()
     require_java()
     return SparkSession
 
@@ -88,7 +92,7 @@ def _is_configured() -> bool:
 
 @contextmanager
 def spark_session(job: Job, progress: Progress, warming: Warming | None = None) -> Iterator[Any]:
-    """The active session, or one of our own whose log goes to a file that is kept where the run fails.
+    """The active session, or one of our own whose log goes to a file that is kept for a week where the run fails.
 
     warming: what is to go on while our own starts.
     """
@@ -100,7 +104,8 @@ def spark_session(job: Job, progress: Progress, warming: Warming | None = None) 
     os.environ.setdefault("PYTHONSAFEPATH", "1")  # workers inherit it: a `numpy.py` in the working folder is not numpy
     shards = spark.shard_count(job.query, job.shards)
     settings = {**spark_defaults(job), "spark.sql.shuffle.partitions": str(shards), **job.spark}
-    log = tempfile.NamedTemporaryFile(prefix="skyband-spark-", suffix=".log", delete=False)  # noqa: SIM115 - outlives this
+    remove_old_leftovers()
+    log = tempfile.NamedTemporaryFile(prefix=PREFIX, suffix=".log", delete=False)  # noqa: SIM115 - outlives this
     try:
         if warming is not None:
             warming.start(job)
@@ -113,11 +118,10 @@ def spark_session(job: Job, progress: Progress, warming: Warming | None = None) 
         try:
             yield session
         finally:
-            interrupted = isinstance(sys.exc_info()[1], KeyboardInterrupt)
             with _not_interrupted():
-                _stop(session, interrupted)
+                _stop(session)
     except (ConfigError, KeyboardInterrupt):
-        Path(log.name).unlink()
+        Path(log.name).unlink(missing_ok=True)
         raise
     except BaseException:
         progress.note(f"Spark's log: {log.name}")
@@ -125,20 +129,26 @@ def spark_session(job: Job, progress: Progress, warming: Warming | None = None) 
     finally:
         if warming is not None:
             warming.stop()
-    Path(log.name).unlink()
+    Path(log.name).unlink(missing_ok=True)
 
 
-def _stop(session: Any, interrupted: bool) -> None:
-    """End a session; one that has ended already is none's fault where the run was interrupted."""
+def _stop(session: Any) -> None:
+    """End a session; that it has ended already is told by what failed for it, if anything did."""
     try:
         session.stop()
     except Exception as error:
-        if not (interrupted and is_gone(error)):
+        if not is_gone(error):
             raise
 
 
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in record.pathname
+
+
 def _say_nothing_of_its_end(session: Any) -> None:
-    """Spark's server for accumulators writes a traceback where Java ends before it, which the run's own error tells."""
+    """Spark's server for accumulators, and its client, write tracebacks where Java ends before they do, which the run's
+    own error tells."""
+    logging.getLogger().addFilter(_is_not_of_py4j)
     server = getattr(session.sparkContext, "_accumulatorServer", None)
     if server is not None:
         server.handle_error = lambda *_: None
