@@ -8,7 +8,7 @@ from attrs import evolve
 
 from skyband.config.parameters import build, parameters_of
 from skyband.data_files import is_pattern
-from skyband.errors import ConfigError, InputError, PluginError, Problem
+from skyband.errors import NO_COLUMN, TEXT_COLUMN, ConfigError, InputError, PluginError, Problem
 from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
 from skyband.job.names_alike import names_alike
@@ -197,7 +197,7 @@ def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], 
     try:
         bind(query, schema, backends)
     except ConfigError as error:
-        return _with_hints(error.problems, source)
+        return _with_hints(error.problems, source, schema)
     except PluginError as error:
         return [Problem("query", str(error))]
     return [] if source is None or schema is None else _first_rows(source, query)
@@ -210,22 +210,31 @@ def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema")
     named = [parameter.name for parameter in parameters_of(query) if parameter.type in ("column", COLUMNS)]
     asked = {name: table[name] if isinstance(table.get(name), list) else [table.get(name)] for name in named}
     given = [(name, column) for name in named for column in asked[name] if isinstance(column, str)]
-    return [Problem(f"query.{name}", no_column(column, schema)) for name, column in given if column not in schema.names]
+    return [
+        Problem(f"query.{name}", no_column(column, schema), NO_COLUMN)
+        for name, column in given
+        if column not in schema.names
+    ]
 
 
-def _with_hints(problems: Sequence[Problem], source: Source | None) -> list[Problem]:
+def _with_hints(problems: Sequence[Problem], source: Source | None, schema: "pa.Schema | None") -> list[Problem]:
     """The problems with what is to be done, once where one remedy is for all."""
-    found = [_with_hint(problem, source) for problem in problems]
-    unnamed = [problem for problem in found if _HEADER in problem.message]
-    return [problem for problem in found if problem not in unnamed[1:]]
+    unnamed = [problem for problem in problems if _lacks_header(problem, source, schema)]
+    return [_with_hint(problem, source, problem in unnamed) for problem in problems if problem not in unnamed[1:]]
 
 
-def _with_hint(problem: Problem, source: Source | None) -> Problem:
+def _lacks_header(problem: Problem, source: Source | None, schema: "pa.Schema | None") -> bool:
+    """Whether a column is missing from a CSV whose columns are numbered, as no line of it was said to name them."""
+    numbered = schema is not None and "_c0" in schema.names
+    return problem.code == NO_COLUMN and source is not None and source.format == "csv" and numbered
+
+
+def _with_hint(problem: Problem, source: Source | None, unnamed: bool) -> Problem:
     """Columns of text files have no types of their own, and in CSV no names: say where to give them."""
-    if source is not None and source.format == "csv" and "known: _c0" in problem.message:
+    if unnamed:
         return evolve(problem, message=f"{problem.message}{_HEADER}")
     untyped = source is not None and source.format in ("csv", "json") and source.schema is None
-    if untyped and "it is string" in problem.message:
+    if untyped and problem.code == TEXT_COLUMN:
         said = problem.message.removesuffix("; cast it first")
         return evolve(problem, message=f"{said}; say the columns' types with source.schema")
     return problem

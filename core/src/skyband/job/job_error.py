@@ -11,7 +11,7 @@ class JobError(ConfigError):
     """A job that cannot be run. Each line of its text names the file, or `--set` where the fault was typed there."""
 
     def __init__(self, place: str, *problems: Problem, typed: Iterable[str] = ()) -> None:
-        super().__init__(*(Problem(problem.field, redact(problem.message)) for problem in problems))
+        super().__init__(*(Problem(problem.field, redact(problem.message), problem.code) for problem in problems))
         self.place = place
         self.typed = tuple(typed)
 

@@ -14,7 +14,7 @@ from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import checked
-from skyband.errors import Problem, suggest
+from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem, suggest
 from skyband.queries.window_parameters import zone_problems
 from skyband.roles import Backend
 from skyband.states.state import AnyState
@@ -276,10 +276,11 @@ class Query(ABC):
         problems += self._check_by(schema)
         for wanted in self.inputs():
             if wanted.column not in schema.names:
-                problems.append(Problem(wanted.key, no_column(wanted.column, schema)))
+                problems.append(Problem(wanted.key, no_column(wanted.column, schema), NO_COLUMN))
             elif not wanted.accepts(schema.field(wanted.column).type):
                 found = schema.field(wanted.column).type
-                problems.append(Problem(wanted.key, f"column {wanted.column!r} must be {wanted.what} (it is {found})"))
+                message = f"column {wanted.column!r} must be {wanted.what} (it is {found})"
+                problems.append(Problem(wanted.key, message, _code_of(found)))
         if not problems:
             answers = {field.name for field in self.answer_fields(schema)}
             said = "is also what a column of the answers is called: rename it in the source"
@@ -290,7 +291,7 @@ class Query(ABC):
         problems = []
         for name in self.by:
             if name not in schema.names:
-                problems.append(Problem("by", no_column(name, schema)))
+                problems.append(Problem("by", no_column(name, schema), NO_COLUMN))
             elif not is_plain(schema.field(name).type):
                 found = f"column {name!r} must be {PLAIN} (it is {schema.field(name).type})"
                 problems.append(Problem("by", found))
@@ -298,14 +299,14 @@ class Query(ABC):
 
     def _check_time(self, schema: pa.Schema) -> list[Problem]:
         if self.time not in schema.names:
-            return [Problem("time", no_column(self.time, schema))]
+            return [Problem("time", no_column(self.time, schema), NO_COLUMN)]
         kind = schema.field(self.time).type
         if self.delay.rows and not pa.types.is_integer(kind):
             return [Problem("delay", f"must be in time, as column {self.time!r} is (got {self.delay})")]
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or (self.rows and pa.types.is_integer(kind)):
             return []
         what = "a timestamp, a date or an integer" if self.rows else "a timestamp or a date"
-        return [Problem("time", f"column {self.time!r} must be {what} (it is {kind}); cast it first")]
+        return [Problem("time", f"column {self.time!r} must be {what} (it is {kind}); cast it first", _code_of(kind))]
 
     def _check_source(self, schema: pa.Schema) -> list[Problem]:
         if self.source is None:
@@ -314,7 +315,7 @@ class Query(ABC):
         if self.sources is None:
             return [Problem("sources", f"is required with source = {self.source!r}: the list of their names")]
         if self.source not in schema.names:
-            return [Problem("source", no_column(self.source, schema))]
+            return [Problem("source", no_column(self.source, schema), NO_COLUMN)]
         kind = plain_type(schema.field(self.source).type)
         try:
             pa.array(self.sources).cast(kind)
@@ -326,6 +327,10 @@ class Query(ABC):
     def result_schema(self, schema: pa.Schema) -> pa.Schema:
         """The schema of the result: the grouping columns as they came, then the answer's."""
         return pa.schema([*(schema.field(name) for name in self.by), *self.answer_fields(schema)])
+
+
+def _code_of(kind: pa.DataType) -> str | None:
+    return TEXT_COLUMN if pa.types.is_string(kind) else None
 
 
 def no_column(name: str, schema: pa.Schema) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from skyband.errors import ConfigError, EngineError, Problem
+from skyband.errors import ConfigError, EngineError
 from skyband.job.model import Sink, Source
 from skyband.job.table_location import arguments, needs_connector
 from skyband.tables import FORMATS, open_table
@@ -32,7 +32,7 @@ def table_frame(session: Any, source: Source) -> Any:
         table = open_table(source.format, *arguments(source))
         files = table.plain_files()
     except ConfigError as error:
-        raise ConfigError(*(Problem(f"source.{one.field}", one.message) for one in error.problems)) from error
+        raise ConfigError(*(one.within("source") for one in error.problems)) from error
     schema = _spark_schema(table.schema)
     return session.read.schema(schema).parquet(*files) if files else session.createDataFrame([], schema)
 
