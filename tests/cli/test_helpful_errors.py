@@ -263,21 +263,17 @@ def test_streams_beyond_all_memory_are_refused():
         skyband.create("object-ranker", k=1, window=10, streams=2**40, aggregate="sum")
 
 
-@pytest.mark.parametrize(
-    ("kind", "sink"),
-    [(pa.month_day_nano_interval(), "parquet"), (pa.uuid(), "csv")],
-    ids=["an interval in Parquet", "a UUID in CSV"],
-)
-def test_a_type_that_the_sinks_format_has_not_is_the_sinks_problem(folder, kind, sink):
-    storage = pa.array([b"0" * 16] * 20, pa.binary(16)) if kind == pa.uuid() else pa.array([(1, 2, 3)] * 20, kind)
-    place = pa.ExtensionArray.from_storage(kind, storage) if kind == pa.uuid() else storage
+@pytest.mark.parametrize("kind", [pa.binary(), pa.binary(4)], ids=str)
+def test_a_type_that_the_sinks_format_has_not_is_the_sinks_problem(folder, kind):
+    place = pa.array([b"east"] * 20, kind)
     for path in (folder.home / "requests").iterdir():
         table = pq.read_table(path).append_column("place", place)
         feather.write_feather(table, path.with_suffix(".arrow"), compression="uncompressed")
         path.unlink()
-    ran = folder.run("source.format=arrow", "query.by=place", f"sink.format={sink}")
+    ran = folder.run("source.format=arrow", "query.by=place", "sink.format=csv")
     assert ran.exit_code == 1
-    assert re.search(f"sink.format: {sink} cannot hold these answers: .*: choose another format", ran.stderr)
+    message = f"sink.format: CSV cannot hold the answers' column 'place', which is {kind}: use parquet or json"
+    assert message in ran.stderr
     assert not list((folder.home / "counts").iterdir())
 
 
