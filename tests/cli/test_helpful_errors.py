@@ -274,7 +274,7 @@ def test_a_type_that_the_sinks_format_has_not_is_the_sinks_problem(folder, kind)
     assert ran.exit_code == 1
     message = f"sink.format: CSV cannot hold the answers' column 'place', which is {kind}: use parquet or json"
     assert message in ran.stderr
-    assert not list((folder.home / "counts").iterdir())
+    assert not (folder.home / "counts").exists()
 
 
 def test_bytes_are_refused_for_csv_and_written_as_spark_does_in_json(folder):
