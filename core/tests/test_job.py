@@ -121,7 +121,7 @@ def test_every_problem_is_said_at_once(job):
         ("query.delay=5 rows", "query.delay: must be in time, as column 'ts' is"),
         ("shards=0", "shards: must be a whole number, at least 1 (got 0)"),
         ("shards=x", "shards: must be a whole number, at least 1 (got 'x')"),
-        ("shards=true", "shards: must be a whole number, at least 1 (got true)"),
+        ("shards=true", "shards: must be a whole number, at least 1 (got True)"),
         ("name=3", "name: must be text (got 3)"),
         ("path=x", "path: belongs into a table such as [source]"),
         ("sinks.path=x", "sinks: unknown; did you mean 'sink'?"),

@@ -1,6 +1,5 @@
 """An operator's state in a store that commits or forgets each task: nothing is lost, done twice or written in vain."""
 
-import copy
 from collections import OrderedDict
 
 import numpy as np
@@ -15,6 +14,7 @@ from skyband.operator.bind_backends import bind
 from skyband.queries import make_query
 from skyband.queries.row_encoding import encode
 from skyband.watermark import EventTimeProgress
+from task_stores import Store
 
 SECOND = 1_000_000
 QUICK = {"name": "quick", "window": "20 seconds", "slide": "5 seconds", "k": 2}
@@ -29,54 +29,6 @@ QUERIES = {
     "workload": {"kind": "top-k-workload", "object": "name", "score": "value", "queries": [QUICK]},
     "sums": {"kind": "uncertain-sum", "values": "value", "probabilities": "value", "size": 3, "alpha": 0.9},
 }
-
-
-class Value:
-    """A state variable of one value, as Spark's processors see it."""
-
-    def __init__(self, store, name):
-        self.store, self.name = store, name
-
-    def exists(self):
-        return self.name in self.store.held
-
-    def get(self):
-        return self.store.held[self.name]
-
-    def update(self, value):
-        self.store.held[self.name] = value
-
-
-class Map:
-    """A state variable of values by key."""
-
-    def __init__(self, store, name):
-        self.store, self.held = store, store.held.setdefault(name, {})
-
-    def getValue(self, key):
-        self.store.read += 1
-        return self.held[key]
-
-    def updateValue(self, key, value):
-        self.store.written += sum(len(part) for part in value)
-        self.held[key] = value
-
-    def removeKey(self, key):
-        del self.held[key]
-
-
-class Store:
-    """The state of one shard as some task sees it, with what it read and wrote."""
-
-    def __init__(self, held=None):
-        self.held = copy.deepcopy(held or {})
-        self.read = self.written = 0
-
-    def getValueState(self, name, schema):
-        return Value(self, name)
-
-    def getMapState(self, name, keys, values):
-        return Map(self, name)
 
 
 class Cluster:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from families import FAMILIES, family
 from skyband.errors import EngineError, SkybandError, SnapshotError
-from skyband.job.savepoints import savepoint
-from skyband.job.savepoints.savepoint import Position
+from skyband.job import savepoint
+from skyband.job.savepoint import Position
 
 STATES = [b"one", b"two and more"]
 SOURCE = {"format": "parquet", "path": "/somewhere"}

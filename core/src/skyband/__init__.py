@@ -1,13 +1,12 @@
 """Continuous top-k, distinct counts and similarity joins over sliding windows, every algorithm a plugin."""
 
-from skyband.version import __version__ as __version__
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
-"""Not from `typing`, which takes longer to import than all that is here."""
+from skyband.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from skyband.errors import (
-        BrokenError,
         BusyError,
         ConfigError,
         EngineError,
@@ -17,13 +16,13 @@ if TYPE_CHECKING:
         SkybandError,
         SnapshotError,
     )
+    from skyband.plots import plot
     from skyband.registry import backends, create, restore
     from skyband.registry.hookspecs import hookimpl
     from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
 
 _HOMES = {
     "skyband.errors": (
-        "BrokenError",
         "BusyError",
         "ConfigError",
         "EngineError",
@@ -36,7 +35,7 @@ _HOMES = {
     "skyband.registry.hookspecs": ("hookimpl",),
     "skyband.registry.info": ("BackendInfo", "QueryInfo", "RoleInfo"),
     "skyband.registry": ("backends", "create", "restore"),
-    "skyband_compare.plots": ("plot",),
+    "skyband.plots": ("plot",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -54,24 +53,14 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "InputError",
     "SnapshotError",
     "BusyError",
-    "BrokenError",
     "PluginError",
     "EngineError",
     "Problem",
 ]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import skyband` costs next to nothing."""
     if name in _HOME:
-        from importlib import import_module
-
-        try:
-            return getattr(import_module(_HOME[name]), name)
-        except ModuleNotFoundError as error:
-            from skyband.registry.install_hints import comes_with
-
-            if (error.name or "").startswith("skyband_") and comes_with(name):
-                raise AttributeError(f"skyband.{name} is not installed{comes_with(name)}") from error
-            raise
+        return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'skyband' has no attribute {name!r}")

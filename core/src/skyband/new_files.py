@@ -1,5 +1,6 @@
 """Files that nobody has a hand in before they are whole: their names cannot be foreseen, they are opened if new."""
 
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,15 @@ def new_file(folder: Path, name: str) -> tuple[Path, BinaryIO]:
     return path, path.open("xb", buffering=_BUFFER)
 
 
+def to_disk(file: BinaryIO) -> None:
+    """Have what was written to a file on the disk: a name that it gets before may outlive a power failure without it.
+
+    A disk that is full, or fails, says so here at the latest.
+    """
+    file.flush()
+    os.fsync(file.fileno())
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A new file beside `path`, which takes its place when the block ends, and is gone where that fails."""
@@ -25,6 +35,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     try:
         with file:
             yield file
+            to_disk(file)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -8,7 +8,6 @@ import numpy as np
 from attrs import frozen
 
 from skyband.arrays import Array
-from skyband.config.literals import literal
 from skyband.config.parameters import checked
 
 _LIKE = "such as [0, 10], or [100, inf] for 100 or more"
@@ -36,15 +35,13 @@ def read_range(ends: Any) -> ValueRange:
     if isinstance(ends, ValueRange):
         return ends
     if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
-        raise ValueError(
-            f"must be two numbers, the least value and the one to stay below, {_LIKE} (got {literal(ends)})"
-        )
+        raise ValueError(f"must be two numbers, the least value and the one to stay below, {_LIKE} (got {ends!r})")
     low, high = (given if end is None else end for end, given in zip(ends, (-math.inf, math.inf), strict=True))
     for end in (low, high):
         if isinstance(end, bool) or not isinstance(end, int | float | np.integer | np.floating) or end != end:
-            raise ValueError(f"must be two numbers, {_LIKE} (got {literal(ends)})")
+            raise ValueError(f"must be two numbers, {_LIKE} (got {ends!r})")
     if not low < high:
-        raise ValueError(f"must begin below its end, {_LIKE} (got {literal(ends)})")
+        raise ValueError(f"must begin below its end, {_LIKE} (got {ends!r})")
     return ValueRange(float(low), float(high))
 
 
@@ -64,7 +61,7 @@ def _read(given: Any) -> Any:
 
 def _check(given: Any) -> str | None:
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
-        return f"must be a list of ranges, [[0, 10], [10, 100]] (got {literal(given)})"
+        return f"must be a list of ranges, [[0, 10], [10, 100]] (got {given!r})"
     try:
         found = [read_range(ends) for ends in given]
     except ValueError as error:

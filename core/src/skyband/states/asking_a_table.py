@@ -97,8 +97,11 @@ def _answers(
 
 
 def _counted(states: list[State], since: int, between: ValueRange | None) -> dict[str, Any]:
-    one = len(states) == 1
-    found = estimate_since(states[0], since, between) if one else estimate_of(states, Asked(since=since), between)
+    if len(states) == 1:
+        found = estimate_since(states[0], since, between)
+    else:  # where the newest of them is older than the window, nothing is in it
+        covers = common_coverage(states)
+        found = estimate_of(states, Asked(since=since if covers is None else min(since, covers.at)), between)
     return found._asdict() if between is None else {"between": str(between), **found._asdict()}
 
 

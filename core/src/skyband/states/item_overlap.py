@@ -131,8 +131,9 @@ def _proportion(number: float, total: float, deviations: float) -> Estimate:
 
 
 def _between(count: float, low: float, high: float, most: float, highest: float) -> Estimate:
-    count = min(max(count, 0.0), most)
-    return Estimate(count, max(low, 0.0), max(min(high, highest), count, 0.0))
+    low = max(low, 0.0)
+    count = max(min(count, most), low)  # a window's count may be less than what is surely in it alone
+    return Estimate(count, low, max(min(high, highest), count))
 
 
 def _share(part: Estimate, whole: Estimate) -> Estimate:

@@ -1,1 +1,0 @@
-"""A job in this process: the engine, its run, and the sink it writes."""

@@ -1,1 +1,0 @@
-"""The state of a stopped stream as a portable folder: taken, and begun from."""

@@ -1,1 +1,0 @@
-"""The rows of a source read in this process, by the same code whatever the engine."""

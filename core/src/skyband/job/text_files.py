@@ -1,0 +1,43 @@
+"""CSV and JSON files, typed as Spark types them, so that a job gives the same rows on every engine."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from skyband.columns.keyed_frames import plain_type
+from skyband.errors import Problem
+from skyband.job.csv_dialect import OPTIONS as CSV_OPTIONS
+from skyband.job.csv_dialect import dialect_problems
+from skyband.job.csv_files import csv_schema_of, read_csv
+from skyband.job.json_files import json_schema_of, read_json
+from skyband.job.model import Source
+
+OPTIONS = {"csv": CSV_OPTIONS, "json": ()}
+"""The options of Spark that are honoured here, in any case."""
+
+
+def text_option_problems(source: Source) -> list[Problem]:
+    """What is beyond the readers here though Spark's own may know it."""
+    return dialect_problems(source) if source.format == "csv" else []
+
+
+def schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
+    """The schema Spark would find. Raises InputError where there is none."""
+    return json_schema_of(paths) if source.format == "json" else csv_schema_of(paths, source)
+
+
+def read(path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """A file's rows with the columns `wanted` of its `schema`. Raises InputError where a value is not of its type."""
+    return read_json(path, wanted) if source.format == "json" else read_csv(path, source, schema, wanted)
+
+
+def unwritable_in_csv(answers: pa.Schema) -> list[Problem]:
+    """The first column of answers that has no text which CSV could hold: bytes, lists, structs."""
+    for field in answers:
+        kind = plain_type(field.type)
+        binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+        if binary or pa.types.is_nested(kind):
+            said = f"CSV cannot hold the answers' column {field.name!r}, which is {kind}: use parquet or json"
+            return [Problem("sink.format", said)]
+    return []

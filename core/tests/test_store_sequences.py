@@ -1,0 +1,201 @@
+"""The state store by itself, under all that can happen to tasks and checkpoints: what it gives is a dictionary's.
+
+The operator is a dictionary too, so that hundreds of random histories take a second.
+"""
+
+import json
+from collections import OrderedDict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.columns import record_batch_bytes
+from skyband.engines.spark import checkpoint, state_store
+from skyband.engines.spark.state_store import Head, StateStore
+from skyband.errors import SnapshotError
+from skyband.operator.logged_batch import LoggedBatch
+from task_stores import Store
+
+CHUNK, LOGGED, CACHED = 64, 6, 3
+
+
+class Entries:
+    """An operator that keeps, by key, the text that came last; no text ends a key. Each step has a watermark."""
+
+    def __init__(self, query):
+        self.query, self.texts, self.watermark, self.joined = query, {}, None, None
+
+    def add(self, frame):
+        for key, text in zip(*(column.to_pylist() for column in frame.columns), strict=True):
+            self.texts.pop(key, None)
+            if text:
+                self.texts[key] = text
+
+    def logged_batch(self, frames):
+        return LoggedBatch((), self.watermark, [0]).encode(frames)
+
+    def replay(self, batches):
+        for batch in batches:
+            for frame in batch.frames:
+                self.add(frame)
+            self.watermark = batch.watermark
+
+    def snapshot(self):
+        return json.dumps([self.query, self.watermark, sorted(self.texts.items())]).encode()
+
+    def restore(self, blob, joined=None):
+        query, self.watermark, entries = json.loads(blob)
+        self.texts = dict(entries)
+        changed = query != self.query
+        self.joined = (self.watermark if joined is None else joined) if changed else None
+        return changed
+
+
+class Plan:
+    """What a store asks of a plan: a query, and the operators that it makes."""
+
+    shards = 1
+
+    def __init__(self, query):
+        self.query = query
+
+    def operator(self, number):
+        assert number == 0
+        return Entries(self.query)
+
+    def made(self, operator):
+        return operator.query == self.query
+
+
+class Stream:
+    """A checkpoint, and a dictionary of what it must hold."""
+
+    def __init__(self, held=None, texts=None, step=0):
+        self.held, self.texts, self.step = held or {}, texts or {}, step
+
+    def copy(self):
+        return Stream(Store(self.held).held, dict(self.texts), self.step)
+
+
+class Cluster:
+    """Workers, some of which a task runs on; each keeps what it likes between tasks."""
+
+    def __init__(self, rng, monkeypatch, workers=3):
+        self.rng, self.monkeypatch, self.query = rng, monkeypatch, "first"
+        self.caches = [OrderedDict() for _ in range(workers)]
+
+    def rows(self):
+        """Some keys with new texts, long and short, or without: states grow and shrink by many chunks."""
+        count = int(self.rng.integers(0, 5))
+        lengths = self.rng.choice([0, 1, 30, 300], count, p=[0.3, 0.3, 0.3, 0.1])
+        columns = {"key": [f"k{n}" for n in self.rng.integers(0, 8, count)],
+                   "text": [chr(97 + int(self.rng.integers(26))) * length for length in lengths]}  # fmt: skip
+        return pa.RecordBatch.from_pydict(columns, pa.schema([("key", pa.string()), ("text", pa.string())]))
+
+    def task(self, stream, fails):
+        """A micro-batch of a stream on some worker; one that fails does so before its work is done, or after."""
+        worker, frame, store = int(self.rng.integers(len(self.caches))), self.rows(), Store(stream.held)
+        self.monkeypatch.setattr(state_store, "_CACHE", self.caches[worker])
+        kept = StateStore(store)
+        operator = kept.load(Plan(self.query), 0)
+        assert operator.texts == stream.texts, "what was loaded is what was committed"
+        assert operator.query == self.query
+        assert operator.joined in (None, stream.step), "parts join where the stream stands"
+        operator.joined = None
+        if stream.step:
+            assert operator.watermark == stream.step
+        operator.add(frame)
+        operator.watermark = stream.step + 1
+        if fails and self.rng.random() < 0.5:
+            return  # before the end, its operator being further than the state
+        nbytes = kept.commit(operator, [record_batch_bytes.to_bytes(frame)] if len(frame) else [])
+        assert len(self.caches[worker]) <= CACHED
+        if not fails:
+            stream.held, stream.texts, stream.step = store.held, operator.texts.copy(), stream.step + 1
+            check(stream, nbytes, self.query)
+
+
+def check(stream, nbytes, query):
+    """A committed state has the chunks and steps of its head and no others, and a reader of checkpoints reads it."""
+    head = Head._make(stream.held["head"])
+    chunks, log = stream.held["chunks"], stream.held["log"]
+    assert sorted(chunks) == [(number,) for number in range(-(-head.base_size // CHUNK))]
+    assert sorted(log) == [(step,) for step in range(head.base + 1, head.step + 1)]
+    assert len(log) <= LOGGED
+    assert head.step > head.base or head.token == head.base_token
+    sizes = sum(len(data) for (data,) in chunks.values()), sum(len(data) for _, data in log.values())
+    assert sizes == (head.base_size, head.logged) and nbytes == sum(sizes)
+    blob = checkpoint._whole(head, {number: data for (number,), (data,) in chunks.items()})
+    with pytest.raises(SnapshotError, match="its head says"):
+        checkpoint._whole(head, dict.fromkeys(range(len(blob) + 1), b"x"))
+    batches = checkpoint._logged(head, {step: data for (step,), (_, data) in log.items()})
+    operator = checkpoint.ShardState(0, head, blob, tuple(batches)).restore(Plan(query))
+    assert (operator.texts, operator.watermark) == (stream.texts, head.step)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(state_store, "CHUNK", CHUNK)
+    monkeypatch.setattr(state_store, "MOST_LOGGED", LOGGED)
+    monkeypatch.setattr(state_store, "MOST_CACHED", CACHED)
+    monkeypatch.setattr(state_store, "MOST_TO_CATCH_UP", 1e9)  # what a step costs is another test's
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_happens_a_task_begins_with_what_was_committed(seed, monkeypatch):
+    """Tasks fail and are tried with other rows, move, their workers end; the job changes; a checkpoint is set back or
+    copied, and both go on, with the same shard in the same workers."""
+    rng = np.random.default_rng(seed)
+    cluster, streams, earlier = Cluster(rng, monkeypatch), [Stream()], []
+    for _ in range(60):
+        place = int(rng.integers(len(streams)))
+        event = rng.choice(["fails", "worker ends", "changes", "kept", "set back", "copied", "goes on"],
+                           p=[0.15, 0.04, 0.04, 0.1, 0.06, 0.03, 0.58])  # fmt: skip
+        if event == "fails":
+            cluster.task(streams[place], fails=True)
+        elif event == "worker ends":
+            cluster.caches[rng.integers(len(cluster.caches))].clear()
+        elif event == "changes":
+            cluster.query = str(rng.choice(["first", "second"]))
+        elif event == "kept":
+            earlier.append(streams[place].copy())
+        elif event == "set back" and earlier:
+            streams[place] = earlier[rng.integers(len(earlier))].copy()
+        elif event == "copied":
+            streams.append(streams[place].copy() if rng.random() < 0.5 else Stream())
+        else:
+            cluster.task(streams[place], fails=False)
+
+
+@pytest.mark.parametrize("size", [1, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK, 5 * CHUNK + 1])
+def test_a_stream_that_begins_with_a_state_goes_on_from_it(size, monkeypatch):
+    """Of any length about a chunk's, its chunks given in any parts."""
+    rng = np.random.default_rng(size)
+    for _ in range(5):
+        stream, store = Stream(texts={}), Store()
+        entries = Entries("first")
+        entries.watermark = 1
+        entries.texts = {"k1": "x" * max(size - len(entries.snapshot()) - len('["k1", ""]'), 0)} if size > 50 else {}
+        blob = entries.snapshot()
+        chunks = [(number, blob[start : start + CHUNK]) for number, start in enumerate(range(0, len(blob), CHUNK))]
+        rng.shuffle(chunks)
+        cut = int(rng.integers(len(chunks) + 1))
+        for part in (chunks[:cut], chunks[cut:]):
+            StateStore(store).begin(part, len(blob), 1)
+        stream.held, stream.texts, stream.step = store.held, entries.texts, 1
+        stream.held.setdefault("log", {})
+        check(stream, len(blob), "first")
+        cluster = Cluster(rng, monkeypatch)
+        for _ in range(5):
+            cluster.task(stream, fails=bool(rng.random() < 0.3))
+
+
+def test_streams_are_told_apart_by_more_than_their_steps(monkeypatch):
+    """Every state has an id and every step a token of its own: nothing follows from rows or numbers."""
+    heads = []
+    for _ in range(3):
+        stream, cluster = Stream(), Cluster(np.random.default_rng(1), monkeypatch)
+        for _ in range(3):
+            cluster.task(stream, fails=False)
+            heads.append(Head._make(stream.held["head"]))
+    assert len({head.token for head in heads}) == 9 and len({head.shard_id for head in heads}) == 3

@@ -1,1 +1,0 @@
-"""Backends beside each other, and answers as pictures: the commands compare, bench and plot."""

@@ -1,0 +1,80 @@
+"""What a disk holds when a process is killed, or the power fails, between any two steps of what is written there."""
+
+import os
+import resource
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+STEPS = ("rename", "replace", "link", "unlink", "rmdir")
+"""What gives files their names and takes them: before and after each of these something may end."""
+
+
+class Disk:
+    """Copies of a folder before each step and at the end: as it is, and as power that fails then leaves it.
+
+    Of a file whose bytes were not flushed (`os.fsync`) since they were last written nothing is left but its name. What
+    is there when a recording begins is safe.
+    """
+
+    def __init__(self, folder: Path, copies: Path) -> None:
+        self.folder, self.copies = folder, copies
+        self.moments: list[Path] = []
+        self._safe = {self._bytes_of(path) for path in self._files()}
+
+    def _files(self):
+        return [path for path in self.folder.rglob("*") if path.is_file() and not path.is_symlink()]
+
+    @staticmethod
+    def _bytes_of(path):
+        about = path.stat()
+        return about.st_ino, about.st_size, about.st_mtime_ns
+
+    def flushed(self, handle):
+        about = os.fstat(handle)
+        self._safe.add((about.st_ino, about.st_size, about.st_mtime_ns))
+
+    def copy(self):
+        """The folder as a killed process leaves it, and as power that fails does."""
+        for fails in (False, True):
+            place = self.copies / f"{len(self.moments):03}"
+            shutil.copytree(self.folder, place)
+            for path in self._files() if fails else ():
+                if self._bytes_of(path) not in self._safe:
+                    os.truncate(place / path.relative_to(self.folder), 0)
+            self.moments.append(place)
+
+
+@contextmanager
+def recorded(folder: Path, copies: Path, monkeypatch):
+    """The Disk of a folder while a block writes there. `copies`: a folder outside."""
+    disk = Disk(folder, copies)
+    with monkeypatch.context() as patch:
+
+        def with_copy(step):
+            def stepping(*args, **keys):
+                disk.copy()
+                return step(*args, **keys)
+
+            return stepping
+
+        def fsync(handle, flush=os.fsync):
+            flush(handle if isinstance(handle, int) else handle.fileno())
+            disk.flushed(handle if isinstance(handle, int) else handle.fileno())
+
+        for name in STEPS:
+            patch.setattr(os, name, with_copy(getattr(os, name)))
+        patch.setattr(os, "fsync", fsync)
+        yield disk
+    disk.copy()
+
+
+@contextmanager
+def no_file_above(size: int):
+    """Writing fails where a file would become larger, as on a disk that is full: some bytes are written before."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
