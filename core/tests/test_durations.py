@@ -55,6 +55,9 @@ def test_equal_lengths_are_equal_however_written_and_keep_their_text():
         ("1 month", "differ in length; say it in days"),
         ("1 mintue", "unknown unit 'mintue'.*did you mean 'minute'"),
         ("10 rows 5 seconds", "mixes rows and time"),
+        ("1" * 20_000, "20,000 characters: '1111"),
+        ("1" * 20_000 + " seconds", "20,008 characters"),
+        (" " * 20_000, "20,000 characters"),
     ],
 )
 def test_what_is_no_duration(text, message):

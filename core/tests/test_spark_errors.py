@@ -1,6 +1,9 @@
 """What Spark says of an error is told in one sentence, the cause first, without its stack and plans."""
 
+import resource
+
 import pytest
+from attrs import evolve
 from skyband.errors import EngineError
 from skyband.job.model import Job, Sink, Source
 from skyband.job.spark_errors import plain_errors, sentence
@@ -97,3 +100,17 @@ def test_other_exceptions_pass():
         raise ZeroDivisionError
     with pytest.raises(EngineError, match="of ours"), plain_errors(JOB):
         raise EngineError("of ours")
+
+
+def test_a_python_that_java_hung_up_on_is_told_with_what_the_system_refuses(tmp_path):
+    """All that it knows is that Java said no more; a checkpoint in which nothing can be written is the cause."""
+    worker = '[PYTHON_EXCEPTION] failed\nTraceback (most recent call last):\n  File "w.py", line 3\nEOFError\n'
+    job = evolve(JOB, sink=evolve(JOB.sink, checkpoint=str(tmp_path)))
+    assert sentence(worker, job) == "a Python worker of Spark failed: EOFError; Spark's log shows where"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, before[1]))
+    try:
+        said = sentence(worker, job)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert said.startswith(f"Spark: File too large: '{tmp_path}': see to that, and run again")

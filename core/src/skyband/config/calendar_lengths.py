@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import NOTHING, field, frozen
 
-from skyband.config.durations import Duration, duration, durations, parse
+from skyband.config.durations import MOST_TEXT, Duration, duration, durations, parse
 from skyband.config.time_zone_conversion import time_zone
 
 UTC = "UTC"
@@ -57,7 +57,7 @@ def parse_length(text: Any) -> Length:
     """Read a length as `parse` does, or one of the calendar. Raises ValueError saying what is wrong with it."""
     if isinstance(text, CalendarLength):
         return text
-    if not isinstance(text, str):
+    if not isinstance(text, str) or len(text) > MOST_TEXT:
         return parse(text)
     plain = " ".join(text.split())
     zoned = _ZONED.fullmatch(plain)

@@ -22,6 +22,8 @@ _UNITS = {
     "week": 604_800 * _SECOND,
 }
 _CALENDAR = ("month", "year")
+MOST_TEXT = 200
+"""Characters of a length: more are no length, and matching them would take time by their square."""
 _PART = re.compile(r"\s*([+-]?\d+)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
@@ -43,6 +45,8 @@ def parse(text: Any) -> Duration:
         return text
     if not isinstance(text, str):
         raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {text!r})')
+    if len(text) > MOST_TEXT:
+        raise ValueError(f'must be a duration such as "10 minutes" (got {len(text):,} characters: {text[:40]!r}…)')
     parts = re.sub(r"^\s*interval\b", "", text, flags=re.IGNORECASE)
     found = _PART.findall(parts)
     if not found or _PART.sub("", parts).strip():

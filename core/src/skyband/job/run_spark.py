@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from skyband import spark
+from skyband.job import checkpoint_record
 from skyband.job.local_sink import Console, check_free
 from skyband.job.model import AVAILABLE_NOW, Job, Source, local_path, option_text
 from skyband.job.names_alike import check_names, tells_case
@@ -52,7 +53,7 @@ def run(job: Job, progress: Progress, warming: Warming | None = None, savepoint:
         if not job.source.stream:
             return _batch(job, session, source, progress)
         with _checkpoint_in_use(job):
-            _check_shards(job)
+            _check_goes_on(job)
             return _stream(job, source, progress)
 
 
@@ -65,12 +66,13 @@ def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
     return in_use(checkpoint)
 
 
-def _check_shards(job: Job) -> None:
+def _check_goes_on(job: Job) -> None:
     from skyband.job.start_from_savepoint import check_shards
 
     checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
     if checkpoint is not None:
         check_shards(checkpoint, job.query, spark.shard_count(job.query, job.shards))
+        checkpoint_record.check_goes_on(job, checkpoint)
 
 
 def source_frame(session: Any, job: Job) -> Any:

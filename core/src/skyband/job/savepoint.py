@@ -67,10 +67,11 @@ class Savepoint:
 
 
 def source_facts(source: Source) -> dict[str, Any]:
-    """What a source is, beyond how it is read: a position in one means nothing in another."""
+    """What a source is and which rows are taken of it, beyond how it is read: a position means nothing in another."""
     topics = {name: str(value) for name, value in source.options.items() if name.lower() in _TOPICS}
     table = {} if source.table is None else {"table": source.table}
-    return {"format": source.format, "path": source.path, **table, **topics}
+    rows = {"where": source.where, "select": None if source.select is None else list(source.select)}
+    return {"format": source.format, "path": source.path, **table, **topics, **rows}
 
 
 def checkpoint_of(job: Job) -> Path:

@@ -2,11 +2,12 @@
 
 import logging
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from skyband.errors import ConfigError, EngineError, Problem, SkybandError
-from skyband.job.model import Job
+from skyband.job.model import Job, local_path
 
 _OURS = "skyband.errors."
 _FAILED_STREAM = re.compile(r"\[STREAM_FAILED\] .*? terminated with exception: ")
@@ -23,8 +24,12 @@ _OF_CHECKPOINT = re.compile(
 )
 _GONE = "Error while sending or receiving", "does not exist in the JVM", "Answer from Java side is empty"
 _LATE_PYTHON = "Python worker failed to connect back"
-_OF_MACHINE = re.compile(r"No space left on device|[Dd]isk quota exceeded|Too many open files|Read-only file system")
+_OF_MACHINE = re.compile(
+    r"No space left on device|[Dd]isk quota exceeded|Too many open files|Read-only file system|File too large"
+)
 """What an operating system refuses, whatever Spark makes of it."""
+_ROOM = 1 << 20
+"""Bytes that a micro-batch may be expected to write."""
 _OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
 
 
@@ -100,9 +105,25 @@ def sentence(text: str, job: Job | None = None) -> str:
     raised = _OF_WORKER.search(text)
     if raised is not None:
         what = _without_dump(raised["what"])
+        refused = _refused_by_machine(job) if what.startswith("EOFError") else None
+        if refused is not None:  # Java could not write and hung up, which is all that its Python knows
+            return f"Spark: {refused}{_remedy(refused, job)}"
         return f"a Python worker of Spark failed: {what}; Spark's log shows where"
     cause = _innermost(text) or "failed without saying why"
     return f"Spark: {cause}{_remedy(cause, job)}"
+
+
+def _refused_by_machine(job: Job | None) -> str | None:
+    """What the system says where there is no room in a job's checkpoint; None where there is."""
+    checkpoint = None if job is None or job.sink.checkpoint is None else local_path(job.sink.checkpoint)
+    if checkpoint is None or not checkpoint.is_dir():
+        return None
+    try:
+        with tempfile.TemporaryFile(dir=checkpoint) as file:
+            file.write(bytes(_ROOM))
+    except OSError as error:
+        return f"{error.strerror}: {str(checkpoint)!r}"
+    return None
 
 
 def _innermost(text: str) -> str:

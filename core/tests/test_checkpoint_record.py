@@ -1,0 +1,54 @@
+"""What a job may change on the checkpoint that it has begun: what nobody would see is refused, the rest is free."""
+
+import pytest
+from attrs import evolve
+from skyband.errors import ConfigError, EngineError
+from skyband.job.checkpoint_record import RECORD, check_goes_on
+from skyband.job.model import Job, Sink, Source
+
+SOURCE = Source("parquet", "visits", stream=True, where="status = 200", select=("ts", "client"))
+JOB = Job("counts", SOURCE, None, {}, Sink("parquet", "counts", "checkpoint"), {}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("table", "changes", "said"),
+    [
+        ("sink", {"format": "json"}, "sink.format: was 'parquet' when the checkpoint was begun .got 'json'."),
+        ("source", {"where": "status = 404"}, "source.where: was 'status = 200' .*chosen in two ways; change it back"),
+        ("source", {"where": None}, "source.where: was 'status = 200' .*got None"),
+        ("source", {"select": ("ts", "page AS client")}, "source.select: was .*'client'.*'page AS client'"),
+        ("source", {"path": "others"}, "source.path: was 'visits'"),
+        ("source", {"format": "json"}, "source.format: was 'parquet'"),
+    ],
+)
+def test_a_change_that_nobody_would_see_is_refused(tmp_path, table, changes, said):
+    check_goes_on(JOB, tmp_path)
+    before = (tmp_path / RECORD).read_bytes()
+    changed = evolve(JOB, **{table: evolve(getattr(JOB, table), **changes)})
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=said):
+            check_goes_on(changed, tmp_path)
+    assert (tmp_path / RECORD).read_bytes() == before
+    check_goes_on(JOB, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "changes"),
+    [
+        ("source", {"options": {"maxFilesPerTrigger": 7}}),
+        ("source", {"schema": "ts TIMESTAMP"}),
+        ("source", {"finish": True}),
+        ("sink", {"trigger": "1 minute"}),
+        ("sink", {"options": {"compression": "zstd"}}),
+    ],
+)
+def test_other_changes_are_free(tmp_path, table, changes):
+    check_goes_on(JOB, tmp_path)
+    check_goes_on(evolve(JOB, **{table: evolve(getattr(JOB, table), **changes)}), tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 100_000])
+def test_a_damaged_record_is_told(tmp_path, text):
+    (tmp_path / RECORD).write_text(text)
+    with pytest.raises(EngineError, match=f"damaged: .*{RECORD}"):
+        check_goes_on(JOB, tmp_path)
