@@ -5,18 +5,20 @@ from skyband.columns import keyed_frames
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
-from skyband.queries.row_encoding import microseconds
 
 
 def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> tuple[pa.Table, list]:
     """The answers and each shard's metrics, the rows given in so many micro-batches, the states saved between them."""
     plan = ShardedPlan(query, bind(query, table.schema, backends), table.schema, shards)
     table = table.select(query.columns)
-    operators, answers, latest = [plan.operator() for _ in range(shards)], [], None
+    operators, answers = [plan.operator(number) for number in range(shards)], []
+    whole = TaskEnds(query)
     size = max(1, -(-len(table) // batches))
     metrics = [[] for _ in range(shards)]
     for start in range(0, len(table), size):
         packed = [row for batch in plan.to_shuffle_rows(batches_of(table, start, size)) for row in batch.to_pylist()]
+        for row in packed:
+            whole.add(row["progress"], None)
         given = []
         for shard, operator in enumerate(operators):
             ends = TaskEnds(query)
@@ -28,12 +30,12 @@ def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=No
             given.append(operator.step(ends.progress))
             operator.count_dropped(ends.dropped)
             metrics[shard].append(operator.take_metrics())
-            operators[shard] = plan.operator()
+            operators[shard] = plan.operator(shard)
             operators[shard].restore(operator.snapshot())
         answers.append(execution_of(query).merge(pa.Table.from_batches(given)))
-        latest = max(microseconds("ts", column).max() for column in table.slice(0, start + size)["ts"].chunks)
+    latest = whole.progress.newest  # of the rows that a query can use, as the engines have it
     if latest is not None:
-        given = [operator.finish(int(latest)) for operator in operators]
+        given = [operator.finish(latest) for operator in operators]
         answers.append(execution_of(query).merge(pa.Table.from_batches(given)))
     schema = query.result_schema(table.schema)
     return pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in answers)]), metrics

@@ -135,9 +135,25 @@ def test_every_two_rows_meet_in_one_shard(shards):
 
 def test_rows_spread_evenly_by_hash_and_by_cell():
     hashes = np.random.default_rng(1).integers(0, 2**64, 64_000, np.uint64)
-    for partitioning in (by_hash(hashes, 16), by_cell(hashes, 2, 8)):
-        load = np.bincount(partitioning.shards)
-        assert load.max() < 1.1 * load.min()
+    for partitioning, copies in ((by_hash(hashes, 16), 1), (by_cell(hashes, 2, 8), 2 + 8 - 1)):
+        assert (np.bincount(partitioning.rows) == copies).all(), "every row goes to as many shards"
+        for does in (MEETS, KEPT):
+            whose = slice(None) if partitioning.parts is None else partitioning.parts & does != 0
+            load = np.bincount(partitioning.shards[whose], minlength=16)
+            assert len(load) == 16 and load.max() < 1.1 * load.min()
+
+
+def test_the_last_row_may_be_one_that_no_answer_comes_of():
+    """It is left out, and the input ends with the last row that is not: on shards as on one."""
+    table = pa.table(
+        {
+            "ts": pa.array(np.array([0, 0, 1]) * SECOND, pa.timestamp("us")),
+            "id": [0, 0, 0],
+            "tokens": pa.array([[0], [0], []], pa.list_(pa.int64())),
+        }
+    )
+    keys = {"id": "id", "tokens": "tokens", "k": 1, "window": "2 seconds", "every": "1 second"}
+    same(table, make_query({"kind": "top-k-pairs", "time": "ts", **keys}), 2)
 
 
 @pytest.mark.parametrize("kind", ["distinct-count", "top-k", "top-k-pairs", "top-k-workload", "uncertain-sum"])

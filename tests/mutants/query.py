@@ -178,6 +178,23 @@ class _GoesToEveryShard(MineExecution):
         return Partitioning(rows, np.repeat(np.arange(shards), len(frame)))
 
 
+class TrustsItsRows(MineQuery):
+    """A column of its frames is a place, which nobody looks at where it comes out of a state."""
+
+    def encode_columns(self, batch):
+        columns, masks = super().encode_columns(batch)
+        return {**columns, "place": pa.array(np.zeros(len(batch), np.int64))}, masks
+
+    def processor(self, bindings, answers):
+        return _ReadsByThePlace(self, answers)
+
+
+class _ReadsByThePlace(_Sums):
+    def update(self, times, rows):
+        np.zeros(1)[rows["place"]]
+        super().update(times, rows)
+
+
 _NO_DELAY = tuple(evolve(one, keys={**one.keys, "delay": "0 seconds"}) for one in EXAMPLES)
 
 MUTANTS = [
@@ -204,4 +221,5 @@ MUTANTS = [
     (GoesToEveryShard, EXAMPLES, ["shards_answer_as_one_does", "each_row_is_one_shards_own"]),
     (_answered_by(_Forgetful), EXAMPLES, ["goes_on_from_a_snapshot_after_any_row", "groups_go_on_from_a_snapshot"]),
     (_answered_by(_RoundsUp), EXAMPLES, ["a_restored_state_is_the_state"]),
+    (TrustsItsRows, EXAMPLES, ["mutated_states_and_logs_are_refused_or_work"]),
 ]

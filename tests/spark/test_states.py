@@ -6,12 +6,15 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from pyspark.sql import functions as sql
 from skyband import spark, spark_states, states
 from skyband.cli.commands import group
 from skyband.engines import local
+from skyband.engines.spark import checkpoint as checkpoint_reader
+from skyband.engines.spark.checkpoint import read_shards
 from skyband.errors import InputError
 
 pytestmark = pytest.mark.spark
@@ -279,6 +282,45 @@ def test_the_state_of_a_checkpoint_is_that_of_the_local_engine(session, files, t
     assert largest["values"]["status"] in ("200", "404") and 0 < largest["nbytes"] <= told["nbytes"]
     lines = dict(line.split(maxsplit=1) for line in call("state").stdout.splitlines() if line)
     assert lines["groups"] == "2" and lines["made"].startswith("by")
+    before = job.read_text()
+    job.write_text(before.replace('[sink]\nformat = "parquet"', '[sink]\nformat = "json"'))
+    refused = call("run")
+    job.write_text(before)
+    assert refused.exit_code == 1 and "sink.format: was 'parquet' when the checkpoint was begun" in refused.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoint_reader, "FORMAT", 3)
+        assert "has format 2, this Skyband reads 3: use the Skyband that made it" in call("state").stderr
+
+
+def test_the_state_of_a_running_stream_is_that_of_one_micro_batch(session, files, tmp_path, monkeypatch):
+    """Micro-batches end while it is read: the head, the snapshot and the log are all of the same one."""
+    half = len(TABLE) // 2
+    folder, checkpoint = files(TABLE.slice(0, half), 1), str(tmp_path / "checkpoint")
+    frame = session.readStream.schema(session.read.parquet(folder).schema).parquet(folder)
+
+    def run():
+        answers = frame.transform(spark.apply, QUERY, shards=2)
+        writer = answers.writeStream.format("noop").option("checkpointLocation", checkpoint)
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    run()
+    before = [(shard.number, shard.head.step) for shard in read_shards(session, checkpoint)]
+    heads = checkpoint_reader._States.heads
+
+    def and_the_stream_goes_on(states):
+        seen = heads(states)
+        pq.write_table(TABLE.slice(half), f"{folder}/later.parquet")
+        run()
+        return seen
+
+    monkeypatch.setattr(checkpoint_reader._States, "heads", and_the_stream_goes_on)
+    shards = read_shards(session, checkpoint)
+    monkeypatch.undo()
+    assert [(shard.number, shard.head.step) for shard in shards] == before == [(0, 1), (1, 1)]
+    plan = spark.plan_of(frame, QUERY, None, 2)
+    operators = [shard.restore(plan) for shard in shards]
+    assert sum(operator.progress.newest for operator in operators) == 2 * TABLE["ts"][half - 1].value
+    assert [shard.head.step for shard in read_shards(session, checkpoint)] == [2, 2]
 
 
 def test_the_objects_with_the_largest_totals_of_any_window(session):

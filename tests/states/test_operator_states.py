@@ -27,8 +27,8 @@ def table():
     return events(3, rows=ROWS, span=120).combine_chunks()
 
 
-def start(kind, by):
-    return LocalRun.start(family(kind, by=["place"] if by else []), table().schema)
+def start(kind, by, **keys):
+    return LocalRun.start(family(kind, by=["place"] if by else [], **keys), table().schema)
 
 
 @cache
@@ -91,9 +91,50 @@ def test_many_changed_states_are_refused_or_work(kind, by):
     try_many(kind, by, count=MANY, seed=2)
 
 
+@pytest.mark.parametrize(
+    ("kind", "column", "value"),
+    [
+        ("top-k", "stream", 3),
+        ("top-k", "stream", -1),
+        ("top-k", "stream", 2**31 - 1),
+        ("top-k", "value", np.nan),
+        ("top-k", "value", -0.5),
+        ("top-k-workload", "score", np.nan),
+        ("heavy-hitters", "weight", -1.0),
+        ("heavy-hitters", "weight", np.inf),
+        ("uncertain-join", "side", 2),
+        ("uncertain-join", "side", -128),
+        *((kind, "time", value) for kind in FAMILIES for value in (2**62, -(2**63), -1)),
+    ],
+)
+@pytest.mark.parametrize("by", [True, False], ids=["by", "alone"])
+def test_rows_of_a_state_that_no_source_gave_are_refused(kind, by, column, value):
+    """As rows that wait for the watermark and in a log: before anything is computed of them."""
+    run = start(kind, by, **({"repeats": "never"} if column == "value" else {}))
+    run.push(table().slice(0, HALF).to_batches()[0])
+    before = run.operator.snapshot()
+    frame = encode(run.operator.query, table().slice(HALF).to_batches()[0]).frame
+    place = frame.schema.get_field_index(column)
+    values = frame.column(column).to_numpy().copy()
+    values[7] = value
+    rows = keyed_frames.to_bytes(frame.set_column(place, column, pa.array(values)))
+    held = snapshot.decode(before)
+    waiting = snapshot.encode(held.header, {**held.arrays, "waiting": np.frombuffer(rows, np.uint8)})
+    other = LocalRun.start(run.operator.query, table().schema).operator
+    with pytest.raises(SnapshotError, match="contradicts itself"):
+        other.restore(waiting)
+    assert other.watermark is None and not len(other.groups), "nothing is taken over of what is refused"
+    if value == -1 and column == "time":
+        return  # late, and left out as it was then
+    other.restore(before)
+    with pytest.raises(SnapshotError, match="contradicts itself"):
+        other.replay([LoggedBatch.decode(run.operator.logged_batch([rows]))])
+
+
+@pytest.mark.parametrize("by", [True, False], ids=["by", "alone"])
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_changed_turns_are_refused_or_work(kind):
-    run = start(kind, by=True)
+def test_changed_turns_are_refused_or_work(kind, by):
+    run = start(kind, by=by)
     run.push(table().slice(0, HALF).to_batches()[0])
     frame = encode(run.operator.query, table().slice(HALF).to_batches()[0]).frame
     held = snapshot.decode(run.operator.logged_batch([keyed_frames.to_bytes(frame)]))
@@ -101,11 +142,11 @@ def test_changed_turns_are_refused_or_work(kind):
     before = run.operator.snapshot()
     for _, changed in islice(mutations(columns, 1), FEW):
         packed = np.frombuffer(snapshot.pack(header, changed), np.uint8)
-        other = start(kind, by=True)
+        other = start(kind, by=by)
         other.operator.restore(before)
         try:
             other.operator.replay([LoggedBatch.decode(snapshot.encode(held.header, {"000000": packed}))])
-        except SkybandError:
+        except SnapshotError:
             continue
 
 

@@ -64,13 +64,13 @@ def _try_all(case: Case, budget: Budget) -> str:
     blob = fed(case.make, case, stream.take(np.arange(half))).snapshot()
     held = snapshot.decode(blob)
     _try_one(case, stream, half, blob)  # compiles what is to be compiled
-    _limit_memory()
+    limit_memory()
     for how, state in islice(mutations(held.arrays, budget.seed), budget.states):
         sys.stdout.write(f"{how}\n")
         sys.stdout.flush()
-        _alarm(budget.seconds)
+        alarm(budget.seconds)
         _try_one(case, stream, half, snapshot.encode(held.header, state))
-        _alarm(0)
+        alarm(0)
     return ""
 
 
@@ -89,14 +89,14 @@ def _try_one(case: Case, stream: Any, half: int, blob: bytes) -> None:
         return
 
 
-def _alarm(seconds: int) -> None:
+def alarm(seconds: int) -> None:
     """Have the process end itself after so much work, whatever compiled code it is in; 0: no longer."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def _limit_memory() -> None:
+def limit_memory() -> None:
     """Let an allocation fail that only a made up length asks for, where the system can."""
     if sys.platform != "linux":
         return

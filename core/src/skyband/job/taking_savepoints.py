@@ -6,7 +6,7 @@ from typing import Any
 from skyband import spark
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import EngineError, InputError, SnapshotError
-from skyband.job import savepoint, spark_sink_log
+from skyband.job import checkpoint_record, savepoint, spark_sink_log
 from skyband.job.model import Job
 from skyband.job.progress import Progress
 from skyband.job.savepoint import Position, Savepoint, checkpoint_of
@@ -39,6 +39,7 @@ def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Sav
         if not shards or len(shards) != shards[0].head.shards:
             raise SnapshotError(f"the checkpoint {str(checkpoint)!r} lacks the state of a shard")
         check_shards(checkpoint, job.query, len(shards))
+        checkpoint_record.check_goes_on(job, checkpoint)
         plan = spark.plan_of(source_frame(session, job), job.query, job.backends, len(shards))
         snapshots, watermarks = [], []
         while shards:  # one after the other is in memory as an operator

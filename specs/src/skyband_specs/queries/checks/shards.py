@@ -6,7 +6,6 @@ import pyarrow as pa
 from skyband.columns import keyed_frames
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.groups.execution import execution_of
-from skyband.queries.row_encoding import microseconds
 
 from skyband_specs.check import expect_equal
 from skyband_specs.queries.case import QueryCase, cut, random_cuts
@@ -54,13 +53,14 @@ def _on_shards(case: QueryCase, rows: pa.Table, shards: int) -> Iterator[tuple[p
     """After each of a few batches and at the end: the merged answers, and the rows that came."""
     query = case.query()
     plan = ShardedPlan(query, case.bindings, rows.schema, shards)
-    operators = [plan.operator() for _ in range(shards)]
+    operators, whole = [plan.operator(number) for number in range(shards)], TaskEnds(query)
     taken = rows.select(query.columns)
     for batch in cut(taken, random_cuts(shards, len(rows))[::8]):
         ends = [TaskEnds(query) for _ in operators]
         for packed in plan.to_shuffle_rows(iter([batch])):
             for row in packed.to_pylist():
                 ends[row["shard"]].add(row["progress"], row["dropped"])
+                whole.add(row["progress"], None)
                 if row["frame"] is not None:
                     operators[row["shard"]].add(keyed_frames.from_bytes(row["frame"]))
         answers = []
@@ -68,9 +68,9 @@ def _on_shards(case: QueryCase, rows: pa.Table, shards: int) -> Iterator[tuple[p
             answers.append(operator.step(end.progress))
             operator.count_dropped(end.dropped)
         yield _merged(case, rows, answers), sum(operator.take_metrics().rows_in for operator in operators)
-    times = microseconds(query.time, rows.column(query.time).combine_chunks())
-    if len(times):
-        yield _merged(case, rows, [operator.finish(int(times.max())) for operator in operators]), 0
+    latest = whole.progress.newest  # of the rows that the query can use, as the engines have it
+    if latest is not None:
+        yield _merged(case, rows, [operator.finish(latest) for operator in operators]), 0
 
 
 def _merged(case: QueryCase, rows: pa.Table, answers: list[pa.RecordBatch]) -> pa.Table:

@@ -1,12 +1,20 @@
 """A query goes on from a snapshot, taken after any row, as if nothing had happened."""
 
+import os
+
 import pyarrow as pa
 
 from skyband_specs.check import expect
 from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered, random_cuts
 from skyband_specs.queries.check import equal_answers, holds, query_check
+from skyband_specs.queries.state_trial import fault
 
-COUNT = 3
+COUNT = 4
+
+STATES = "SKYBAND_SPECS_STATES"
+"""In the environment: how many mutated states to try, as of a backend."""
+
+_FEW = 40
 
 
 @query_check("snapshot")
@@ -37,6 +45,17 @@ def check_a_restored_state_is_the_state(case: QueryCase) -> None:
             expect(again.operator.snapshot() == state, "a restored state saves to other bytes")
 
     holds(case, law)
+
+
+@query_check("snapshot")
+def check_mutated_states_and_logs_are_refused_or_work(case: QueryCase) -> None:
+    """Changed with a right checksum, a state, the rows that wait in it and those of a log are refused, or do no harm.
+
+    Alone and by group, in a process of their own: a crash or a hang is a failure of the check. A query looks at its own
+    rows in `check_frame`. More are tried where the environment says so: `SKYBAND_SPECS_STATES=10000`.
+    """
+    wrong = fault(case, int(os.environ.get(STATES, _FEW)), {**os.environ})
+    expect(wrong is None, f"a mutated state does harm: {wrong}")
 
 
 def _stop_and_go(case: QueryCase, rows: pa.Table, cuts: list[int], **keys: object) -> None:
