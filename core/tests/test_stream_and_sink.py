@@ -1,0 +1,96 @@
+"""A stream that goes on with its sink: what is let through gives each micro-batch once, what would not is refused.
+
+Every place that a checkpoint and a table can be at, one ahead or set back, is gone on from by a small Spark.
+"""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from attrs import define, field
+from skyband.errors import ConfigError
+from skyband.job import table_sink
+from skyband.job.spark_sink_log import check_belong
+from skyband.tables import BatchSink
+
+
+@define(eq=False)
+class Table(BatchSink):
+    """A table in memory: (stream, micro-batch, which rows it was made of)."""
+
+    rows: list = field(factory=list)
+
+    def latest(self, stream):
+        return max((batch for of, batch, _ in self.rows if of == stream), default=None)
+
+    def write(self, answers, stream, batch):
+        self.rows.append((stream, batch, answers))
+
+    def exists(self):
+        return bool(self.rows)
+
+    def append(self, answers, replace=False):
+        raise NotImplementedError
+
+
+def give(sink, batch, rows):
+    """As Spark gives a micro-batch of the stream `mine`."""
+    session = SimpleNamespace(sparkContext=SimpleNamespace(getLocalProperty=lambda _: "mine"))
+    sink(SimpleNamespace(sparkSession=session, toArrow=lambda: rows), batch)
+
+
+def leave(checkpoint, begun, committed):
+    for log, last in (("offsets", begun), ("commits", committed)):
+        (checkpoint / log).mkdir(parents=True)
+        for batch in range(last + 1):
+            (checkpoint / log / str(batch)).touch()
+
+
+PLACES = [(committed, begun) for committed in (-1, 0, 1, 9, 10) for begun in (committed, committed + 1)]
+
+
+@pytest.mark.parametrize(("committed", "begun"), PLACES)
+@pytest.mark.parametrize("written", [None, 0, 1, 2, 8, 9, 10, 11, 12])
+def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, committed, begun, written):
+    """The table was written up to any micro-batch. One that was begun is given again with the same rows."""
+    checkpoint, sink = tmp_path / "c", Table()
+    leave(checkpoint, begun, committed)
+    (checkpoint / "metadata").write_text(json.dumps({"id": "mine"}))
+    for batch in range(-1 if written is None else written + 1):
+        give(sink, batch, "before")
+    job = SimpleNamespace(
+        sink=SimpleNamespace(
+            checkpoint=str(checkpoint), mode=None, path="place", format="delta", table=None, options={}
+        ),
+        source=SimpleNamespace(stream=True),
+    )
+    first = begun if begun > committed else committed + 1
+    after = Table(list(sink.rows))
+    for batch in range(first, 15):
+        give(after, batch, "before" if batch <= begun else "after")
+    whole = [("mine", batch, "before" if batch <= begun else "after") for batch in range(15)]
+    if after.rows == whole:
+        table_sink.check_goes_on(job, sink)
+    else:
+        with pytest.raises(ConfigError, match=r"bring the (newer checkpoint|table) back"):
+            table_sink.check_goes_on(job, sink)
+
+
+@pytest.mark.parametrize(("committed", "begun"), PLACES)
+@pytest.mark.parametrize("logged", [-1, 0, 1, 2, 8, 9, 10, 11, 12])
+def test_a_folder_lists_each_micro_batch_once_or_the_stream_is_refused(tmp_path, committed, begun, logged):
+    """Spark's file sink passes over what its log lists already, whatever rows come."""
+    leave(tmp_path / "c", begun, committed)
+    (tmp_path / "s" / "_spark_metadata").mkdir(parents=True)
+    for batch in range(logged + 1):
+        (tmp_path / "s" / "_spark_metadata" / str(batch)).touch()
+    listed = dict.fromkeys(range(logged + 1), "before")
+    for batch in range(begun if begun > committed else committed + 1, 15):
+        if batch > logged:
+            listed[batch] = "before" if batch <= begun else "after"
+    whole = {batch: "before" if batch <= begun else "after" for batch in range(15)}
+    if listed == whole:
+        check_belong(tmp_path / "c", tmp_path / "s")
+    else:
+        with pytest.raises(ConfigError, match=r"sink\.path: "):
+            check_belong(tmp_path / "c", tmp_path / "s")

@@ -1,0 +1,95 @@
+"""The properties of core see: each fails where one turn of what it is about is wrong, a mutant of each kind."""
+
+import json
+import os
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+from skyband.config.time_zone_conversion import TimeZone
+from skyband.engines.spark.state_store import StateStore
+from skyband.errors import SkybandError
+from skyband.queries.calendar_schedule import CalendarSchedule
+from skyband.states import item_overlap
+from skyband.states.coverage import Coverage
+
+TESTS = Path(__file__).parents[2] / "core" / "tests"
+
+
+def properties(name):
+    spec = spec_from_file_location(f"mutants_of_{name}", TESTS / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _no_chunk_goes(self, head, snapshot, whole=StateStore._write_whole):
+    removed, self._chunks.removeKey = self._chunks.removeKey, lambda _: None
+    try:
+        return whole(self, head, snapshot)
+    finally:
+        self._chunks.removeKey = removed
+
+
+def _to_whole_hours(self, times, clock=TimeZone.clock):
+    return times + (clock(self, times) - times) // 3_600_000_000 * 3_600_000_000
+
+
+def _a_microsecond_early(self, last, empty=CalendarSchedule.empty_at):
+    return empty(self, np.asarray(last) - 1)
+
+
+def _the_moment_is_refused(self, name, since, check=Coverage.check):
+    return check(self, name, since if since != self.at else since + 1)
+
+
+SEEDS = range(12)
+MUTANTS = {
+    "a foreign token is the state's own": (
+        (StateStore, "_follows", lambda self, held: held.step <= self._head.step),
+        ("test_store_sequences", "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
+    ),
+    "chunks of a longer state are left": (
+        (StateStore, "_write_whole", _no_chunk_goes),
+        ("test_store_sequences", "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
+    ),
+    "a token follows from its step": (
+        (os, "urandom", bytes),
+        ("test_store_sequences", "test_streams_are_told_apart_by_more_than_their_steps", None),
+    ),
+    "zones are of whole hours": (
+        (TimeZone, "clock", _to_whole_hours),
+        ("test_zones", "test_the_microsecond_at_which_a_clock_changes_and_those_about_it", ["Asia/Kathmandu"]),
+    ),
+    "a stretch ends a microsecond early": (
+        (CalendarSchedule, "empty_at", _a_microsecond_early),
+        ("test_calendar_edges", "test_a_stretch_ends_at_the_first_moment_that_finds_every_window_empty", SEEDS),
+    ),
+    "the moment of a state is refused": (
+        (Coverage, "check", _the_moment_is_refused),
+        ("test_state_windows", "test_one_state_and_several_from_every_moment_that_they_cover", [("exact", 0)]),
+    ),
+    "parts of an overlap are of its low counts": (
+        (item_overlap, "_between", lambda count, low, high, most, highest: item_overlap.Estimate(count, low, most)),
+        ("test_state_windows", "test_an_overlap_of_counts_is_between_all_that_they_allow", None),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MUTANTS)
+def test_mutant_is_caught(kind, monkeypatch):
+    (owner, name, mutant), (module, test, cases) = MUTANTS[kind]
+    there = properties(module)
+    for constant in ("CHUNK", "LOGGED", "CACHED"):
+        if hasattr(there, constant):
+            place = {"CHUNK": "CHUNK", "LOGGED": "MOST_LOGGED", "CACHED": "MOST_CACHED"}[constant]
+            monkeypatch.setattr(there.state_store, place, getattr(there, constant))
+    check = getattr(there, test)
+    patched = "monkeypatch" in check.__code__.co_varnames[: check.__code__.co_argcount]
+    given = {"monkeypatch": monkeypatch} if patched else {}
+    calls = [()] if cases is None else [case if isinstance(case, tuple) else (case,) for case in cases]
+    monkeypatch.setattr(owner, name, mutant)
+    with pytest.raises((AssertionError, SkybandError, json.JSONDecodeError, KeyError)):
+        for call in calls:
+            check(*call, **given)
