@@ -1,12 +1,16 @@
 """Job files: read with `--set`, checked, every problem at once with its place and the closest right name."""
 
+import os
 import pickle
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from skyband.job import JobError, read_job
+from skyband.job.local_engine import LocalEngine
 from skyband.job.model import local_path
+from skyband.job.progress import Progress
+from skyband.job.run_local import run as run_locally
 
 JOB = """
 [source]
@@ -417,3 +421,42 @@ def test_a_job_error_survives_pickling(job):
     with pytest.raises(JobError) as caught:
         read_job(job(), ["query.item=x"])
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize("where", ["ts > '2026-01-01'", "ts = 5", "client = 7", "CLIENT = 'a'"])
+def test_conditions_that_only_spark_compares_are_left_to_it(job, where):
+    assert read_job(job(), [f"source.where={where}"]).schema is not None
+    assert "source.where" in "\n".join(problems(job(), [f"source.where={where}"], "local"))
+
+
+def test_values_between_which_more_than_a_character_stands_are_left_to_spark(job):
+    (job().parent / "log.csv").write_text("2026-01-01||a\n")
+    sets = ["source.format=csv", "source.path=log.csv", "source.options.sep='||'"]
+    assert read_job(job(), sets).schema is None
+    assert read_job(job(), [*sets, "source.schema=ts TIMESTAMP, client STRING"]).schema.names == ["ts", "client"]
+
+
+def test_a_line_of_names_that_was_forgotten_is_told_by_the_check(job):
+    (job().parent / "log.csv").write_text("ts,client\n2026-01-01,a\n")
+    sets = ["source.format=csv", "source.path=log.csv", "source.schema=ts TIMESTAMP, client STRING"]
+    for engine in ("spark", "local"):
+        (said,) = problems(job(), sets, engine)
+        assert "log.csv: ts, row 0: cannot be read" in said
+        assert "set source.options = { header = true }" in said
+        assert read_job(job(), [*sets, "source.options.header=true"], engine).query.item == "client"
+
+
+@pytest.mark.parametrize(("files", "late"), [(1, 2), (2, 1), (4, 0)])
+def test_rows_are_late_by_the_files_that_a_micro_batch_takes(job, files, late):
+    """As on Spark: rows of one micro-batch are not late to one another."""
+    path = job()
+    folder = path.parent / "logs"
+    folder.mkdir()
+    for number, hour in enumerate((9, 1, 2, 10)):
+        (folder / f"{number}.csv").write_text(f"2026-01-01 {hour:02}:00:00,a\n")
+        os.utime(folder / f"{number}.csv", (1_000_000_000 + number,) * 2)
+    sets = ["source.format=csv", "source.path=logs", "source.schema=ts TIMESTAMP, client STRING", "source.stream=true"]
+    sets += [f"source.options.maxFilesPerTrigger={files}", "sink.format=console", "query.delay=0 seconds"]
+    read = read_job(path, sets, "local")
+    totals = run_locally(read, LocalEngine(), Progress())
+    assert (totals.rows_in, totals.rows_late) == (4, late)

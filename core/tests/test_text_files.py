@@ -18,6 +18,7 @@ from skyband.job.csv_files import CsvFile
 from skyband.job.model import Source
 from skyband.job.source_files import open_files
 from skyband.kernels.text_records import FINE, GOES_ON, NO_OBJECT, SECOND_VALUE, TOO_DEEP, csv_records, json_lines
+from skyband.tables.json_rows import json_rows
 
 HEADER = {"header": True}
 
@@ -269,3 +270,11 @@ def test_records_of_csv():
     assert scanned('a,"b\nc"\nd') == (8, 1, -1)
     assert scanned('a,"b\nc') == (0, 0, 2)
     assert scanned("a\r\nb\r") == (3, 1, -1)
+
+
+def test_numbers_that_json_has_not_are_written_by_their_names():
+    table = pa.table({"n": [1.5, float("nan"), float("inf"), float("-inf"), None]})
+    lines = list(json_rows(table))
+    assert [json.loads(line, parse_constant=pytest.fail)["n"] for line in lines] == [
+        1.5, "NaN", "Infinity", "-Infinity", None,
+    ]  # fmt: skip

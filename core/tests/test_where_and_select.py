@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -23,15 +24,18 @@ def test_rows_stay_where_the_condition_is_true(where):
 
 
 def test_columns_are_chosen_renamed_and_made():
-    shape = Shape.of("status = 404", ["agent AS who", "`a b`", "'air' AS sensor", "7 AS seven", "true AS yes"])
+    shape = Shape.of(
+        "status = 404", ["agent AS who", "`a b`", "'air' AS sensor", "7 AS seven", "true AS yes", "-1.50 AS less"]
+    )
     schema = shape.schema(ROWS.schema)
     assert shape.reads(["who", "sensor"]) == ["agent", "status"]
     made = shape.apply(ROWS.to_batches()[0], schema)[0]
     assert made.to_pylist() == [
-        {"who": "Mozilla", "a b": 2, "sensor": "air", "seven": 7, "yes": True},
-        {"who": "mozilla x", "a b": 4, "sensor": "air", "seven": 7, "yes": True},
+        {"who": "Mozilla", "a b": 2, "sensor": "air", "seven": 7, "yes": True, "less": Decimal("-1.50")},
+        {"who": "mozilla x", "a b": 4, "sensor": "air", "seven": 7, "yes": True, "less": Decimal("-1.50")},
     ]
     assert schema.field("seven").type == pa.int32()
+    assert schema.field("less").type == pa.decimal128(3, 2), "as on Spark"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,7 @@ def test_columns_that_do_not_fit_are_named(where, select, said):
         Shape.of(where, select).schema(ROWS.schema)
 
 
-@pytest.mark.parametrize("text", ["status + 1 AS more", "1.5 AS half", "'air'", "upper(agent) AS a", "status AS", "*"])
+@pytest.mark.parametrize("text", ["status + 1 AS more", "'air'", "upper(agent) AS a", "status AS", "*"])
 def test_expressions_beyond_the_common_part_are_named_by_their_place(text):
     with pytest.raises(ConfigError, match=r"select\[1\]: the local engine knows columns, .*use --engine spark"):
         Shape.of(None, ["agent", text])

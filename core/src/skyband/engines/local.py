@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from attrs import define, field
 
 from skyband.arrays import TIME_MIN
-from skyband.columns.arrow_normalization import columns_as, usual_schema
+from skyband.columns.arrow_normalization import check_whole, columns_as, usual_schema
 from skyband.columns.keyed_frames import decoded
 from skyband.errors import InputError
 from skyband.operator.bind_backends import bind
@@ -56,6 +56,7 @@ class LocalRun:
     def add(self, batch: pa.RecordBatch) -> EventTimeProgress:
         """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
         query = self.operator.query
+        check_whole(batch, query.columns)
         encoded = encode(query, columns_as(batch, query.columns, self.operator.schema))
         self.operator.count_dropped(encoded.dropped)
         newest = encoded.progress.newest

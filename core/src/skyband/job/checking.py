@@ -47,7 +47,7 @@ def everything(
         problems += _source(source, engine, zone)
         if not problems:
             try:
-                schema = _schema(source)
+                schema = _schema(source, engine)
             except ConfigError as error:
                 problems += [problem.within("source") for problem in error.problems]
     if sink is not None:
@@ -136,7 +136,19 @@ def _columns(sink: Sink, answers: "pa.Schema") -> list[Problem]:
     return []
 
 
-def _schema(source: Source) -> "pa.Schema | None":
+def _schema(source: Source, engine: Engine) -> "pa.Schema | None":
+    from skyband.job.where_and_select import OnlySparkError
+
+    try:
+        return _schema_here(source)
+    except OnlySparkError:
+        if engine.name != "spark":
+            raise
+    return _schema(evolve(source, where=None), engine) if source.where is not None else None
+
+
+def _schema_here(source: Source) -> "pa.Schema | None":
+    from skyband.job.spark_ddl import parse_ddl
     from skyband.job.where_and_select import Shape
 
     try:
@@ -147,12 +159,12 @@ def _schema(source: Source) -> "pa.Schema | None":
         files = open_files(source)
     except ConfigError:
         if source.stream and source.schema is not None and not _is_missing(source):
-            from skyband.job.spark_ddl import parse_ddl
-
             return Shape.of(source.where, source.select).schema(
                 parse_ddl(source.schema)
             )  # a stream may begin in an empty folder
         raise
+    if files is None and source.format in ("csv", "json") and source.schema is not None:
+        return Shape.of(source.where, source.select).schema(parse_ddl(source.schema))
     return None if files is None else _in_known_zones(files.schema)
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from attrs import frozen
 
+from skyband.columns.arrow_normalization import check_whole
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError
 
@@ -52,6 +53,8 @@ def read(path: Path, layout: Layout, schema: pa.Schema) -> Iterator[pa.RecordBat
     known = set(dataset.schema.names)  # made anew each time it is asked for
     there = [name for name in schema.names if name in known]
     for batch in dataset.to_batches(columns=there, batch_size=_BATCH):
+        if layout.format == "arrow":  # the other formats are decoded, and so checked
+            check_whole(batch, there)
         given = dict(zip(batch.schema.names, batch.columns, strict=True))
         columns = [_column(given.get(field.name), field, len(batch)) for field in schema]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)

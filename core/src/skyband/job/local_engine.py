@@ -9,7 +9,7 @@ from attrs import evolve
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.job import local_sink_manifest
 from skyband.job.engine import Engine
-from skyband.job.model import Job, Sink, Source, local_path
+from skyband.job.model import Job, Sink, Source, local_path, option_text
 from skyband.job.progress import Progress, Totals
 from skyband.job.source_files import READABLE
 from skyband.job.spark_ddl import ZONE_SETTING
@@ -82,7 +82,7 @@ def _unreadable(source: Source) -> list[Problem]:
         Shape.of(source.where, source.select)
     except ConfigError as error:
         problems += [problem.within("source") for problem in error.problems]
-    # How many files a micro-batch takes cannot be seen in the answers, so such options do no harm here.
+    problems += _amounts(source)
     known_options = OPTIONS.get(source.format, ())
     problems += [
         evolve(one, message=f"{one.message}; use it, or --engine spark").within("source")
@@ -92,4 +92,17 @@ def _unreadable(source: Source) -> list[Problem]:
         if name.lower() not in map(str.lower, known_options) and not name.lower().startswith("max"):
             message = f"the local engine does not know it; {suggest(name, known_options)}"
             problems.append(Problem(f"source.options.{name}", message))
+    return problems
+
+
+def _amounts(source: Source) -> list[Problem]:
+    """What is wrong with the options that say how much a micro-batch takes: which rows are late depends on it."""
+    problems = []
+    for name, value in source.options.items() if source.of_files else ():
+        if name.lower() == "maxfilespertrigger" and not (option_text(value).isdecimal() and int(value) > 0):
+            said = f"must be a whole number, at least 1 (got {value!r})"
+            problems.append(Problem(f"source.options.{name}", said))
+        if name.lower() == "maxbytespertrigger" and source.stream:
+            said = "the local engine counts files, not bytes: use maxFilesPerTrigger, or --engine spark"
+            problems.append(Problem(f"source.options.{name}", said))
     return problems

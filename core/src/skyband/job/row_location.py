@@ -23,6 +23,8 @@ class PlacedBatches:
     _shape: "Callable[[pa.RecordBatch], tuple[pa.RecordBatch, Int64 | None]]"
     """What is made of a batch, and which of its rows are left, all where that is None."""
     _path: Path | None = field(default=None, init=False)
+    file: int = field(default=0, init=False)
+    """The place of its file among all."""
     _first: int = field(default=0, init=False)
     _kept: "Int64 | None" = field(default=None, init=False)
 
@@ -30,8 +32,8 @@ class PlacedBatches:
         """Raises InputError, naming the file, where one cannot be read."""
         import pyarrow as pa
 
-        for path in self._paths:
-            rows = 0
+        for file, path in enumerate(self._paths):
+            self.file, rows = file, 0
             try:
                 for batch in self._read(path):
                     self._path, self._first = path, rows

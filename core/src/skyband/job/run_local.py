@@ -57,19 +57,42 @@ def run(job: Job, engine: Engine, progress: Progress) -> Totals:
 def _answers(
     job: Job, held: LocalRun, batches: PlacedBatches, totals: Totals, progress: Progress
 ) -> Iterator[pa.Table]:
+    files = _files_a_step(job)
+    waiting, step = None, 0
     for batch in batches:
+        if waiting is not None and batches.file // (files or 1) != step:
+            yield _sorted(job, held.operator.step(waiting))
+            waiting = None
+            _take(held, totals)
+        step = batches.file // (files or 1)
         try:
             added = held.add(batch)
         except InputError as error:
             raise batches.placed(error) from error
+        if files is not None:
+            added.add(waiting or added)
+            waiting = added
+            continue
         if job.source.stream:
             yield _sorted(job, held.operator.step(added))
         _take(held, totals)
         progress.show(totals)
+    if waiting is not None:
+        yield _sorted(job, held.operator.step(waiting))
+        _take(held, totals)
     if not job.source.stream or job.source.finish:
         progress.waiting(f"{totals.rows_in:,} rows read, answering")
         yield _sorted(job, held.flush() if job.source.stream else held.finish())
         _take(held, totals)
+
+
+def _files_a_step(job: Job) -> int | None:
+    """How many files a stream takes before it answers, and calls rows late: `maxFilesPerTrigger`, as on Spark.
+
+    None: it answers after each batch of rows.
+    """
+    given = {name.lower(): value for name, value in job.source.options.items()}.get("maxfilespertrigger")
+    return int(given) if job.source.stream and job.source.of_files and given is not None else None
 
 
 def _take(held: LocalRun, totals: Totals) -> None:

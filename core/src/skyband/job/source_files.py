@@ -78,8 +78,11 @@ def open_files(source: Source) -> "Files | Table | TopicRows | None":
         return None
     import pyarrow as pa
 
+    from skyband.job.text_files import beyond_readers
     from skyband.job.where_and_select import Shape
 
+    if beyond_readers(source) is not None:
+        return None
     shape = Shape.of(source.where, source.select)
     try:
         paths = data_files(path)

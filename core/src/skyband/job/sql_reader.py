@@ -6,6 +6,7 @@ together by `AND`, `OR`, `NOT` and parentheses. A column of `select` is another 
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +41,9 @@ class Made:
         """Its type, Spark's for a literal."""
         if self.column is not None:
             return schema.field(self.column).type
+        if isinstance(self.value, Decimal):
+            _, digits, exponent = self.value.as_tuple()
+            return pa.decimal128(max(len(digits), -int(exponent)), -int(exponent))
         small = isinstance(self.value, int) and not isinstance(self.value, bool) and abs(self.value) < 2**31
         return pa.int32() if small else pa.scalar(self.value).type
 
@@ -57,9 +61,7 @@ def parse_column(text: str) -> Made:
     reader = _Reader(text)
     column = value = None
     if reader.at_literal():
-        value = reader.literal()
-        if isinstance(value, float):
-            raise UnknownSqlError(f"{value} is a decimal on Spark, which the local engine has no literal for")
+        value = reader.literal(fraction=Decimal)
     else:
         column = reader.column()
     name = column
@@ -121,15 +123,15 @@ class _Reader:
         kind, word = self._peek()
         return kind in ("number", "text", "true", "false") or (kind, word) == ("mark", "-")
 
-    def literal(self) -> Any:
-        """A number, text, true or false."""
+    def literal(self, fraction: type = float) -> Any:
+        """A number, text, true or false; `fraction`: what a number with a point is made of."""
         negative = self.taken("-")
         kind, word = self._peek()
         if not self.at_literal() or (negative and kind != "number"):
             self._fail()
         self._next += 1
         if kind == "number":
-            number = float(word) if "." in word else int(word)
+            number = fraction(word) if "." in word else int(word)
             return -number if negative else number
         return word[1:-1] if kind == "text" else kind == "true"
 

@@ -22,6 +22,21 @@ def text_option_problems(source: Source) -> list[Problem]:
     return dialect_problems(source) if source.format == "csv" else []
 
 
+FILE_OPTIONS = ("latestfirst", "filenameonly", "cleansource", "sourcearchivedir", "pathglobfilter",
+                "recursivefilelookup", "modifiedbefore", "modifiedafter")  # fmt: skip
+"""Those of Spark's that say which files are taken, in lower case; so do all that begin with `max`."""
+
+
+def beyond_readers(source: Source) -> str | None:
+    """The option of text files that only Spark's own readers know, if there is one."""
+    if source.format not in OPTIONS:
+        return None
+    known = {name.lower() for name in OPTIONS[source.format]} | set(FILE_OPTIONS)
+    problems = [problem.field.partition(".")[2] for problem in text_option_problems(source)]
+    unknown = [name for name in source.options if name.lower() not in known and not name.lower().startswith("max")]
+    return next(iter([*unknown, *problems]), None)
+
+
 def schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
     """The schema Spark would find. Raises InputError where there is none."""
     return json_schema_of(paths) if source.format == "json" else csv_schema_of(paths, source)

@@ -1,5 +1,6 @@
 """`source.where` and `source.select` without Spark: which rows of a source stay, and which columns are made of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,10 @@ from attrs import frozen
 from skyband.errors import ConfigError, Problem
 from skyband.job.conditions import columns_of
 from skyband.job.sql_reader import Made, UnknownSqlError, parse_column, parse_condition
+
+
+class OnlySparkError(ConfigError):
+    """Columns and values that the local engine does not compare, though Spark's SQL may."""
 
 
 @frozen
@@ -39,22 +44,32 @@ class Shape:
         return cls(condition, None if select is None else tuple(columns))
 
     def schema(self, source: pa.Schema) -> pa.Schema:
-        """The columns it gives of a source. Raises ConfigError where it has not those that are read."""
+        """The columns it gives of a source.
+
+        Raises ConfigError where it has not those that are read, OnlySparkError where they are of another type or case.
+        """
         from skyband.queries.query import no_column
 
-        problems = []
+        problems: list[Problem] = []
+        only_spark: list[Problem] = []
+        names = set(source.names)
+        alike = {name.casefold() for name in names}
         said = None if self.where is None else self.where.problem(source)
         if said is not None:
-            problems.append(Problem("where", said))
+            known = all(name.casefold() in alike for name in columns_of(self.where))
+            (only_spark if known else problems).append(Problem("where", said))
         for number, made in enumerate(self.select or ()):
-            if made.column is not None and made.column not in source.names:
-                problems.append(Problem(f"select[{number}]", no_column(made.column, source)))
-        names = [made.name for made in self.select or ()]
-        twice = next((name for name in names if names.count(name) > 1), None)
+            if made.column is not None and made.column not in names:
+                told = only_spark if made.column.casefold() in alike else problems
+                told.append(Problem(f"select[{number}]", no_column(made.column, source)))
+        counts = Counter(made.name for made in self.select or ())
+        twice = next((name for name, count in counts.items() if count > 1), None)
         if twice is not None:
             problems.append(Problem("select", f"makes two columns called {twice!r}"))
         if problems:
-            raise ConfigError(*problems)
+            raise ConfigError(*problems, *only_spark)
+        if only_spark:
+            raise OnlySparkError(*only_spark)
         if self.select is None:
             return source
         return pa.schema([pa.field(made.name, made.type_in(source)) for made in self.select])
