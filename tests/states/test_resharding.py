@@ -101,7 +101,7 @@ COUNTS = (1, 2, 3, 4, 8)
 
 def goes_on(stream, rows):
     """What a stream answers from now on: to time alone, which states must have kept, then to rows, then to time."""
-    waits = [EventTimeProgress([at], at) for at in (130 * SECOND, 400 * SECOND)]
+    waits = [EventTimeProgress([at], at) for at in (66 * SECOND, 400 * SECOND)]
     return plain(stream.step(waits[0]), stream.push(rows), stream.step(waits[1]))
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from families import FAMILIES, family
-from skyband.errors import EngineError, SkybandError, SnapshotError
+from skyband.errors import ConfigError, EngineError, SkybandError, SnapshotError
 from skyband.job import savepoint
+from skyband.job.model import Job, Sink, Source
 from skyband.job.savepoint import Position
+from skyband.job.start_from_savepoint import _check_source
 
 STATES = [b"one", b"two and more"]
 SOURCE = {"format": "parquet", "path": "/somewhere"}
@@ -90,6 +92,26 @@ def test_older_savepoints_whose_shards_can_be_told_apart_are_read(tmp_path, keys
     manifest["states"] = [{"file": entry["file"], "bytes": entry["bytes"]} for entry in manifest["states"]]
     path.write_text(json.dumps(manifest))
     assert savepoint.read(tmp_path / "saved").snapshots() == STATES
+
+
+@pytest.mark.parametrize(
+    ("before", "here", "said"),
+    [
+        ({"where": None, "select": None}, {"where": "status = 404"}, "source.where: was None .*got 'status = 404'"),
+        ({"where": None, "select": ["ts"]}, {}, "source.select: was .'ts'. .*got None"),
+        ({}, {"where": "status = 404"}, None),  # of an older Skyband, which did not say
+    ],
+)
+def test_rows_that_are_chosen_otherwise_are_refused(tmp_path, before, here, said):
+    position = Position({**SOURCE, **before}, "-", None)
+    held = savepoint.write(tmp_path / "saved", family("distinct-count"), STATES, 7, {}, position)
+    source = Source("parquet", "/somewhere", stream=True, **here)
+    job = Job("counts", source, held.query, {}, Sink("parquet", "counts", "checkpoint"), {}, None, None)
+    if said is None:
+        _check_source(job, held)
+        return
+    with pytest.raises(ConfigError, match=said):
+        _check_source(job, held)
 
 
 def cut_a_state(folder):
