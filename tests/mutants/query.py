@@ -72,6 +72,18 @@ class _NeverEmpty(_Sums):
         return False
 
 
+class _Remembers(_Sums):
+    """Knows every row that was ever there."""
+
+    def __init__(self, *rest):
+        super().__init__(*rest)
+        self._ever = np.empty(0, np.int64)
+
+    def update(self, times, rows):
+        super().update(times, rows)
+        self._ever = np.append(self._ever, times)
+
+
 class _Forgetful(_Sums):
     def load_state(self, header, arrays):
         super().load_state(header, arrays)
@@ -221,6 +233,8 @@ MUTANTS = [
     (_answered_by(_Shared), EXAMPLES, ["a_group_is_answered_as_if_alone"]),
     (OtherWithGroups, EXAMPLES, ["one_group_is_answered_as_all_rows_are"]),
     (_answered_by(_NeverEmpty), EXAMPLES, ["a_group_is_forgotten_when_its_windows_are_empty"]),
+    (_answered_by(_Remembers), EXAMPLES, ["new_names_are_forgotten"]),
+    (_answered_by(_NeverEmpty), EXAMPLES, ["new_groups_are_forgotten"]),
     (MergesTheLargest, EXAMPLES, ["shards_answer_as_one_does"]),
     (GoesToEveryShard, EXAMPLES, ["shards_answer_as_one_does", "each_row_is_one_shards_own"]),
     (_answered_by(_Forgetful), EXAMPLES, ["goes_on_from_a_snapshot_after_any_row", "groups_go_on_from_a_snapshot"]),

@@ -180,6 +180,51 @@ class StaleCandidates(Reference):
         rows[:] = [row for row in rows if row[0] >= (self._now or 0) - 2 * self.longest]
 
 
+class StaleNextBest(Reference):
+    """The next best are those of some time ago: what has risen past them since is missed until they are used up."""
+
+    _next: list[int] = []  # noqa: RUF012 - never changed in place
+
+    def _top(self, window: int) -> Top:
+        totals = self._oracle.totals(self._now - self.windows[window], self._now)
+        if sum(totals[key] > 0 for key in self._next) < self.limit:
+            ranked = sorted(totals.items(), key=lambda entry: (-entry[1], entry[0]))
+            self._next = [key for key, _ in ranked[: 4 * self.limit]]
+        alive = [(-totals[key], key) for key in self._next if totals[key] > 0]
+        top = super()._top(window)
+        if self.share is not None:
+            return top
+        best = sorted(alive)[: self.limit]
+        values = np.array([self._oracle.worth(-total) for total, _ in best])
+        objects = np.array([key for _, key in best], np.int64)
+        return Top(objects, values, values, values, top.grand, top.grand, top.grand, top.rest)
+
+
+class ExactToOneLess(Bounded):
+    """With as many entries as it says to be exact of, it is not."""
+
+    def _answer(self, start: int, end: int) -> Top:
+        top = super()._answer(start, end)
+        return evolve(top, high=top.high + (len(self._oracle.rows) >= self.exact_up_to))
+
+
+class WiderThanSaid(Bounded):
+    """An object that comes in blocks is uncertain by twice epsilon of the grand total."""
+
+    def _answer(self, start: int, end: int) -> Top:
+        top = super()._answer(start, end)
+        return evolve(top, high=top.totals + 2 * self.epsilon * top.grand)
+
+
+class TellsArrival(Reference):
+    """The state has rows in the order in which they came."""
+
+    def _state(self) -> dict[str, Array]:
+        self._settle()
+        rows = np.array(self._oracle.rows, object).reshape(-1, 3)
+        return {**self._clock(), "rows": rows[:, :2].astype(np.int64).ravel(), "amounts": rows[:, 2].astype(np.uint64)}
+
+
 class ForgetsTies(Reference):
     """Of many objects with one total, only the last to come are known."""
 
@@ -371,11 +416,15 @@ MUTANTS: list[Mutant] = [
     (_info(), PairsOnceForEver, _ORACLE),
     (_info(), ShareOfTheAnswer, (*_ORACLE, "bounds_hold_the_truth")),
     (_info(), StaleCandidates, ("all_candidates_may_fall_at_once",)),
+    (_info(), StaleNextBest, ("objects_rise_leave_and_return",)),
+    (_info("Bounded", "bounded"), ExactToOneLess, ("as_many_entries_as_are_exact",)),
+    (_info("Bounded", "bounded"), WiderThanSaid, ("bounds_hold_where_they_bind",)),
+    (_info(), TellsArrival, ("rows_of_one_time_have_no_order",)),
     (_info(), ForgetsTies, ("all_candidates_may_fall_at_once",)),
     (_info("Panes", **_PANES), EvictsByRow, _ORACLE),
     (_info(), IgnoresAdvance, ("an_empty_window_has_no_answer", *_ORACLE)),
     (_info(), GoesBack, ("advance_is_idempotent", "bad_input_leaves_no_trace")),
-    (_info(), AnswersAtTheEnd, ("answers_are_update_and_top",)),
+    (_info(), AnswersAtTheEnd, ("answers_are_update_and_top", "answers_on_the_way_are_those_of_asking")),
     (_info(), OrderedTwice, ("answers_are_sound",)),
     (
         _info("Bounded", "bounded"),

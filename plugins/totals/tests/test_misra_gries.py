@@ -1,13 +1,106 @@
-"""States of misra-gries in which a stretch of the stream holds no object that may be heavy."""
+"""The history of misra-gries: the law of every node, bounds at every border of one, and states that go on the same."""
+
+from collections import Counter
 
 import numpy as np
+import pytest
 import skyband
+from skyband_totals.conformance.streams import binding
+from skyband_totals.history_kernels import (
+    ERROR,
+    FIRST,
+    HEAD,
+    HEAVY,
+    LAST,
+    NODES,
+    POOL,
+    RAW,
+    ROWS,
+    SIZE,
+    START,
+    WEIGHT,
+    M,
+)
 
 
-def test_a_stretch_of_objects_that_come_once_is_restored():
+def check(history, part):
+    """Raise AssertionError where nodes and rows contradict one another or the laws that their bounds follow from."""
+    counts, nodes = history.counts, history.nodes[: history.counts[NODES]]
+    rows = (counts[HEAD] + np.arange(counts[ROWS])) % len(history.times)
+    times, units = history.times[rows], history.units[rows]
+    assert counts[WEIGHT] == nodes[:, HEAVY].sum() + units.sum()
+    ends = np.concatenate([nodes[:, [FIRST, LAST]].ravel(), times])
+    assert (np.diff(ends) >= 0).all()
+    younger = counts[WEIGHT] - np.cumsum(nodes[:, HEAVY])
+    for node, later in zip(nodes, younger, strict=True):
+        entries = slice(node[START], node[START] + node[SIZE])
+        keys, lows = history.keys[entries], history.lows[entries]
+        assert node[START] + node[SIZE] <= counts[POOL]
+        assert (np.diff(keys) > 0).all()
+        assert (lows > 0).all()
+        assert len(keys) <= max(counts[M], 128 if node[ERROR] == 0 else 0)
+        assert lows.sum() + (counts[M] + 1) * node[ERROR] <= node[HEAVY]
+        assert node[FIRST] == node[LAST] or node[HEAVY] <= part * later
+
+
+def streams():
+    for seed in range(4):
+        rows = binding(seed, 8)
+        yield pytest.param(rows.times, rows.objects, rows.weights, id=f"binding {seed}")
+    rng = np.random.default_rng(22)
+    times = np.cumsum(rng.choice([0, 0, 0, 1, 40], 9000, p=[0.4, 0.3, 0.2, 0.099, 0.001]))
+    yield pytest.param(times, rng.integers(0, 30, 9000), np.ones(9000), id="many of one time")
+    heavy = np.ones(9000)
+    heavy[::100] = 2.0 ** rng.integers(0, 20, 90)
+    yield pytest.param(np.arange(9000), np.arange(9000) % 11, heavy, id="heavy among light")
+    bound, later = np.ones(9000), 1.0
+    for row in range(8998, -1, -1):
+        later += bound[row + 1]
+        if row % 300 == 0:
+            bound[row] = max(1, int(later * rng.uniform(0.1, 0.126)))
+    yield pytest.param(np.arange(9000), np.arange(9000) % 11, bound, id="as heavy as a node may be")
+
+
+@pytest.mark.parametrize(("times", "objects", "weights"), streams())
+@pytest.mark.parametrize("window", [10**6, 6000])
+def test_every_node_keeps_its_law_and_bounds_hold_at_each_of_its_borders(times, objects, weights, window):
+    epsilon = 0.25
+    ranker = skyband.create(
+        "total-ranker", "misra-gries", windows=[window], every=1, k=50, total="sum", epsilon=epsilon
+    )
+    for start in range(0, len(times), 1024):
+        part = slice(start, start + 1024)
+        ranker.update(times[part], objects[part], weights=weights[part])
+        check(ranker._history, epsilon / 2)
+        assert ranker._history.counts[ROWS] >= min(ranker._history.counts[RAW], start) * (window > 10**5)
+    history = ranker._history
+    nodes = history.nodes[: history.counts[NODES]]
+    assert len(nodes) > 1
+    oldest = int(times[-1]) - window
+    borders = {int(time) + step for time in nodes[:, [FIRST, LAST]].ravel() for step in (0, 1)}
+    borders |= {oldest, oldest + 1, oldest + 40}
+    tight = 0
+    for begin in sorted(border for border in borders if border >= oldest):
+        recent = times >= begin
+        keys, places = np.unique(objects[recent], return_inverse=True)
+        truth = Counter(dict(zip(keys.tolist(), np.bincount(places, weights[recent]).tolist(), strict=True)))
+        top, grand = ranker.since(begin), float(weights[recent].sum())
+        assert top.grand_low <= grand <= top.grand_high
+        for key, low, high in zip(top.objects.tolist(), top.low.tolist(), top.high.tolist(), strict=True):
+            assert low <= truth[key] <= high
+            assert high - low <= epsilon * grand
+            tight += low == truth[key] or high == truth[key]
+        others = [total for key, total in truth.items() if key not in set(top.objects.tolist())]
+        assert max(others, default=0) <= top.rest
+    assert tight > 0, "no bound was reached"
+
+
+def test_a_stretch_of_objects_that_come_once_is_restored_and_bounds_hold_beside_it():
+    """A stretch of the stream that holds no object that may be heavy."""
     ranker = skyband.create("total-ranker", "misra-gries", windows=(100_000,), every=1000, k=3, epsilon=0.25)
     times = np.arange(50_000)
     ranker.update(times, times)
+    check(ranker._history, 0.125)
     blob = ranker.snapshot()
     again = skyband.restore(blob)
     assert again.snapshot() == blob
@@ -15,6 +108,10 @@ def test_a_stretch_of_objects_that_come_once_is_restored():
         other.update(times + 50_000, np.full(50_000, -1))
         other.advance(100_000)
     assert again.snapshot() == ranker.snapshot()
-    top = again.top(0)
-    assert top.objects[0] == -1
-    assert top.low[0] <= 50_000 <= top.high[0]
+    for begin, rows in ((0, 50_000), (25_000, 50_000), (50_000, 50_000), (75_000, 25_000), (99_999, 1)):
+        top = again.since(begin)
+        assert top.objects[0] == -1
+        assert top.low[0] <= rows <= top.high[0]
+        assert top.high[0] - top.low[0] <= 0.25 * (100_000 - begin)
+        assert top.grand_low <= 100_000 - begin <= top.grand_high
+        assert top.rest >= (begin < 50_000)

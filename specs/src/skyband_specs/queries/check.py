@@ -11,7 +11,7 @@ from skyband_specs.check import brief, expect, shortened
 from skyband_specs.counterexample import Counterexample, shrink
 from skyband_specs.queries.case import QueryCase, lines
 
-GROUPS = ("schema", "batches", "order", "left-out", "groups", "shards", "snapshot", "engine")
+GROUPS = ("schema", "batches", "order", "left-out", "groups", "memory", "shards", "snapshot", "engine")
 SECONDS = 0.5
 """How long to look for fewer rows that fail."""
 

@@ -106,3 +106,49 @@ def stream(times: Any, objects: Any, weights: Any, values: Any) -> TotalStream:
         np.array(weights, np.float64),
         np.array(values, np.uint64),
     )
+
+
+def turnover(seed: int, unit: float, window: int) -> TotalStream:
+    """A pool of objects of which the largest are the next to leave, partly or wholly, and which come back.
+
+    Over four windows at a time each object comes with less than those before it, in rows, weight and values, but for
+    some noise: few rise to where the largest are.
+    """
+    rng = np.random.default_rng([19, seed])
+    pool, each = ((12, 1), (90, 2), (500, 3))[seed % 3]  # objects, and how many come at one time
+    step = max(1, window // 48)
+    times = np.cumsum(rng.choice([step, 2 * step, window], 260, p=[0.9, 0.095, 0.005]))
+    when = np.repeat(times, each)
+    height = 1 - (when % (4 * window)) / (4 * window) + rng.normal(0, 0.02, len(when))
+    height = np.where(rng.random(len(when)) < 0.03, rng.random(len(when)), np.clip(height, 0, 1))
+    copies = 1 + (7 * height).astype(np.int64)
+    first = np.cumsum(copies) - copies
+    objects = np.repeat(rng.integers(0, pool, len(when)) - pool // 2, copies)
+    values = rng.integers(0, 5, len(when)).repeat(copies) + np.arange(len(objects)) - np.repeat(first, copies)
+    units = np.zeros(len(objects))
+    units[first] = (400 * height).astype(np.int64)
+    return stream(np.repeat(when, copies) - window, objects, unit * units, values)
+
+
+def binding(seed: int, objects: int) -> TotalStream:
+    """Rows that wear a bound of so many counters out: rounds of one object more than those, with blocks of one object.
+
+    In every second stream some rows weigh as much as all since them.
+    """
+    rng = np.random.default_rng([20, seed])
+    rows = 9000
+    names = np.arange(rows) % (objects + 1) + 100
+    if seed % 2:
+        names = np.arange(rows) // 37 % (objects + 1) + 100
+    start, length = 0, 2600
+    while length > 60:
+        names[start + length // 3 : start + length] = start
+        start += length
+        length = length * 2 // 3
+    names[rng.random(rows) < 0.05] = -1
+    weights = np.ones(rows)
+    if seed >= 2:
+        weights = rng.choice([1, 1, 1, 3], rows)
+        heavy = rng.choice(rows, 40, replace=False)
+        weights[heavy] = (rows - heavy) // rng.integers(1, 30, 40) + 1
+    return stream(np.arange(rows), names, weights, np.arange(rows))

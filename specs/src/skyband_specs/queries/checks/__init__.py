@@ -5,7 +5,7 @@ from importlib import import_module
 
 from skyband_specs.queries.check import QueryCheck
 
-MODULES = ("schema", "batches", "order", "left_out", "groups", "shards", "snapshot")
+MODULES = ("schema", "batches", "order", "left_out", "groups", "memory", "shards", "snapshot")
 ENGINES = ("spark",)
 """Modules of checks on an engine, which are run where it is asked for."""
 

@@ -1,3 +1,3 @@
 """What only total-rankers do."""
 
-MODULES = ("answers", "merging", "refusals")
+MODULES = ("answers", "turnover", "merging", "refusals")

@@ -1,0 +1,118 @@
+"""What the ledgers of total-ranker/exact keep between answers is true after every step: totals, candidates, stock."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import skyband
+from skyband_totals import pair_kernels, sum_steps
+from skyband_totals.bar import AIM, BAR, DRAWN, ENDS, FAR, FIRST, GRAND, KEYS, LOOKS, LOT, SIZE, STOCK
+from skyband_totals.conformance.streams import turnover
+from skyband_totals.pair_ledger import PairLedger
+from skyband_totals.pairs import LAST, NEVER, OBJECT, UNKNOWN
+from skyband_totals.pane_log import HEAD, NEXT, NUMBER, OLDEST, START, TAIL
+from skyband_totals.slots import CURRENT, FLAGS, KEY, TAKEN, TOTAL
+
+
+def check(ledger):
+    """Raise AssertionError where the state of a ledger contradicts itself."""
+    state = ledger._ledger
+    used = np.flatnonzero(state.hot[:, FLAGS])
+    keys = state.hot[used, KEY].tolist()
+    assert len(set(keys)) == len(keys)
+    assert (state.hot[used, FLAGS] >> TAKEN & 1).all()
+    is_pairs = isinstance(ledger, PairLedger)
+    assert len(used) <= state.counts[pair_kernels.USED if is_pairs else sum_steps.USED] <= len(state.hot) // 2
+    check_log(state, is_pairs)
+    for window in range(len(state.spans)):
+        totals = pair_totals(state, window) if is_pairs else sum_totals(state, window)
+        assert {slot: int(state.hot[slot, TOTAL + window]) for slot in used.tolist()} == {
+            slot: totals[slot] for slot in used.tolist()
+        }
+        assert state.spans[window, GRAND] == sum(totals.values())
+        check_candidates(state, window, used)
+
+
+def check_log(state, is_pairs):
+    counts, panes = state.counts, state.panes
+    assert 0 <= counts[TAIL] - counts[HEAD] <= len(state.log)
+    listed = panes[counts[OLDEST] : counts[NEXT]]
+    assert (np.diff(listed[:, NUMBER]) > 0).all()
+    assert (np.diff(listed[:, START]) >= 0).all()
+    assert counts[OLDEST] == state.spans[:, FIRST].min()
+    if len(listed):
+        assert listed[0, START] == counts[HEAD]
+    if is_pairs:
+        held = state.pairs[state.pairs[:, LAST] != NEVER]
+        assert len(held) == counts[pair_kernels.PAIRS] <= len(state.pairs) // 2
+    else:
+        touched = state.touched[: counts[sum_steps.TOUCHED]]
+        assert sorted(touched.tolist()) == np.flatnonzero(state.hot[:, CURRENT]).tolist()
+
+
+def sum_totals(state, window):
+    """By slot, what the log has of the panes that a window holds."""
+    counts, totals = state.counts, Counter()
+    first = state.spans[window, FIRST]
+    start = state.panes[first, START] if first < counts[NEXT] else counts[TAIL]
+    for number in range(start, counts[TAIL]):
+        totals[int(state.log[number % len(state.log)])] += int(state.sums[number % len(state.log)])
+    return totals
+
+
+def pair_totals(state, window):
+    """By slot, how many pairs come last in a pane that a window holds."""
+    held = state.pairs[:, LAST] >= state.bounds[window]
+    homes = state.pairs[held, OBJECT]
+    assert (homes != UNKNOWN).all()
+    return Counter(homes.tolist())
+
+
+def check_candidates(state, window, used):
+    """All that is not after the bar is a candidate; all else before the far bar waits in the stock, at least so far
+    ahead as it is.
+    """
+    span, stock = state.spans[window], state.candidates.stock[:, window]
+    near = state.candidates.near[window, : span[SIZE]].tolist()
+    flagged = [slot for slot in used.tolist() if state.hot[slot, FLAGS] >> window & 1]
+    assert sorted(near) == flagged
+    bar, far = (-span[BAR], span[KEYS]), (-span[FAR], span[ENDS])
+    assert bar <= far or span[DRAWN] == span[STOCK]
+    waiting = {int(stock[1, place]): int(stock[0, place]) for place in range(span[DRAWN], span[STOCK])}
+    for slot in used.tolist():
+        total, key = int(state.hot[slot, TOTAL + window]), int(state.hot[slot, KEY])
+        if total <= 0 or slot in near:
+            continue
+        assert not (-total, key) <= bar, f"object {key} with {total} is not after the bar, and no candidate"
+        if (-total, key) <= far:
+            assert waiting.get(key, 0) >= total, f"object {key} with {total} should wait in the stock"
+
+
+@pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
+@pytest.mark.parametrize("seed", range(6))
+def test_after_every_step_totals_candidates_and_stock_are_true(total, seed):
+    rng = np.random.default_rng([21, seed])
+    k, every = [1, 1, 2, 1, 1, 4][seed], [1, 1, 1, 2, 1, 3][seed]
+    ranker = skyband.create("total-ranker", windows=[48, 18], every=every, k=k, total=total)
+    rows = turnover(3 * seed + (1 if seed == 5 else 2), 1.0, 48)
+    start, drawn = 0, 0
+    while start < len(rows):
+        stop = min(start + int(rng.integers(1, 40)), len(rows))
+        asks = rng.random() < 0.8
+        if asks:  # with all rows of the pane
+            stop = int(np.searchsorted(rows.times // every, rows.times[stop - 1] // every, side="right"))
+        part = slice(start, stop)
+        amounts = {"sum": {"weights": rows.weights[part]}, "distinct": {"values": rows.values[part]}, "rows": {}}
+        ranker.update(rows.times[part], rows.objects[part], **amounts[total])
+        if asks:
+            ranker.advance((ranker.now // every + 1) * every)
+            ranker.top(int(rng.random() < 0.3))
+        if rng.random() < 0.1:
+            len(ranker)
+        check(ranker._ledger)
+        spans = ranker._ledger._ledger.spans
+        if rng.random() < [0.5, 0.03][seed % 2]:  # what it has learnt about costs no answer depends on
+            spans[:, [AIM, LOT]], spans[:, LOOKS] = 0, rng.integers(0, 200)
+        drawn += int(((spans[:, DRAWN] > 0) & (spans[:, DRAWN] < spans[:, STOCK])).any())
+        start = stop
+    assert drawn > 20 or seed == 5, "the stock was hardly used"

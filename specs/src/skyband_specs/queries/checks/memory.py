@@ -1,0 +1,88 @@
+"""A query that runs for long holds what its windows need, and nothing of what was there before them."""
+
+import gc
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from skyband.queries.row_encoding import microseconds
+
+from skyband_specs.check import expect
+from skyband_specs.queries.case import GROUP, QueryCase, cut
+from skyband_specs.queries.check import NotApplicable, query_check
+from skyband_specs.weight import weight
+
+COUNT = 2
+LAPS = 24
+"""How often the example's rows come again, later each time; what is held after half as many is taken as settled."""
+FEW = 4
+"""A column of no more texts may be one that a key names, such as a stream's or a side's: those stay as they are."""
+FACTOR, SLACK = 1.1, 512
+"""How much longer a snapshot may be in the end: what leaks a number a name grows by half."""
+FACTOR_IN_MEMORY, SLACK_IN_MEMORY = 1.3, 1 << 15
+"""The same of all that can be reached from the operator, some of it with room that doubles."""
+
+
+@query_check("memory")
+def check_new_names_are_forgotten(case: QueryCase) -> None:
+    """Over hundreds of windows, each with names of its own, the state and what is in memory stay of one size."""
+    _expect_steady(case, [])
+
+
+@query_check("memory")
+def check_new_groups_are_forgotten(case: QueryCase) -> None:
+    """The same with groups that come a few times and never again, small ones and larger ones."""
+    if case.query().rows:
+        raise NotApplicable("rows: a window of rows never runs empty")
+    _expect_steady(case, [GROUP])
+
+
+def _expect_steady(case: QueryCase, by: list[str]) -> None:
+    query = case.query(by=by) if by else case.query()
+    table = case.rows
+    if not len(table):
+        raise NotApplicable("the example has no rows")
+    times = microseconds(query.time, table.column(query.time).combine_chunks())
+    span = int(times.max() - times.min()) + query.delay.length + 3_600_000_000
+    run, sizes = None, []
+    for lap in range(LAPS):
+        rows = _again(table, query.time, lap, span // 1_000_000 * 1_000_000)
+        if by:
+            small = np.random.default_rng(5).choice([0, 1, 2], len(rows), p=[0.5, 0.4, 0.1])
+            rows = rows.append_column(GROUP, pa.array([f"group {lap:03} {one}" for one in small]))
+        run = case.run(rows, query) if run is None else run
+        for batch in cut(rows, [len(rows) // 2]):
+            run.push(batch)
+        if lap + 1 in (LAPS // 2, LAPS):
+            state = len(run.operator.snapshot())
+            gc.collect()
+            sizes.append((state, weight(run.operator)))
+    (before, light), (after, heavy) = sizes
+    said = f"over {LAPS // 2} times the example's rows under new names"
+    expect(after <= FACTOR * before + SLACK, f"a snapshot grew from {before} to {after} bytes {said}")
+    most = FACTOR_IN_MEMORY * light + SLACK_IN_MEMORY
+    expect(heavy <= most, f"what the operator holds grew from {light} to {heavy} bytes {said}")
+
+
+def _again(rows: pa.Table, time: str, lap: int, span: int) -> pa.Table:
+    """The rows again, so much later for each lap, all texts and whole numbers new but those of few values."""
+    columns = []
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        one = column.combine_chunks()
+        if name == time:
+            moved = pc.add(one.cast(pa.timestamp("us", one.type.tz)).cast(pa.int64()), lap * span)
+            columns.append(moved.cast(pa.timestamp("us", one.type.tz)).cast(one.type))
+        elif pa.types.is_list(one.type) or pa.types.is_large_list(one.type):
+            values = _renamed(one.values, lap)
+            columns.append(type(one).from_arrays(one.offsets, values) if values is not one.values else one)
+        else:
+            columns.append(_renamed(one, lap))
+    return pa.table(columns, names=rows.column_names)
+
+
+def _renamed(values: pa.Array, lap: int) -> pa.Array:
+    if pa.types.is_string(values.type) and pc.count_distinct(values).as_py() > FEW:
+        return pc.binary_join_element_wise(values, pa.scalar(f" {lap:03}"), "")
+    if pa.types.is_int64(values.type) and pc.count_distinct(values).as_py() > FEW:
+        return pc.add(values, lap * 1_000_000)
+    return values
