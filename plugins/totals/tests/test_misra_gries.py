@@ -61,7 +61,7 @@ def streams():
     yield pytest.param(np.arange(9000), np.arange(9000) % 11, bound, id="as heavy as a node may be")
 
 
-@pytest.mark.parametrize(("times", "objects", "weights"), streams())
+@pytest.mark.parametrize(("times", "objects", "weights"), list(streams()))
 @pytest.mark.parametrize("window", [10**6, 6000])
 def test_every_node_keeps_its_law_and_bounds_hold_at_each_of_its_borders(times, objects, weights, window):
     epsilon = 0.25
