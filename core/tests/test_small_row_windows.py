@@ -215,6 +215,16 @@ def test_rows_that_wait_for_a_turn_of_their_group_are_not_looked_at(monkeypatch)
     rows = host.operator._groups._small_groups._table.rows_behind
     monkeypatch.setattr(rows, "hold", lambda held: (looked.append(len(held)), type(rows).hold(rows, held)))
     one = table.filter(pa.compute.equal(table["group"], 5)).slice(0, 1).combine_chunks()
-    host.push(one.set_column(0, "ts", pa.array([100 * SECOND], table["ts"].type)).to_batches()[0])
-    host.finish()
-    assert 0 < max(looked) < 30
+    own = len(table.filter(pa.compute.equal(table["group"], 5)))
+    late = one.set_column(0, "ts", pa.array([100 * SECOND], table["ts"].type))
+    found = [host.push(late.to_batches()[0]), host.finish()]
+    turns = [rows for rows in looked if rows]
+    assert max(turns) < 30
+    assert 0 < turns[-1] <= own
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    alone = local.LocalRun.start(query(TOP_K | {"carry": ["words"]}), table.schema)
+    alone.push(table.to_batches()[0])
+    wanted = [alone.push(late.to_batches()[0]), alone.finish()]
+    rows, same = (sorted(map(str, pa.Table.from_batches(each).to_pylist())) for each in (found, wanted))
+    assert rows == same
+    assert len(rows) > 10

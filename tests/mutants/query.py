@@ -77,11 +77,11 @@ class _Remembers(_Sums):
 
     def __init__(self, *rest):
         super().__init__(*rest)
-        self._ever = np.empty(0, np.int64)
+        self._ever = {}
 
     def update(self, times, rows):
         super().update(times, rows)
-        self._ever = np.append(self._ever, times)
+        self._ever |= {f"row at {time}": len(self._ever) for time in times.tolist()}
 
 
 class _Forgetful(_Sums):

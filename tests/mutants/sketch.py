@@ -28,6 +28,17 @@ class RoundsToThePane(Panes):
         return super().estimate(since - since % self.grain)
 
 
+class ExactToOneLess(Reference):
+    """With as many keys as it says to be exact of, one is left out."""
+
+    @property
+    def exact_up_to(self) -> int:
+        return 90
+
+    def estimate(self, since: int) -> float:
+        return super().estimate(since) - (len(self._last) >= self.exact_up_to)
+
+
 class ForgetsOnTies(Reference):
     """A key that comes again at its last time is dropped."""
 
@@ -373,6 +384,7 @@ MUTANTS: list[Mutant] = [
     (EXACT, AnswersInPlace, ("answers_are_the_callers",)),
     *faulty(EXACT, Reference, globals()),
     (EXACT, AfterNotSince, (*ORACLE, "since_is_inclusive")),
+    (EXACT, ExactToOneLess, ("as_many_keys_as_are_exact",)),
     (EXACT, ForgetsOnTies, ("tiny_streams_equal_the_oracle", "repeated_rows_change_nothing")),
     (EXACT, KeepsTheFirstTime, ORACLE),
     (EXACT, LosesARowBetweenBlocks, ("every_row_of_a_batch_counts",)),

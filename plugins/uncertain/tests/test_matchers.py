@@ -5,6 +5,7 @@ import pytest
 import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skyband_specs.matcher import oracle
 from skyband_specs.matcher.streams import perturbed, stream_of
 
 NAMES = ["nested-loop", "index-match", "sort-match", "block"]
@@ -24,6 +25,19 @@ def all_agree(held, probes, **parameters):
     return first
 
 
+def rows_of(stream):
+    return [list(zip(*map(list, row), strict=True)) for row in zip(stream.values, stream.probabilities, strict=True)]
+
+
+def expect_the_definition(found, held, probes, epsilon, beta):
+    """Positions and probabilities are, to the last bit, those of adding up all pairs of samples; some are near."""
+    tuples = list(enumerate(rows_of(held)))
+    near = [oracle.matches(probe, tuples, epsilon, beta) for probe in rows_of(probes)]
+    wanted = [(place, *match) for place, matches_of in enumerate(near) for match in matches_of]
+    assert list(zip(*found, strict=True)) == wanted
+    assert 0 < len(wanted) < len(held) * len(probes)
+
+
 @pytest.mark.parametrize("noise", ["normal", "uniform", "exponential"])
 @pytest.mark.parametrize("beta", [None, 0.0, 0.3, 0.5])
 @pytest.mark.parametrize("samples", [1, 10, 41])
@@ -31,7 +45,9 @@ def test_streams_of_the_paper(noise, beta, samples):
     wave = np.sin(np.arange(100) * 0.1)
     held, probes = (perturbed(wave, seed, samples=samples, noise=noise) for seed in (1, 2))
     found = all_agree(held, probes, epsilon=0.6, beta=beta)
-    assert len(found[0]) > 0
+    few = probes.take(np.arange(0, 100, 9))
+    expect_the_definition(all_agree(held, few, epsilon=0.6, beta=beta), held, few, 0.6, beta)
+    assert len(found[0]) > 100
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-150, 1e15, 1e300])
@@ -39,7 +55,7 @@ def test_extreme_scales(scale):
     held, probes = (perturbed(np.arange(-40, 40) % 7 - 3.0, seed, samples=3) for seed in (3, 4))
     scaled = [stream_of([(values * scale, shares) for values, shares in zip(s.values, s.probabilities, strict=True)])
               for s in (held, probes)]  # fmt: skip
-    assert len(all_agree(*scaled, epsilon=0.5 * scale)[0]) > 0
+    expect_the_definition(all_agree(*scaled, epsilon=0.5 * scale), *scaled, 0.5 * scale, None)
 
 
 def test_a_few_deep_tuples_among_shallow_ones():

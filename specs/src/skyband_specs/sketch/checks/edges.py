@@ -9,7 +9,7 @@ from skyband_specs.driver import Case
 from skyband_specs.sketch.driver import moments
 from skyband_specs.sketch.streams import SketchStream, spread
 
-COUNT = 8
+COUNT = 9
 BATCH = 2048
 MARKED = 31
 """Rows of a batch with a key of their own."""
@@ -111,6 +111,28 @@ def check_every_row_of_a_batch_counts(make: Make, case: Case) -> None:
         backend.update(np.arange(BATCH) // 7, spread(keys))
         said = f"keys in a batch of {BATCH} rows, a new one at every {apart}th from {first} on"
         expect_equal(backend.estimate(0), float(len(np.unique(keys))), said)
+
+
+@check("edges", guarantees=("exact", "bounded"))
+def check_as_many_keys_as_are_exact(make: Make, case: Case) -> None:
+    """With exactly as many keys as `exact_up_to` says, coming and coming again, every count and bound is exact."""
+    most = make().exact_up_to
+    for seed in range(3 if most else 0):
+        rng = np.random.default_rng([23, seed])
+        again = rng.permutation(most)[: most // 2]
+        numbers = np.concatenate([rng.permutation(most), again, again[: most // 5]]) + seed * 10**6
+        backend = make()
+        times, keys = np.arange(len(numbers)) // (1 + seed) * backend.grain, spread(numbers)
+        if case.has("out-of-order") and seed:
+            order = rng.permutation(len(numbers))
+            backend.update(times[order], keys[order])
+        else:
+            for start in range(0, len(numbers), 37):
+                backend.update(times[start : start + 37], keys[start : start + 37])
+        for since in sorted({0, *times[rng.integers(0, len(times), 12)].tolist(), int(times[-1]) + backend.grain}):
+            count = float(len(np.unique(numbers[times >= since])))
+            got = (backend.estimate(since), *backend.bounds(since))
+            expect_equal(got, (count, count, count), f"of {most} keys, those since {since}")
 
 
 @check("edges", needs=("out-of-order",))

@@ -1,0 +1,152 @@
+"""Entries of small groups against a dictionary, while groups come, grow, shrink, leave and return; ties within them."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.engines import local
+from skyband.queries import make_query, small_group_entries, small_groups
+from skyband.queries.small_group_entries import SmallGroupEntries
+
+KEPT = {"time": np.int64, "value": np.float64, "tokens": pa.large_list(pa.int64()), "text": pa.string()}
+SECOND = 1_000_000
+
+
+def check(entries):
+    """Raise AssertionError where groups, their stretches and what is counted of them contradict one another."""
+    assert (entries.key[1:] > entries.key[:-1]).all()
+    first, size = entries._first, entries._size
+    assert len(first) == len(size) == len(entries.key)
+    assert entries.entries == size.sum() <= entries._used
+    assert entries._used <= 2 * entries.entries + small_group_entries._LEAST + 1
+    assert entries.numbers or (size > 0).all()
+    held = np.argsort(first + (size == 0) * 10**9, kind="stable")[: np.count_nonzero(size)]
+    assert (first[held][1:] >= (first + size)[held][:-1]).all()
+    for column in entries.columns.values():
+        assert len(column) >= entries._used
+    assert all(len(column) == len(entries.key) for column in entries.numbers.values())
+
+
+def columns(rng, count):
+    return {
+        "time": rng.integers(0, 99, count),
+        "value": rng.random(count),
+        "tokens": pa.array([rng.integers(0, 9, rng.integers(0, 3)).tolist() for _ in range(count)], KEPT["tokens"]),
+        "text": pa.array([f"text {one}" for one in rng.integers(0, 999, count)], KEPT["text"]),
+    }
+
+
+def plain(part):
+    return {
+        name: column.tolist() if isinstance(column, np.ndarray) else column.to_pylist() for name, column in part.items()
+    }
+
+
+def expect(entries, wanted, numbers):
+    assert entries.key.tolist() == sorted(wanted)
+    for key, part in wanted.items():
+        assert plain(entries.part(key)) == part
+        for name in entries.numbers:
+            assert entries.number(name, np.array([key], np.uint64)).tolist() == [numbers[key]]
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_entries_are_those_of_a_dictionary_after_every_step(seed, numbered, monkeypatch):
+    monkeypatch.setattr(small_group_entries, "_LEAST", 5)
+    rng = np.random.default_rng([41, seed])
+    names = ["seen"] if numbered else []
+    entries, wanted, numbers = SmallGroupEntries(KEPT, names), {}, {}
+    for step in range(120):
+        keys = np.sort(rng.choice(14, rng.integers(0, 6), replace=False)).astype(np.uint64) * np.uint64(2**60)
+        if rng.random() < 0.2:
+            entries.let_go(keys)
+            for key in keys.tolist():
+                wanted.pop(key, None), numbers.pop(key, None)
+        elif rng.random() < 0.15:
+            other, new = SmallGroupEntries(KEPT, names), np.setdiff1d(keys, entries.key)
+            sizes = rng.integers(1, 4, len(keys))
+            theirs = columns(rng, int(sizes.sum()))
+            other.put(keys, sizes, theirs, {"seen": sizes * 7} if numbered else None)
+            entries.absorb(other, new)
+            wanted |= {key: plain(other.part(key)) for key in new.tolist()}
+            numbers |= {key: int(size) * 7 for key, size in zip(keys.tolist(), sizes, strict=True) if key in new}
+        else:
+            sizes = rng.integers(0, 5, len(keys))
+            put = columns(rng, int(sizes.sum()))
+            entries.put(keys, sizes, put, {"seen": sizes + step} if numbered else None)
+            for place, (key, stop) in enumerate(zip(keys.tolist(), np.cumsum(sizes).tolist(), strict=True)):
+                part = {name: column[stop - sizes[place] : stop] for name, column in put.items()}
+                wanted[key], numbers[key] = plain(part), int(sizes[place]) + step
+                if not numbered and not sizes[place]:
+                    del wanted[key], numbers[key]
+        check(entries)
+        expect(entries, wanted, numbers)
+        if step % 20 == 19:
+            again = SmallGroupEntries(KEPT, names)
+            again.load_state(entries.dump_state(), 99)
+            check(again)
+            expect(again, wanted, numbers)
+            np.testing.assert_equal(again.dump_state(), entries.dump_state())
+            entries = again
+
+
+def ties(seed):
+    """Sets and scores of a few kinds, several rows a time, so that equal ones are everywhere."""
+    rng = np.random.default_rng([42, seed])
+    rows = 120
+    return pa.table(
+        {
+            "ts": pa.array(np.sort(rng.integers(0, 40, rows)) * SECOND, pa.timestamp("us", "UTC")),
+            "group": rng.integers(0, 3, rows),
+            "id": np.arange(rows),
+            "words": [[["a", "b"], ["a", "c"], ["a", "b", "c"]][i] for i in rng.integers(0, 3, rows)],
+            "score": rng.integers(0, 2, rows) / 2,
+            "stream": [["x", "y"][i] for i in rng.integers(0, 2, rows)],
+        }
+    )
+
+
+@pytest.mark.parametrize("matches", [1, 2, 3])
+@pytest.mark.parametrize("most", [0, 3, 512])
+def test_of_equal_matches_the_earlier_are_told_in_groups_of_every_size(matches, most, monkeypatch):
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    table = ties(matches)
+    keys = {"kind": "near-duplicates", "time": "ts", "id": "id", "tokens": "words", "threshold": 0.3, "by": ["group"]}
+    found = local.apply(table, make_query({**keys, "window": "20 seconds", "matches": matches})).to_pylist()
+    told = {}
+    for row in found:
+        told.setdefault(row["id"], []).append((row["match"], row["similarity"]))
+    rows = table.to_pylist()
+    for new in rows:
+        alike = []
+        for old in rows[: new["id"]]:
+            if old["group"] == new["group"] and (new["ts"] - old["ts"]).total_seconds() < 20:
+                one, other = set(new["words"]), set(old["words"])
+                score = len(one & other) / len(one | other)
+                alike += [(-score, old["id"])] * (score >= 0.3)
+        assert told.get(new["id"], []) == [(number, -score) for score, number in sorted(alike)[:matches]]
+
+
+WORKLOAD = [{"name": "q", "window": "9 seconds", "slide": "3 seconds", "k": 4}]
+AGAIN = {"window": "9 seconds", "every": "3 seconds"}
+HEAVY = {"kind": "heavy-hitters", "windows": ["9 seconds"], "every": "3 seconds", "k": 1}
+TIED = [
+    {"kind": "top-k-workload", "object": "id", "score": "score", "queries": WORKLOAD},
+    HEAVY | {"object": "stream"},
+    HEAVY | {"object": "score", "total": "distinct", "value": "stream"},
+    {"kind": "top-k-pairs", "id": "id", "tokens": "words", "similarity": "jaccard", "k": 4} | AGAIN,
+    {"kind": "top-k", "object": "id", "stream": "stream", "value": "score", "streams": ["x", "y"], "k": 3} | AGAIN,
+]
+
+
+@pytest.mark.parametrize("keys", TIED, ids=["workload", "rows", "distinct", "pairs", "top-k"])
+def test_ties_are_broken_alike_in_groups_of_every_size_and_whatever_comes_first_of_one_time(keys, monkeypatch):
+    table, query = ties(7), make_query({"time": "ts", "by": ["group"], **keys})
+    rng = np.random.default_rng(43)
+    shuffled = table.take(pa.array(np.lexsort((rng.random(len(table)), table["ts"].cast(pa.int64()).to_numpy()))))
+    found = []
+    for most in (512, 4, 0):
+        monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+        found += [sorted(map(str, local.apply(rows, query).to_pylist())) for rows in (table, shuffled)]
+    assert len(found[0]) > 40
+    assert all(other == found[0] for other in found)
