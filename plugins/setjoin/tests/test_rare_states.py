@@ -10,6 +10,7 @@ from skyband_setjoin.conformance.streams import stream_of
 from skyband_setjoin.index import ARRIVALS, ENTRIES, FREE, LISTS, NONE, ROOM, TOP
 from skyband_setjoin.indexed import ones
 from skyband_setjoin.sets import FIRST, NEXT, SMALLEST, normalise
+from skyband_setjoin.stairs import at_most
 from skyband_specs.oracles.pair_ranker import pairs
 
 
@@ -118,12 +119,16 @@ def check_band(band):
 
 
 def check_stairs(band, stairs, sets, times):
-    """At each rank the last set that comes no later than that pair ends."""
+    """At each rank the last set that comes no later than that pair ends; the steps are no lower than the ranks."""
     size, open_ = int(band.counts[SIZE]), int(stairs.marks[2])
     for rank in range(size if open_ == NONE else open_):
         last = int(np.searchsorted(times, band.ends[rank], side="right")) - 1
         if last >= sets.marks[FIRST]:
             assert stairs.older[rank] == last
+    base, shift = stairs.marks[:2].tolist()
+    for number in range(sets.marks[FIRST], sets.marks[NEXT]):
+        ended = int(np.searchsorted(band.ends[:size], times[number]))
+        assert at_most(stairs.steps, base, shift, number) >= min(ended, size if open_ == NONE else open_)
 
 
 @pytest.mark.parametrize("seed", range(6))
