@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.engines import local
-from skyband.queries import make_query, small_group_entries, small_groups
-from skyband.queries.small_group_entries import SmallGroupEntries
+from skyband.groups import small_group_entries, small_groups
+from skyband.groups.small_group_entries import SmallGroupEntries
+from skyband.queries import make_query
 
 KEPT = {"time": np.int64, "value": np.float64, "tokens": pa.large_list(pa.int64()), "text": pa.string()}
 SECOND = 1_000_000

@@ -11,7 +11,7 @@ from skyband_setjoin.index import ARRIVALS, ENTRIES, FREE, LISTS, NONE, ROOM, TO
 from skyband_setjoin.indexed import ones
 from skyband_setjoin.sets import FIRST, NEXT, SMALLEST, normalise
 from skyband_setjoin.stairs import at_most
-from skyband_specs.oracles.pair_ranker import pairs
+from skyband_specs.pair_ranker.oracle import pairs
 
 
 def coming_and_going(seed, rows):

@@ -119,7 +119,7 @@ def check_rows_of_one_time_have_no_order(make: Make, case: Case) -> None:
     if make().order_matters or make().by == "rows":
         return
     for seed in range(4):
-        rows = case.driver.seeded(case, seed + 1)
+        rows: Any = case.driver.seeded(case, seed + 1)
         rng = np.random.default_rng([17, seed])
         shuffled = rows.take(np.lexsort((rng.random(len(rows)), rows.times)))
         one, other = (_seen(make, case, each) for each in (rows, shuffled))
