@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from skyband import spark
-from skyband.job.spark_session import FEWER_FORKS
+from skyband.job.spark.session import FEWER_FORKS
 
 ROOT = Path(__file__).parents[1]
 ALONE = ("tests/mutants",)
@@ -20,7 +20,8 @@ MANY_KERNELS = ("crash", "families", "real_streams", "uncertain", "workload_chan
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """PySpark before 4.2 leaves its sockets to the garbage collector, which every other test would fail for."""
+    """What old libraries warn of: PySpark before 4.2 leaves its sockets to the collector, hypothesis a random state."""
+    config.addinivalue_line("filterwarnings", "ignore:It looks like `register_random` was passed:Warning")
     if tuple(map(int, version("pyspark").split(".")[:2])) < (4, 2):
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 

@@ -5,12 +5,13 @@ import datetime
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from skyband import text_tables
-from skyband.comparison import number_format
 from skyband.instants import instant, python_values
+from skyband.job.sources.text_values import instants
 from skyband.queries.row_encoding import MOST
+from skyband_compare.comparison import number_format
 
 EPOCH = datetime.datetime(1970, 1, 1)
 YEAR_12000 = int(np.datetime64("12000-01-02T03:04:05", "us").astype(np.int64))
@@ -70,3 +71,19 @@ def test_dates_chunks_dictionaries_and_nested_values():
         pa.struct([("day", pa.date32()), ("n", pa.int8())]))))  # fmt: skip
     assert (text_tables.text(nested["day"]), nested["n"], none) == ("+10183-09-21", 1, None)
     assert python_values(pa.array([2**62], pa.duration("s"))) == [str(2**62)]
+
+
+@given(st.lists(st.integers(-MOST, MOST), min_size=1))
+@example([0, YEAR_12000, -(10**17), 253_402_300_799_999_999, 253_402_300_800_000_000, -62_167_219_200_000_001])
+def test_what_is_written_as_text_is_read_back(moments):
+    column = pa.array(moments).cast(pa.timestamp("us", "UTC"))
+    written = [instant(moment).isoformat(" ", "microseconds") for moment in moments]
+    assert instants(pa.array(written)).equals(column)
+    if max(moments) < YEAR_12000 and min(moments) > 0:
+        assert instants(column.cast(pa.string())).equals(column), "as Arrow writes it, without the sign"
+
+
+@pytest.mark.parametrize("text", ["+12000-01-02T03:04:05Z", "12000-01-02 03:04:05", "12000-01-02 04:04:05+01:00"])
+def test_a_far_year_is_read_with_its_sign_and_zone(text):
+    read = instants(pa.array([text, None, "1970-01-01"]))
+    assert read.cast(pa.int64()).to_pylist() == [YEAR_12000, None, 0]

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from skyband.job import JobError, read_job
-from skyband.job.local_engine import LocalEngine
+from skyband.job.local.engine import LocalEngine
+from skyband.job.local.run import run as run_locally
 from skyband.job.model import local_path
 from skyband.job.progress import Progress
-from skyband.job.run_local import run as run_locally
 
 JOB = """
 [source]
@@ -125,7 +125,7 @@ def test_every_problem_is_said_at_once(job):
         ("query.delay=5 rows", "query.delay: must be in time, as column 'ts' is"),
         ("shards=0", "shards: must be a whole number, at least 1 (got 0)"),
         ("shards=x", "shards: must be a whole number, at least 1 (got 'x')"),
-        ("shards=true", "shards: must be a whole number, at least 1 (got True)"),
+        ("shards=true", "shards: must be a whole number, at least 1 (got true)"),
         ("name=3", "name: must be text (got 3)"),
         ("path=x", "path: belongs into a table such as [source]"),
         ("sinks.path=x", "sinks: unknown; did you mean 'sink'?"),

@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 import pytest
 from attrs import define
+from skyband.config.literals import literal
 from skyband.config.parameters import build, checked, choice, flag, integer, number, parameters_of
 from skyband.errors import ConfigError
 
@@ -58,12 +59,12 @@ def test_bounds_of_whole_numbers(value):
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None, math.nan])
 def test_what_is_no_whole_number(value):
-    assert problems(k=value) == [f"k: must be a whole number (got {value!r})"]
+    assert problems(k=value) == [f"k: must be a whole number (got {literal(value)})"]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "0.5", True])
 def test_what_is_no_number(value):
-    assert problems(k=1, epsilon=value) == [f"epsilon: must be a number (got {value!r})"]
+    assert problems(k=1, epsilon=value) == [f"epsilon: must be a number (got {literal(value)})"]
 
 
 def test_a_choice_suggests_the_closest():

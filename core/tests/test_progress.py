@@ -5,7 +5,7 @@ import time
 
 import pytest
 from numba import njit
-from skyband.job.compilation import announced
+from skyband.job.compilation_notice import announced
 from skyband.job.progress import Progress, Totals, status, summary
 
 

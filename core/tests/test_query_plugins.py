@@ -11,8 +11,8 @@ from skyband.errors import PluginError
 from skyband.queries import examples_of, load_query, make_query
 from skyband.queries.error_attribution import BROUGHT_BY
 from skyband.registry import installed
-from skyband.scaffold.query import MineQuery, _Sums
-from skyband.scaffold.query_example import EXAMPLES
+from skyband_specs.scaffold.query import MineQuery, _Sums
+from skyband_specs.scaffold.query_example import EXAMPLES
 
 HOOKS = """
     from skyband import hookimpl
@@ -114,7 +114,7 @@ format = "console"
 
 
 def test_a_query_without_roles_says_that_it_has_none(site, tmp_path):
-    code = "from skyband.scaffold.query import MineQuery\nclass AcmeSum(MineQuery):\n    kind = 'acme-sum'"
+    code = "from skyband_specs.scaffold.query import MineQuery\nclass AcmeSum(MineQuery):\n    kind = 'acme-sum'"
     site.module("acme_query", code)
     site.install("acme-query", HOOKS.format(api=1))
     job = tmp_path / "job.toml"
@@ -208,7 +208,7 @@ def test_a_query_that_fails_in_the_middle_is_named_with_its_distribution(monkeyp
 
 
 def test_a_query_that_was_not_looked_up_here_is_named_with_its_distribution_too(acme, monkeypatch):
-    code = "from skyband.scaffold.query import MineQuery\nclass AcmeSum(MineQuery):\n    kind = 'acme-sum'"
+    code = "from skyband_specs.scaffold.query import MineQuery\nclass AcmeSum(MineQuery):\n    kind = 'acme-sum'"
     monkeypatch.delitem(sys.modules, "acme_query", raising=False)
     acme(code + "\n    def encode_columns(self, batch):\n        raise IndexError('no such row')")
     cls = import_module("acme_query").AcmeSum  # as an executor of Spark has it, unpickled

@@ -41,7 +41,7 @@ CODE = '''
     from attrs import define, field
     from skyband.queries.row_encoding import at_field
     from skyband.roles import Backend
-    from skyband.scaffold.query import MineQuery, _Sums
+    from skyband_specs.scaffold.query import MineQuery, _Sums
 
 
     class Tally(Backend):

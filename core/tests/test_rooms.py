@@ -53,3 +53,52 @@ def test_no_import_runs_upwards():
             if floor is not None and floor > floors[room]:
                 upwards.append(f"{here} imports {module}")
     assert upwards == []
+
+
+SOURCES = [HOUSE.parent, *sorted(CONTRIBUTING.parent.glob("plugins/*/src")), CONTRIBUTING.parent / "specs" / "src"]
+
+
+def module_files() -> dict[str, Path]:
+    """Every module of core, specs and the plugins, by its dotted name."""
+    names = {}
+    for source in SOURCES:
+        for path in source.rglob("*.py"):
+            parts = path.relative_to(source).with_suffix("").parts
+            names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return names
+
+
+def arrows(names: dict[str, Path]) -> dict[str, set[str]]:
+    """Which modules each imports, inside functions and for types too."""
+    found = {}
+    for name, path in names.items():
+        targets = set()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                targets |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                targets |= {
+                    inner if (inner := f"{node.module}.{alias.name}") in names else node.module for alias in node.names
+                }
+        found[name] = (targets & names.keys()) - {name}
+    return found
+
+
+def test_no_circle_of_files():
+    left = arrows(module_files())
+    assert len(left) > 400, "the modules were found"
+    while leaves := {name for name, targets in left.items() if not targets & left.keys()}:
+        left = {name: targets for name, targets in left.items() if name not in leaves}
+    assert sorted(left) == [], "these import each other, or what does"
+
+
+def test_core_imports_neither_specs_nor_a_plugin_and_specs_no_plugin():
+    outwards = [
+        f"{name} imports {target}"
+        for name, targets in arrows(module_files()).items()
+        for target in targets
+        if name.partition(".")[0] in ("skyband", "skyband_specs")
+        and target.partition(".")[0]
+        not in ("skyband", *(["skyband_specs"] if name.startswith("skyband_specs") else []))
+    ]
+    assert outwards == []

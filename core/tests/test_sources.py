@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from skyband.errors import ConfigError, InputError
 from skyband.job.model import Source
-from skyband.job.source_files import open_files
+from skyband.job.sources.source_files import open_files
 
 UTC = datetime.UTC
 

@@ -2,7 +2,7 @@
 
 import pytest
 from skyband.errors import ConfigError
-from skyband.job.spark_sink_log import check_belong
+from skyband.job.spark.sink_log import check_belong
 
 
 def leave(home, offsets=(), commits=(), logged=(), parts=0):

@@ -10,7 +10,7 @@ import pytest
 from attrs import define, field
 from skyband.errors import ConfigError
 from skyband.job import table_sink
-from skyband.job.spark_sink_log import check_belong
+from skyband.job.spark.sink_log import check_belong
 from skyband.tables import BatchSink
 
 

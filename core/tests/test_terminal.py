@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 from skyband import text_tables
 from skyband.cli.commands import Failure, Problems
-from skyband.job import spark_session
-from skyband.job.local_sink import Console
+from skyband.job.local.sink import Console
 from skyband.job.model import Sink, Source
-from skyband.job.precompile import Warming
 from skyband.job.progress import Progress
+from skyband.job.spark import session as spark_session
+from skyband.job.spark.precompile import Warming
 from skyband.queries import make_query
 
 HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x1b[2K\x9b1;1H\u202eb\x00\x7f"

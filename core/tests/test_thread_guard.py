@@ -1,4 +1,4 @@
-"""One thread at a time in a backend: a second is told at once; backends of their own do not know each other."""
+"""One thread at a time in a backend, a second is told at once; nobody after a call that was cut short."""
 
 import copy
 import pickle
@@ -6,11 +6,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import skyband
 from attrs import define, field
-from skyband import BusyError
+from skyband import BrokenError, BusyError
 from skyband.arrays import Int64, UInt64
+from skyband.engines.local import LocalRun
+from skyband.operator.groups import Groups
 from skyband.roles import Sketch
 
 
@@ -129,3 +132,67 @@ def test_fifty_threads_with_a_backend_each_are_as_one_after_the_other():
     with ThreadPoolExecutor(50) as pool:
         together = list(pool.map(run, range(50)))
     assert together == [run(seed) for seed in range(50)]
+
+
+class Interrupting:
+    """An array during whose reading somebody presses Ctrl-C."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("call", ASK)
+def test_after_a_call_that_was_cut_short_every_call_is_refused(call):
+    sketch = Counting()
+    sketch.go_on.set()
+    with pytest.raises(KeyboardInterrupt):
+        sketch.update(Interrupting(), [1])
+    with pytest.raises(BrokenError, match=r"sketch/counting: .* restore it from a snapshot of before, or make a new"):
+        ASK[call](sketch)
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, MemoryError, ZeroDivisionError, SystemExit])
+def test_whatever_cut_it_short_but_input_that_is_refused(fault):
+    class Failing(Counting):
+        def estimate(self, since):
+            raise fault
+
+    failing = Failing()
+    with pytest.raises(fault):
+        failing.estimate(0)
+    with pytest.raises(BrokenError):
+        failing.bounds(0)
+
+
+def test_what_a_merge_cut_short_left_is_refused_on_both_sides():
+    class Failing(Counting):
+        def _merge(self, other):
+            raise KeyboardInterrupt
+
+    one, other = Failing(), Failing()
+    with pytest.raises(KeyboardInterrupt):
+        one.merge(other)
+    for sketch in (one, other):
+        with pytest.raises(BrokenError):
+            len(sketch)
+
+
+def test_an_operator_whose_turn_was_cut_short_is_refused_until_restored(monkeypatch):
+    query = {"kind": "distinct-count", "time": "t", "item": "i", "windows": ["10 minutes"], "every": "5 minutes"}
+    rows = pa.table({"t": pa.array([0, 1], pa.timestamp("us", "UTC")), "i": ["a", "b"]}).to_batches()[0]
+    run = LocalRun.start(query, rows.schema, {"sketch": "exact"})
+    run.push(rows)
+    before = run.operator.snapshot()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Groups, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run.push(rows)
+    for call in (lambda: run.push(rows), run.finish, run.flush, run.operator.snapshot):
+        with pytest.raises(BrokenError, match="distinct-count"):
+            call()
+    run.operator.restore(before)
+    assert run.operator.snapshot() == before

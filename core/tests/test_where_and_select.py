@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from conditions import CONDITIONS, ROWS
 from skyband.cli.commands import group
 from skyband.errors import ConfigError
-from skyband.job.where_and_select import Shape
+from skyband.job.sources.where_and_select import Shape
 
 
 @pytest.mark.parametrize("where", CONDITIONS)

@@ -3,14 +3,17 @@
 import datetime as dt
 import subprocess
 import sys
+import warnings
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.conversion import PandasToArrowConversion
+from pyspark.sql import conversion
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 from skyband.engines.spark.micro_batch import in_pandas
+from skyband.engines.spark.worker import warn_of_broken_promises
 
 FIRST_TASK = """
 import gc, pyarrow as pa
@@ -37,6 +40,7 @@ def test_what_a_worker_has_loaded_is_frozen_once_and_no_operator_with_it():
     assert ran.stdout.split() == ["True", "True", "True"]
 
 
+@pytest.mark.skipif(not hasattr(conversion, "PandasToArrowConversion"), reason="PySpark before 4.2 converts elsewhere")
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_spark_takes_the_rows_of_a_turn_as_they_are(zone):
     instant = dt.datetime(1969, 5, 1, tzinfo=dt.UTC)
@@ -60,8 +64,18 @@ def test_spark_takes_the_rows_of_a_turn_as_they_are(zone):
     schema = pa.schema([pa.field(name, kind) for name, (kind, _) in values.items()])
     rows = pa.RecordBatch.from_pylist([{name: value for name, (_, value) in values.items()}, {}], schema=schema)
     asked = StructType([StructField("rows", from_arrow_schema(schema))])
-    given = PandasToArrowConversion.convert(
+    given = conversion.PandasToArrowConversion.convert(
         [in_pandas(rows)], asked, timezone=zone, arrow_cast=True, assign_cols_by_name=True
     )
     back = pa.RecordBatch.from_struct_array(given.column(0))
     assert str(back.to_pylist()) == str(rows.to_pylist())
+
+
+def test_a_worker_warns_once_and_without_a_line_of_source(capsys):
+    plan = SimpleNamespace(query=SimpleNamespace(promises={"left": "rows were left out"}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = lambda *args, **_: sys.stderr.write(warnings.formatwarning(*args[:4]))
+        for _ in range(2):
+            warn_of_broken_promises(plan, {"left": 3})
+    assert capsys.readouterr().err == "skyband:0: UserWarning: rows were left out; the metric rows_left counts them\n"

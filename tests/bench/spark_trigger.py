@@ -30,7 +30,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from skyband import spark
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA
 from skyband.engines.spark.worker import shuffle_mapper
-from skyband.job.spark_session import FEWER_FORKS
+from skyband.job.spark.session import FEWER_FORKS
 from skyband.text_tables import table
 
 QUERY = {**FAMILIES["distinct-count"].query, "every": "10 seconds"}

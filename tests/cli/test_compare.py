@@ -9,8 +9,8 @@ import sys
 from html import unescape
 
 import pytest
-from skyband.plots.theme import lacking
 from skyband.registry import installed
+from skyband_compare.plots.theme import lacking
 
 drawn = pytest.mark.skipif(lacking() is not None, reason=f"the page {lacking()}")
 THREE = "sketch=pcsa-ml,k-skb:epsilon=0.3,exact"

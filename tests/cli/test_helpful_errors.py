@@ -10,11 +10,13 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import skyband
+from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
 from skyband.job import JobError, read_job
-from skyband.job.reading import assignment
+from skyband.job.job_file import assignment
 from skyband.registry.discovery import absent
 from skyband.spark import shard_count
+from skyband_specs.reference import Pages
 
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 TS = pa.array([START, START + datetime.timedelta(minutes=7)], pa.timestamp("us", "UTC"))
@@ -261,22 +263,18 @@ def test_streams_beyond_all_memory_are_refused():
         skyband.create("object-ranker", k=1, window=10, streams=2**40, aggregate="sum")
 
 
-@pytest.mark.parametrize(
-    ("kind", "sink"),
-    [(pa.month_day_nano_interval(), "parquet"), (pa.uuid(), "csv")],
-    ids=["an interval in Parquet", "a UUID in CSV"],
-)
-def test_a_type_that_the_sinks_format_has_not_is_the_sinks_problem(folder, kind, sink):
-    storage = pa.array([b"0" * 16] * 20, pa.binary(16)) if kind == pa.uuid() else pa.array([(1, 2, 3)] * 20, kind)
-    place = pa.ExtensionArray.from_storage(kind, storage) if kind == pa.uuid() else storage
+@pytest.mark.parametrize("kind", [pa.binary(), pa.binary(4)], ids=str)
+def test_a_type_that_the_sinks_format_has_not_is_the_sinks_problem(folder, kind):
+    place = pa.array([b"east"] * 20, kind)
     for path in (folder.home / "requests").iterdir():
         table = pq.read_table(path).append_column("place", place)
         feather.write_feather(table, path.with_suffix(".arrow"), compression="uncompressed")
         path.unlink()
-    ran = folder.run("source.format=arrow", "query.by=place", f"sink.format={sink}")
+    ran = folder.run("source.format=arrow", "query.by=place", "sink.format=csv")
     assert ran.exit_code == 1
-    assert re.search(f"sink.format: {sink} cannot hold these answers: .*: choose another format", ran.stderr)
-    assert not list((folder.home / "counts").iterdir())
+    message = f"sink.format: CSV cannot hold the answers' column 'place', which is {kind}: use parquet or json"
+    assert message in ran.stderr
+    assert not (folder.home / "counts").exists()
 
 
 def test_bytes_are_refused_for_csv_and_written_as_spark_does_in_json(folder):
@@ -309,3 +307,99 @@ def test_a_file_without_an_end_is_no_job(folder):
     ran = folder.call("check", "/dev/zero")
     assert ran.exit_code == 1
     assert "/dev/zero: is no job: it is larger than 10,000,000 bytes" in ran.output
+
+
+DIGITS = "1" * 5000
+ODD = [
+    "query.kind=[]", "query.kind={}", "query.distribution=[]", f"query.k={DIGITS}", f"query.every={DIGITS}",
+    f"query.every='{DIGITS} days'", f"query.windows=['{DIGITS} days in UTC']", f"query.windows=[{DIGITS}]",
+    f"query.delay=0x{'f' * 5000}", f"shards=0x{'f' * 5000}", f"backends.sketch=0x{'f' * 5000}", f"spark.a={DIGITS}",
+    f"name=0x{'f' * 5000}", f"source.where='client = {DIGITS}'", f"source.select=['{DIGITS} AS client']",
+    f"source.idle_after='{DIGITS} days'", "source.where='" + "(" * 3000 + "'", "sink=[]", "query.item='a\\u0000'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", ODD, ids=lambda change: f"{change:.40}")
+def test_odd_values_are_the_jobs_problem(folder, change):
+    key = change.partition("=")[0]
+    for engine in ("local", "spark"):
+        ran = folder.call("check", folder.job, "--engine", engine, "--set", change)
+        assert "fault of Skyband" not in ran.output
+        assert engine == "spark" or re.search(rf"^--set: {key}[:\[]", ran.output, re.MULTILINE)
+        assert len(ran.output) < 3000
+
+
+@pytest.mark.parametrize("number", [DIGITS, f"0x{'f' * 5000}"], ids=["decimal", "hexadecimal"])
+def test_numbers_without_end_in_a_job_file(folder, number):
+    folder.job.write_text(folder.job.read_text().replace("[sink]", f"[sink.options]\na = {number}\n[sink]"))
+    ran = folder.call("check", folder.job)
+    assert re.search("(line 17|sink.options.a): must be a number of at most 300 digits", ran.output)
+
+
+def test_a_key_of_the_job_in_one_of_its_tables_is_told_where_it_stands(folder):
+    ran = folder.call(
+        "check", folder.job, "--set", "query.shards=4", "--set", "query.checkpoint=c", "--set", "sink.name=a"
+    )
+    assert "query.shards: stands outside of the tables, above the first of them: shards = …" in ran.output
+    assert "query.checkpoint: belongs into [sink]" in ran.output
+    assert "sink.name: stands outside of the tables" in ran.output
+
+
+@pytest.fixture
+def odd_folder(tmp_path):
+    """Makes what is no folder, by kind."""
+
+    def make(kind):
+        path = tmp_path / "odd"
+        if kind == "fifo":
+            os.mkfifo(path)
+        elif kind == "file":
+            path.write_text("")
+        elif kind in ("a loop", "below a loop"):
+            path.symlink_to(path)
+        elif kind == "dangling":
+            path.symlink_to(tmp_path / "nowhere" / "else")
+        elif kind == "long":
+            return "x" * 300
+        elif kind == "/dev/null":
+            return kind
+        return path / "below" if kind.startswith("below") else path
+
+    return make
+
+
+CALLS = [["docs"], ["new", "--role", "sketch", "--name", "acme"], ["demo", "--engine", "local", "--dir"], ["savepoint"]]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "file", "a loop", "below a loop", "dangling", "long", "/dev/null"])
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call[0])
+def test_what_is_no_folder_is_told_before_anything_is_done(folder, odd_folder, call, kind):
+    ran = folder.call(*call, *([folder.job] if call[0] == "savepoint" else []), odd_folder(kind))
+    assert ran.exit_code == 2
+    assert "is no folder: " in ran.stderr
+
+
+def test_pages_that_are_no_files_are_not_read(folder, monkeypatch):
+    monkeypatch.setattr("skyband_specs.reference.everything", lambda: Pages({}, []))
+    for name in ("a.md", "commands.md"):
+        os.mkfifo(folder.home / name)
+    (folder.home / "b.md").symlink_to("/dev/zero")
+    assert "commands.md is not a page that `skyband docs` wrote" in folder.call("docs", folder.home).stderr
+    (folder.home / "commands.md").unlink()
+    assert folder.call("docs", folder.home).exit_code == 0
+
+
+def test_what_the_system_refuses_is_no_fault_of_skyband(folder, monkeypatch):
+    monkeypatch.setattr("skyband_specs.reference.everything", lambda: Pages({"roles/a.md": ""}, []))
+    (folder.home / "roles").write_text("a file")
+    ran = folder.call("docs", folder.home)
+    assert ran.exit_code == 1
+    assert f"error: {folder.home / 'roles'}: File exists" in ran.stderr
+    assert "fault of Skyband" not in ran.stderr
+
+
+@pytest.mark.parametrize("backends", ["exact", ["exact"], 3])
+def test_backends_that_are_no_mapping(backends):
+    asked = {"kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 hour"], "every": "1 hour"}
+    with pytest.raises(ConfigError, match=r"^backends: must be a mapping of roles to backends"):
+        local.apply(TABLE, asked, backends)

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from skyband.job import local_sink_manifest
+from skyband.job.local import sink_manifest as local_sink_manifest
 from skyband.job.model import Sink, Source
 from skyband.job.path_overlap import overlaps
 

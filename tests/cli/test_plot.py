@@ -8,10 +8,10 @@ import subprocess
 import click
 import pyarrow.parquet as pq
 import pytest
-from skyband.cli.plot import watch_answers
-from skyband.plots.sinks import answers_at
 from skyband.queries import kinds
-from skyband.reference.example_jobs import job_example
+from skyband_compare.commands.plot import watch_answers
+from skyband_compare.plots.sinks import answers_at
+from skyband_specs.reference.example_jobs import job_example
 
 pytest.importorskip("vl_convert")
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from skyband.job import rehearsal_record
-from skyband.job.precompile import Warming, rehearse
 from skyband.job.reading import read_job
+from skyband.job.spark import compiled_kernels_marker
+from skyband.job.spark.precompile import Warming
+from skyband.job.spark.rehearsal import rehearse
 from skyband.queries import make_query
 
 
@@ -30,14 +31,14 @@ def fresh(folder, tmp_path):
 
 
 def test_after_a_rehearsal_a_run_compiles_nothing_more(folder, fresh):
-    rehearsed = fresh("skyband.job.precompile", folder.job)
+    rehearsed = fresh("skyband.job.spark.rehearsal", folder.job)
     assert rehearsed
     assert not (folder.home / "counts").exists()
     assert fresh("skyband", "run", folder.job, "--engine", "local") == rehearsed
 
 
 def test_a_rehearsal_takes_the_changes_of_the_call(folder, fresh):
-    assert any("hash_words" in kernel for kernel in fresh("skyband.job.precompile", folder.job, "query.item=ts"))
+    assert any("hash_words" in kernel for kernel in fresh("skyband.job.spark.rehearsal", folder.job, "query.item=ts"))
 
 
 def test_what_was_rehearsed_is_not_until_code_or_kernels_change(folder, tmp_path, monkeypatch):
@@ -48,9 +49,9 @@ def test_what_was_rehearsed_is_not_until_code_or_kernels_change(folder, tmp_path
     (file, *_) = sorted((folder.home / "requests").iterdir())
     rows = pq.read_table(file)
     pq.write_table(pa.concat_tables([rows] * (5000 // len(rows) + 1)), file)
-    subprocess.run([sys.executable, "-m", "skyband.job.precompile", str(folder.job)], check=True)
-    assert rehearsal_record.is_current(job)
-    assert not rehearsal_record.is_current(other)
+    subprocess.run([sys.executable, "-m", "skyband.job.spark.rehearsal", str(folder.job)], check=True)
+    assert compiled_kernels_marker.is_current(job)
+    assert not compiled_kernels_marker.is_current(other)
     (record,) = (tmp_path / "cache" / "skyband").iterdir()
     noted = json.loads(record.read_text())
     assert noted["code"] and {Path(file).suffix for file in noted["kept"]} == {".nbi"}
@@ -60,10 +61,10 @@ def test_what_was_rehearsed_is_not_until_code_or_kernels_change(folder, tmp_path
     code = {file: [stamp[0] + 1, *stamp[1:]] for file, stamp in noted["code"].items()}
     for wrong in (noted | {"code": code}, noted | {"kept": [str(tmp_path / "gone.nbi")]}, {}, [], 7):
         record.write_text(json.dumps(wrong))
-        assert not rehearsal_record.is_current(job)
+        assert not compiled_kernels_marker.is_current(job)
     record.write_text(json.dumps(noted))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "others"))
-    assert not rehearsal_record.is_current(job)
+    assert not compiled_kernels_marker.is_current(job)
 
 
 def test_a_job_with_a_function_is_rehearsed_each_time(folder, tmp_path, monkeypatch):
@@ -72,6 +73,6 @@ def test_a_job_with_a_function_is_rehearsed_each_time(folder, tmp_path, monkeypa
     window = {"k": 1, "window": "1 minute", "every": "1 minute"}
     query = make_query(spec | window | {"aggregate": lambda values: values.sum()})
     job = evolve(read_job(folder.job, [], "spark"), query=query)
-    rehearsal_record.write(job)
-    assert not rehearsal_record.is_current(job)
+    compiled_kernels_marker.write(job)
+    assert not compiled_kernels_marker.is_current(job)
     assert not (tmp_path / "cache").exists()

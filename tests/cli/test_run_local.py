@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from skyband.job import run_local
+from skyband.job.local import run as run_local
 
 
 def by_hand(folder, delay_to=60):

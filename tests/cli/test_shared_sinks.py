@@ -8,9 +8,9 @@ from itertools import permutations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from skyband.job import local_sink_manifest
 from skyband.job.engines import engine_named
-from skyband.job.local_sink import open_writer
+from skyband.job.local import sink_manifest as local_sink_manifest
+from skyband.job.local.sink import open_writer
 from skyband.job.progress import Progress
 from skyband.job.reading import JobError, read_job
 

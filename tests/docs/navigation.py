@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from skyband.queries import kinds
-from skyband.reference.markdown import MARK
 from skyband.registry import installed
+from skyband_specs.reference.markdown import MARK
 
 BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
 GUIDES = (

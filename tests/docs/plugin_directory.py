@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skyband.reference.markdown import code, table
 from skyband.registry.info import GUARANTEES
+from skyband_specs.reference.markdown import code, table
 
 REQUIRED = {"distribution": str, "home": str, "licence": str, "specs": str}
 BRINGS = {"backends": dict, "queries": list, "roles": list}

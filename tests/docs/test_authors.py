@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from skyband.reference.author_api import PUBLIC
 from skyband.registry import installed
-from skyband.scaffold.project import render
-from skyband.scaffold.query_project import render_query
+from skyband_specs.reference.author_api import PUBLIC, SHARED
+from skyband_specs.scaffold.project import render
+from skyband_specs.scaffold.query_project import render_query
 
 from .conftest import ROOT, Document
 
@@ -98,3 +98,24 @@ def test_the_guides_name_public_modules():
         for module in re.findall(r"`(skyband(?:_specs)?\.[a-z_]+(?:\.[a-z_]+)*)(?:\.[A-Z]\w+)?`", text):
             home, _, name = module.rpartition(".")
             assert module in PUBLIC or name in (*PUBLIC.get(home, ()), "hookimpl"), f"{guide}: {module}"
+
+
+def test_what_the_plugins_import_is_on_the_page_and_nothing_else():
+    """Of core and specs; skyband.engines, skyband.spark and what else a program calls is for users."""
+    taken = set()
+    for path in ROOT.glob("plugins/*/src/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and re.match(r"skyband(_specs)?(\.|$)", node.module or ""):
+                for alias in node.names:
+                    inner = f"{node.module}.{alias.name}"
+                    taken.add(inner if _is_module(inner) else node.module)
+    listed = {name for names in SHARED.values() for name in names}
+    assert sorted(taken - PUBLIC.keys() - listed - {*USERS, "skyband.docstrings", "skyband.states"}) == []
+    assert sorted(listed - taken) == [], "no plugin imports these any more"
+    assert listed & PUBLIC.keys() == set()
+
+
+def _is_module(name):
+    source = ROOT / ("core" if name.split(".")[0] == "skyband" else "specs") / "src"
+    path = source.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()

@@ -103,8 +103,8 @@ def test_a_broken_query_or_role_costs_the_others_no_page(tmp_path):
     (site / "queries_hooks.py").write_text(QUERIES)
     for kind in ("fine", "unshown"):
         cls = f"class {kind.title()}Sum(MineQuery):\n    kind = '{kind}-sum'\n    roles = ('gone',)\n"
-        (site / f"{kind}_query.py").write_text(f"from skyband.scaffold.query import MineQuery\n{cls}")
-    (site / "fine_examples.py").write_text("from skyband.scaffold.query_example import EXAMPLES\n")
+        (site / f"{kind}_query.py").write_text(f"from skyband_specs.scaffold.query import MineQuery\n{cls}")
+    (site / "fine_examples.py").write_text("from skyband_specs.scaffold.query_example import EXAMPLES\n")
     made = docs(site, folder, "skyband-queries")
     assert made.returncode == 0, made.stderr
     said = [line for line in made.stderr.splitlines() if line.startswith("no page: ")]

@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
-from skyband.cli.docs import commands_page
-from skyband.reference import everything
-from skyband.reference.example_jobs import job_example
-from skyband.reference.markdown import MARK
-from skyband.reference.run_examples import run_job_text
 from skyband.registry import installed
+from skyband_specs.commands.docs import commands_page
+from skyband_specs.reference import everything
+from skyband_specs.reference.example_jobs import job_example
+from skyband_specs.reference.markdown import MARK
+from skyband_specs.reference.run_examples import run_job_text
 
 from .conftest import ROOT, Document
 from .navigation import BEGIN, END, guides_in, navigation

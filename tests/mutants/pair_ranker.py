@@ -10,7 +10,7 @@ from skyband import BackendInfo, ConfigError
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.errors import Problem
 from skyband.roles import PairRanker
-from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.sharding import BUILD, PROBE
 from skyband_specs.faults import Mutant, faulty
 from skyband_specs.pair_ranker.oracle import SIMILARITIES
 
@@ -65,7 +65,7 @@ class Reference(PairRanker):
         return bool(older[4] & newer[4]) and (self.sides == 1 or older[2] != newer[2])
 
     def shares(self, older: Any, newer: Any) -> bool:
-        return bool(older[3] & KEPT and newer[3] & MEETS)
+        return bool(older[3] & BUILD and newer[3] & PROBE)
 
     def pairs(self) -> list[tuple[float, int, int]]:
         found = []
@@ -160,14 +160,14 @@ class MeetsAll(Reference):
     """Sets meet those before them whatever their part is."""
 
     def shares(self, older: Any, newer: Any) -> bool:
-        return bool(older[3] & KEPT)
+        return bool(older[3] & BUILD)
 
 
 class KeepsAll(Reference):
     """Sets are kept whatever their part is."""
 
     def shares(self, older: Any, newer: Any) -> bool:
-        return bool(newer[3] & MEETS)
+        return bool(newer[3] & PROBE)
 
 
 class ForgetsParts(Reference):
@@ -175,7 +175,7 @@ class ForgetsParts(Reference):
 
     def _load(self, state: Mapping[str, Array]) -> None:
         super()._load(state)
-        self._rows = [(*row[:3], KEPT | MEETS, row[4]) for row in self._rows]
+        self._rows = [(*row[:3], BUILD | PROBE, row[4]) for row in self._rows]
 
 
 class ShortTokens(Reference):

@@ -8,9 +8,9 @@ from attrs import evolve
 from skyband.columns.keyed_frames import PART
 from skyband.queries.partitioning import Partitioning
 from skyband.queries.query import Input
-from skyband.roles.pair_ranker import MEETS
-from skyband.scaffold.query import MineExecution, MineQuery, _Sums
-from skyband.scaffold.query_example import EXAMPLES
+from skyband.roles.sharding import PROBE
+from skyband_specs.scaffold.query import MineExecution, MineQuery, _Sums
+from skyband_specs.scaffold.query_example import EXAMPLES
 
 REFERENCE = (MineQuery, EXAMPLES)
 
@@ -146,7 +146,7 @@ class HasNoOrder(MineQuery):
 class CountsNoRow(MineQuery):
     def encode_columns(self, batch):
         columns, masks = super().encode_columns(batch)
-        return {**columns, PART: pa.array(np.full(len(batch), MEETS, np.int8))}, masks
+        return {**columns, PART: pa.array(np.full(len(batch), PROBE, np.int8))}, masks
 
 
 class TakesNulls(MineQuery):

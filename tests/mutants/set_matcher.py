@@ -12,7 +12,7 @@ import numpy as np
 from attrs import define, field
 from skyband import BackendInfo
 from skyband.arrays import Array, Int8, Int64
-from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.sharding import BUILD, PROBE
 from skyband_setjoin.conformance.oracle import SIMILARITIES
 from skyband_setjoin.set_matcher import Matches, SetMatcher
 from skyband_specs.faults import Mutant, faulty
@@ -53,10 +53,10 @@ class Reference(SetMatcher):
         return frozenset(tokens)
 
     def meets(self, part: int) -> bool:
-        return bool(part & MEETS)
+        return bool(part & PROBE)
 
     def is_kept(self, part: int) -> bool:
-        return bool(part & KEPT)
+        return bool(part & BUILD)
 
     def stays(self, found: list[tuple[int, float]]) -> bool:
         return not (self.keep == "first" and found)

@@ -12,7 +12,7 @@ import click
 import skyband
 from attrs import frozen
 from skyband import roles, spark, spark_states, states
-from skyband.cli.commands import COMMANDS, group
+from skyband.cli.commands import group
 from skyband.config.parameters import parameters_of
 from skyband.job.model import Sink, Source
 from skyband.job.reading import KEYS
@@ -74,7 +74,7 @@ def _hooks() -> Iterator[Name]:
 
 def _commands() -> Iterator[Name]:
     context = click.Context(group)
-    for name in COMMANDS:
+    for name in group.own_commands(context):
         command = group.get_command(context, name)
         assert command is not None
         yield Name("command", name)

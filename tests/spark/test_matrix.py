@@ -6,7 +6,7 @@ Windows in time are run by test_families.py, and what a query refuses is asked o
 import pytest
 from families import FAMILIES, events, family
 from skyband.queries import kinds
-from skyband.reference.example_variants import forms
+from skyband_specs.reference.example_variants import forms
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -11,7 +11,7 @@ from skyband import spark
 from skyband.engines import local
 from skyband.errors import EngineError
 from skyband.job.model import Source
-from skyband.job.spark_tables_without_connector import table_frame
+from skyband.job.spark.plain_files_of_tables import table_frame
 from skyband.queries import make_query
 from skyband.tables import FORMATS, open_sink, open_table, table_problem
 from table_places import arguments, keys

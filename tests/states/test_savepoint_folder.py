@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from families import FAMILIES, family
 from skyband.errors import ConfigError, EngineError, SkybandError, SnapshotError
-from skyband.job import savepoint
 from skyband.job.model import Job, Sink, Source
-from skyband.job.savepoint import Position
-from skyband.job.start_from_savepoint import _check_source
+from skyband.job.savepoints import savepoint
+from skyband.job.savepoints.savepoint import Position
+from skyband.job.savepoints.start import _check_source
 
 STATES = [b"one", b"two and more"]
 SOURCE = {"format": "parquet", "path": "/somewhere"}
@@ -41,7 +41,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from families import family
-from skyband.job import savepoint
+from skyband.job.savepoints import savepoint
 
 class Killing(list):
     def __iter__(self):

@@ -13,10 +13,10 @@ import pytest
 from packaging.requirements import Requirement
 from skyband import BackendInfo
 from skyband.registry import installed, interface_of
-from skyband.scaffold.project import render, template_of
-from skyband.scaffold.query_project import render_query
 from skyband_specs.checks import checks_for
 from skyband_specs.runner import subject, verify_subject
+from skyband_specs.scaffold.project import render, template_of
+from skyband_specs.scaffold.query_project import render_query
 from third_party.conftest import example
 
 WITH_TEMPLATE = [name for name in installed().roles if template_of(name).source is not None]

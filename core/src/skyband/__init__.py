@@ -1,12 +1,13 @@
 """Continuous top-k, distinct counts and similarity joins over sliding windows, every algorithm a plugin."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from skyband.version import __version__ as __version__
+
+TYPE_CHECKING = False
+"""Not from `typing`, which takes longer to import than all that is here."""
 
 if TYPE_CHECKING:
     from skyband.errors import (
+        BrokenError,
         BusyError,
         ConfigError,
         EngineError,
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
         SkybandError,
         SnapshotError,
     )
-    from skyband.plots import plot
     from skyband.registry import backends, create, restore
     from skyband.registry.hookspecs import hookimpl
     from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
 
 _HOMES = {
     "skyband.errors": (
+        "BrokenError",
         "BusyError",
         "ConfigError",
         "EngineError",
@@ -35,7 +36,7 @@ _HOMES = {
     "skyband.registry.hookspecs": ("hookimpl",),
     "skyband.registry.info": ("BackendInfo", "QueryInfo", "RoleInfo"),
     "skyband.registry": ("backends", "create", "restore"),
-    "skyband.plots": ("plot",),
+    "skyband_compare.plots": ("plot",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -53,14 +54,24 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "InputError",
     "SnapshotError",
     "BusyError",
+    "BrokenError",
     "PluginError",
     "EngineError",
     "Problem",
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `import skyband` costs next to nothing."""
     if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+        from importlib import import_module
+
+        try:
+            return getattr(import_module(_HOME[name]), name)
+        except ModuleNotFoundError as error:
+            from skyband.registry.install_hints import comes_with
+
+            if (error.name or "").startswith("skyband_") and comes_with(name):
+                raise AttributeError(f"skyband.{name} is not installed{comes_with(name)}") from error
+            raise
     raise AttributeError(f"module 'skyband' has no attribute {name!r}")

@@ -10,12 +10,20 @@ class SkybandError(Exception):
     """Base of every error raised on purpose by Skyband."""
 
 
+NO_COLUMN, TEXT_COLUMN = "no-column", "text-column"
+"""Codes of problems: a column that the source has not, and one of text where the key needs another type."""
+
+
 @frozen
 class Problem:
-    """One thing wrong with a configuration: the field it is in and what to do about it."""
+    """One thing wrong with a configuration: the field it is in and what to do about it.
+
+    code: what kind of thing it is, where a program tells such problems apart, such as `NO_COLUMN`.
+    """
 
     field: str
     message: str
+    code: str | None = None
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}" if self.field else self.message
@@ -23,7 +31,7 @@ class Problem:
     def within(self, place: str) -> "Problem":
         """The same problem seen from outside, its field (perhaps `[1]`, an entry) prefixed with `place`."""
         dot = "." if self.field and not self.field.startswith("[") else ""
-        return Problem(f"{place}{dot}{self.field}", self.message)
+        return Problem(f"{place}{dot}{self.field}", self.message, self.code)
 
 
 class ConfigError(SkybandError, ValueError):
@@ -56,6 +64,10 @@ class SnapshotError(SkybandError, ValueError):
 
 class BusyError(SkybandError, RuntimeError):
     """A backend was called from one thread while a call from another ran. Only the first call has an effect."""
+
+
+class BrokenError(SkybandError, RuntimeError):
+    """A backend or operator was called after a call of it was cut short, by Ctrl-C or any error but InputError."""
 
 
 class PluginError(SkybandError):

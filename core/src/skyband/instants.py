@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _EPOCH = datetime.datetime(1970, 1, 1)
-_CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
+CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 """After so long the Gregorian calendar repeats itself, days of the week among it."""
-_CYCLE = _CYCLE_DAYS * 86_400_000_000
+CYCLE = _CYCLE_DAYS * 86_400_000_000
 _PER_SECOND = {"s": 1_000_000, "ms": 1_000}
 
 
-@frozen
+@frozen(repr=False)
 class Instant:
     """A moment or a day in any year: one of the years that Python knows with the same calendar, and cycles of 400."""
 
@@ -25,12 +25,17 @@ class Instant:
     @property
     def year(self) -> str:
         """As ISO 8601 has it: four digits, and a sign where they do not do."""
-        number = self.near.year + _CYCLE_YEARS * self.cycles
+        number = self.near.year + CYCLE_YEARS * self.cycles
         return f"{number:04}" if 0 <= number <= 9999 else f"{number:+05}"
 
     def isoformat(self, *form: str) -> str:
         """As `datetime.isoformat`."""
         return self.year + self.near.isoformat(*form)[4:]
+
+    def __str__(self) -> str:
+        return self.isoformat(" ") if isinstance(self.near, datetime.datetime) else self.isoformat()
+
+    __repr__ = __str__
 
     def strftime(self, pattern: str) -> str:
         """As `datetime.strftime`."""
@@ -46,7 +51,7 @@ class Instant:
 
 def instant(microseconds: float) -> Instant:
     """Of microseconds since the epoch."""
-    cycles, rest = divmod(int(microseconds), _CYCLE)
+    cycles, rest = divmod(int(microseconds), CYCLE)
     return Instant(_EPOCH + datetime.timedelta(microseconds=rest), cycles)
 
 
@@ -85,7 +90,7 @@ def _far(scalar: Any) -> Any:
         cycles, rest = divmod(scalar.cast(pa.date32()).value, _CYCLE_DAYS)
         return Instant((_EPOCH + datetime.timedelta(days=rest)).date(), cycles)
     if pa.types.is_timestamp(kind) and kind.unit != "ns":
-        cycles, rest = divmod(scalar.value * _PER_SECOND.get(kind.unit, 1), _CYCLE)
+        cycles, rest = divmod(scalar.value * _PER_SECOND.get(kind.unit, 1), CYCLE)
         near = _EPOCH + datetime.timedelta(microseconds=rest)
         if kind.tz is not None:
             near = near.replace(tzinfo=datetime.UTC).astimezone(pa.lib.string_to_tzinfo(kind.tz))

@@ -15,9 +15,12 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from skyband.config.durations import Duration, clock_problem, parse
+from skyband.config.literals import literal
 from skyband.engines.spark.collations import collation_problems
 from skyband.engines.spark.home_without_zip import home_without_zip
-from skyband.engines.spark.java_check import require_java
+from skyband.engines.spark.java_check import require_classic, require_java
+from skyband.engines.spark.java_process import ended_if_interrupted
+from skyband.engines.spark.local_folder import is_ours_to_say, private_folder
 from skyband.engines.spark.results_and_metrics import observed
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, InputError, Problem
@@ -68,9 +71,11 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     EngineError
         Java is missing or too old; the message says how to get it
     """
-    require_java()
     settings = {key.replace("__", "."): value for key, value in settings.items()}
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has said where the workers' Python is
+    if not submitted:
+        require_classic(settings.get("spark.remote"))
+    require_java()
     master = str(settings.get("spark.master", "local"))
     if not submitted and master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run what the driver runs, not PATH's python3
@@ -83,7 +88,9 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     for key, value in {**missing, **settings}.items():
         builder = builder.config(key, value)
     one_process = master.partition("[")[0] == "local" and "spark.pyspark.python" not in settings
-    with home_without_zip() if one_process and not submitted else nullcontext():
+    with home_without_zip() if one_process and not submitted else nullcontext(), ended_if_interrupted():
+        if one_process and not submitted and is_ours_to_say(settings):
+            builder = builder.config("spark.local.dir", private_folder())
         return builder.getOrCreate()
 
 
@@ -185,7 +192,7 @@ def ticking_of(idle_after: Any, finish: Any) -> Ticking | None:
     """Raises ConfigError where the two make no sense."""
     problems = []
     if finish is not None and not isinstance(finish, bool):
-        problems.append(Problem("finish", f"must be true or false (got {finish!r})"))
+        problems.append(Problem("finish", f"must be true or false (got {literal(finish)})"))
     if finish is not None and idle_after is not None:
         problems.append(Problem("idle_after", "is for streams that go on, finish for those that end: drop one"))
     wrong = None if idle_after is None else clock_problem(idle_after)
@@ -227,9 +234,9 @@ def shard_count(query: Query, shards: int | None = None) -> int:
     """The operators that share a query's work. Raises ConfigError where it cannot be shared so."""
     wanted = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
     if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
-        raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {wanted!r})"))
+        raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {literal(wanted)})"))
     if wanted > MOST_SHARDS:
-        raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {wanted})"))
+        raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {literal(wanted)})"))
     if wanted > 1 and not query.by and query.one_shard is not None:
         said = f"{query.one_shard}: use shards = 1, or group with `by` (got {wanted})"
         raise ConfigError(Problem("shards", said))

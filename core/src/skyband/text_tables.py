@@ -11,9 +11,9 @@ from typing import IO, Any
 from skyband.instants import Instant, instant
 
 
-def is_terminal(out: IO[str]) -> bool:
+def is_terminal(out: IO[str] | None) -> bool:
     """Whether a person is looking: a terminal that can move its cursor."""
-    return out.isatty() and os.environ.get("TERM") != "dumb"
+    return out is not None and out.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def table(

@@ -5,7 +5,7 @@ import io
 import sys
 
 from skyband.config.parameters import parameters_of
-from skyband.reference.docstrings import SECTIONS, parameters_section, read_docstring
+from skyband.docstrings import SECTIONS, parameters_section, read_docstring
 
 
 def documentation_problems(cls: type) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from skyband import BackendInfo
 from skyband.arrays import Array
 from skyband.roles import Backend
-from skyband.roles.thread_guard import NOBODY
+from skyband.roles.thread_guard import BROKEN, NOBODY
 
 from skyband_specs.call_recorder import arrays_in
 
@@ -20,6 +20,8 @@ Mutant = tuple[BackendInfo, type[Backend], tuple[str, ...]]
 """A broken backend and the names of the checks that must catch it."""
 
 _INSTANCES = count()
+_OWNER: Any = vars(Backend)["_owner"]
+"""The slot itself, where a property has its name."""
 
 
 class Fault(Backend):
@@ -148,6 +150,21 @@ class TakesTwoThreads(Fault):
         """Forget it."""
 
 
+class GoesOnHalfDone(Fault):
+    """A call that was cut short is as one that ended."""
+
+    caught_by = ("call_that_was_cut_short_is_the_last",)
+
+    @property
+    def _owner(self) -> int:
+        owner = int(_OWNER.__get__(self))
+        return NOBODY if owner == BROKEN else owner
+
+    @_owner.setter
+    def _owner(self, owner: int) -> None:
+        _OWNER.__set__(self, owner)
+
+
 class BornWithOne(Fault):
     """A new backend says that it holds something."""
 
@@ -215,6 +232,7 @@ FAULTS: tuple[type[Fault], ...] = (
     FillsGaps,
     TrustsItsState,
     TakesTwoThreads,
+    GoesOnHalfDone,
     BornWithOne,
     WritesOverInput,
     KeepsInput,

@@ -1,12 +1,19 @@
 """The group of all commands, imported when they are called, and how errors end one."""
 
 import sys
+import traceback
+import warnings
+from errno import EPIPE
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import click
 
+from skyband.cli import signals, streams
+from skyband.config.redaction import redact
 from skyband.errors import ConfigError, PluginError, SkybandError
 from skyband.text_tables import visible
 from skyband.version import __version__
@@ -18,15 +25,9 @@ COMMANDS = (
     "describe",
     "check",
     "run",
-    "plot",
     "ask",
     "state",
     "savepoint",
-    "compare",
-    "bench",
-    "verify",
-    "new",
-    "docs",
 )
 """In the order a newcomer needs them; each is `command` in the module of its name."""
 
@@ -39,7 +40,7 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def show(self, file: Any = None) -> None:
-        lines = visible(self.message, keep="\n\t").split("\n")
+        lines = visible(redact(self.message), keep="\n\t").split("\n")
         click.echo("\n".join(["error: " + (lines[0] or "failed"), *lines[1:]]), err=True, file=file)
 
 
@@ -47,7 +48,7 @@ class Problems(Failure):
     """What is wrong, each on a line of its own that says where."""
 
     def show(self, file: Any = None) -> None:
-        click.echo(visible(self.message, keep="\n\t"), err=True, file=file)
+        click.echo(visible(redact(self.message), keep="\n\t"), err=True, file=file)
 
 
 class Commands(click.Group):
@@ -55,6 +56,10 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return [*COMMANDS, *(name for name in sorted(self._of_plugins) if name not in COMMANDS)]
+
+    def own_commands(self, ctx: click.Context) -> list[str]:
+        """Those of Skyband's own distributions."""
+        return [name for name in self.list_commands(ctx) if name not in self._brought_by]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name in COMMANDS:
@@ -73,21 +78,36 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             from skyband.errors import suggest
+            from skyband.registry.install_hints import comes_with
 
             if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
                 known = self.list_commands(ctx)
-                raise click.UsageError(f"no command {args[0]!r}; {suggest(args[0], known)}", ctx) from error
+                said = f"no command {args[0]!r}; {suggest(args[0], known)}{comes_with(args[0])}"
+                raise click.UsageError(said, ctx) from error
             raise
+
+    def make_context(self, *arguments: Any, **named: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **named)
+        except KeyboardInterrupt as error:
+            raise _interrupted(error) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except click.ClickException as error:
+            error.message = redact(error.message)  # type: ignore[misc]  # final for click's own types only
             raise
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            raise click.exceptions.Exit(INTERRUPTED) from None
+        except (click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt as error:
+            raise _interrupted(error) from None
         except (Exception, SystemExit) as error:  # no command of ours exits so: a backend or a plugin did
+            if signals.status(error) is not None:
+                raise _interrupted(error) from None
+            fault = streams.stdout_fault() if isinstance(error, OSError) and error.errno != EPIPE else None
+            if fault is not None:
+                raise Failure(f"stdout cannot be written: {fault.strerror}") from error
             if ctx.meta.get(_DEBUG) or isinstance(error, BrokenPipeError):
                 raise
             raise _failure(error, self._brought_by.get(ctx.invoked_subcommand or "")) from error
@@ -101,7 +121,7 @@ class Commands(click.Group):
     def _of_plugins(self) -> dict[str, click.Command]:
         """The commands plugins add. One that fails is said to, and takes no other with it."""
         from skyband.registry import installed
-        from skyband.registry.discovery import cause
+        from skyband.registry.discovery import OURS, cause
 
         commands: dict[str, click.Command] = {}
         for plugin in installed().plugins:
@@ -121,9 +141,12 @@ class Commands(click.Group):
                 elif name in COMMANDS or name in commands:
                     click.echo(f"warning: {plugin.distribution} adds {name!r}, which is taken; left out", err=True)
                 else:
-                    command.short_help = f"{command.get_short_help_str(200)} (of {plugin.distribution})"
-                    command.epilog = " ".join([command.epilog or "", f"A command of {plugin.distribution}."]).strip()
-                    self._brought_by[name] = plugin.distribution
+                    if not plugin.distribution.startswith(f"{OURS}-"):
+                        command.short_help = f"{command.get_short_help_str(200)} (of {plugin.distribution})"
+                        command.epilog = " ".join(
+                            [command.epilog or "", f"A command of {plugin.distribution}."]
+                        ).strip()
+                        self._brought_by[name] = plugin.distribution
                     commands[name] = command
         return commands
 
@@ -131,9 +154,15 @@ class Commands(click.Group):
 _DEBUG = "skyband.debug"
 
 
+def _interrupted(error: BaseException) -> click.exceptions.Exit:
+    status = signals.status(error) or INTERRUPTED
+    signals.say(signals.word(status))
+    return click.exceptions.Exit(status)
+
+
 def _failure(error: BaseException, plugin: str | None = None) -> click.ClickException:
     """What is told of an error; `plugin`: the distribution whose command was called, where it is none of core's."""
-    from skyband.job.reading import JobError
+    from skyband.job.job_error import JobError
 
     if isinstance(error, JobError):
         return Problems(str(error))
@@ -141,8 +170,16 @@ def _failure(error: BaseException, plugin: str | None = None) -> click.ClickExce
         return Failure(f"{error}\n--debug shows where it happened.")
     if isinstance(error, ConfigError | SkybandError):
         return Failure(str(error))
+    if isinstance(error, OSError) and error.strerror and not _is_ours(error.filename):
+        place = "" if error.filename is None else f"{error.filename}: "
+        return Failure(f"{place}{error.strerror}\n--debug shows where it happened.")
     what = " ".join(f"{type(error).__name__}: {error}".split())
     return Failure(f"{what}\nThis is a fault of {plugin or 'Skyband or of a plugin'}; --debug shows where it happened.")
+
+
+def _is_ours(file: Any) -> bool:
+    """Whether it is a file of Skyband's own or of a library: one that lacks is no affair of the user's."""
+    return isinstance(file, str) and Path(file).suffix == ".py"
 
 
 def _set_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -167,9 +204,21 @@ def group() -> None:
     """Continuous top-k, distinct counts and similarity joins over sliding windows, every algorithm a plugin."""
 
 
+def _warning(message: Warning | str, *_: object, **__: object) -> str:
+    """A warning without the line of source that Python puts below it."""
+    return f"warning: {visible(redact(str(message)))}\n"
+
+
+def _show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))
+
+
 def main() -> None:
     """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a character is no reason to fail
-    group(prog_name="skyband")
+    warnings.formatwarning, sys.excepthook = _warning, _show_traceback
+    streams.prepare()
+    with signals.as_interrupts():
+        try:
+            group(prog_name="skyband")
+        except SystemExit as end:
+            raise SystemExit(streams.ended_with(end.code)) from None

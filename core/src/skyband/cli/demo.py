@@ -7,6 +7,8 @@ from typing import Any
 import click
 
 from skyband.cli.options import ENGINES, settings
+from skyband.cli.paths import FolderToWrite
+from skyband.config.redaction import redact
 
 JOB = """\
 [source]
@@ -41,7 +43,7 @@ trigger = "available-now"                # stop when every file is read
 )  # fmt: skip
 @click.option("--rows", type=click.IntRange(10_000, 50_000_000), default=500_000, show_default=True,
               help="How many requests the log has.")  # fmt: skip
-@click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path),
+@click.option("--dir", "folder", type=FolderToWrite(),
               help="Where to put the log, the job and the answers; else a new temporary folder.")  # fmt: skip
 @click.option(
     "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
@@ -50,7 +52,7 @@ trigger = "available-now"                # stop when every file is read
 def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) -> None:
     """Make a web log, count its distinct clients with a streaming job on Spark, and show the answers."""
     if engine == "spark":
-        from skyband.job.spark_session import require_spark
+        from skyband.job.spark.session import require_spark
 
         require_spark()  # before anything is made
     home = _fresh(folder)
@@ -68,7 +70,7 @@ def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) 
     )
     _say(f"2. A job: {path}\n")
     _say(click.style("\n".join(f"   {line}".rstrip() for line in JOB.splitlines()), dim=True))
-    changes = " ".join(f"--set {change}" for change in sets)
+    changes = " ".join(f"--set {redact(change)}" for change in sets)
     call = " ".join(
         part for part in (f"skyband run {path}", changes, "--engine local" if engine == "local" else "") if part
     )

@@ -1,11 +1,11 @@
 """skyband describe: one backend or query in full, read from its class and from what its plugin says."""
 
 import json
-import textwrap
 from typing import Any
 
 import click
 
+from skyband.cli.descriptions import parameter_rows, plain_parameters, write_sections, write_text
 from skyband.cli.options import QUERY, backend_or_query
 
 
@@ -33,7 +33,7 @@ def command(key: tuple[str, str], distribution: str | None, as_json: bool) -> No
 
 def _describe_backend(key: tuple[str, str], distribution: str | None, as_json: bool) -> None:
     from skyband.config.parameters import parameters_of
-    from skyband.reference.docstrings import read_docstring
+    from skyband.docstrings import read_docstring
     from skyband.registry import installed
 
     binding = installed().bind(*key, distribution)
@@ -44,24 +44,6 @@ def _describe_backend(key: tuple[str, str], distribution: str | None, as_json: b
         click.echo(json.dumps(_plain(binding, described, parameters), indent=2, default=str))
     else:
         _shown(binding, described, parameters)
-
-
-def write_text(text: str, indent: str = "") -> None:
-    """Write paragraphs, wrapped to the terminal."""
-    from skyband import text_tables
-
-    click.echo(click.wrap_text(text, text_tables.width(), indent, indent, preserve_paragraphs=True))
-
-
-def write_sections(written: Any) -> None:
-    """Write the sections of a docstring after its parameters, each under its heading."""
-    for heading, text in written.sections.items():
-        if heading != "Parameters" and text:
-            click.echo(f"\n{click.style(heading, bold=True)}\n")
-            if heading == "Examples":
-                click.echo(textwrap.indent(text, "  "))
-            else:
-                write_text(text, "  ")
 
 
 def _shown(binding: Any, described: Any, parameters: Any) -> None:
@@ -95,17 +77,6 @@ def _shown(binding: Any, described: Any, parameters: Any) -> None:
     write_sections(described)
 
 
-def parameter_rows(parameters: Any) -> list[list[str]]:
-    """Parameters as rows of a table: name, type, default, bounds, meaning."""
-    return [[entry.name, entry.type, _default(entry), entry.bounds, entry.help] for entry in parameters]
-
-
-def _default(parameter: Any) -> str:
-    if parameter.required:
-        return "required"
-    return "none" if parameter.default is None else str(parameter.default)
-
-
 def _plain(binding: Any, described: Any, parameters: Any) -> dict[str, Any]:
     info = binding.info
     return {
@@ -122,18 +93,3 @@ def _plain(binding: Any, described: Any, parameters: Any) -> dict[str, Any]:
         "version": binding.version,
         "parameters": plain_parameters(parameters),
     }
-
-
-def plain_parameters(parameters: Any) -> list[dict[str, Any]]:
-    """Parameters as JSON has them."""
-    return [
-        {
-            "name": entry.name,
-            "type": entry.type,
-            "required": entry.required,
-            "default": None if entry.required else entry.default,
-            "bounds": entry.bounds,
-            "help": entry.help,
-        }
-        for entry in parameters
-    ]

@@ -34,9 +34,9 @@ def _columns(kind: str, distribution: str | None) -> list[tuple[str, str]]:
 
 def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> None:
     from skyband import text_tables
-    from skyband.cli.describe import parameter_rows, write_sections, write_text
+    from skyband.cli.descriptions import parameter_rows, write_sections, write_text
+    from skyband.docstrings import read_docstring
     from skyband.queries.query import NULL_TIME
-    from skyband.reference.docstrings import read_docstring
     from skyband.registry import installed
 
     info = entry.info
@@ -62,9 +62,9 @@ def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> No
 
 
 def _plain(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> dict[str, Any]:
-    from skyband.cli.describe import plain_parameters
+    from skyband.cli.descriptions import plain_parameters
+    from skyband.docstrings import read_docstring
     from skyband.queries.query import NULL_TIME
-    from skyband.reference.docstrings import read_docstring
 
     info = entry.info
     return {

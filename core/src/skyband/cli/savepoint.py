@@ -5,11 +5,12 @@ from pathlib import Path
 import click
 
 from skyband.cli.options import settings
+from skyband.cli.paths import FolderToWrite
 
 
 @click.command(short_help="Save the state of a stopped stream, or of history.")
 @click.argument("job", type=click.Path(exists=True, dir_okay=False))
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=FolderToWrite())
 @click.option(
     "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
     help="Change a key of the job, such as source.path=archive; may be given several times.",
@@ -35,7 +36,7 @@ def command(
     """
     from skyband import text_tables
     from skyband.job.reading import read_job
-    from skyband.job.taking_savepoints import save_history, save_states, save_stream
+    from skyband.job.savepoints.take import save_history, save_states, save_stream
 
     asked = read_job(job, sets)
     _check(asked.source.stream, until, states, at)

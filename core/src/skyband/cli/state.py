@@ -23,8 +23,8 @@ def command(job: str, sets: tuple[str, ...], largest: int, as_json: bool) -> Non
     import attrs
 
     from skyband import text_tables
-    from skyband.job.checkpoint_summary import checkpoint_state
     from skyband.job.reading import read_job
+    from skyband.job.savepoints.checkpoint_summary import checkpoint_state
 
     held = read_job(job, sets)
     found = checkpoint_state(held, largest)

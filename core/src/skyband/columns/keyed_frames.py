@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns import record_batch_bytes
-from skyband.roles.pair_ranker import BOTH
+from skyband.roles.sharding import BOTH
 
 TIME = "time"
 GROUP = "group"

@@ -6,7 +6,8 @@ from typing import Any
 
 from attrs import NOTHING, field, frozen
 
-from skyband.config.durations import MOST_TEXT, Duration, duration, durations, parse
+from skyband.config.durations import MOST_LETTERS, Duration, duration, durations, parse
+from skyband.config.literals import literal
 from skyband.config.time_zone_conversion import time_zone
 
 UTC = "UTC"
@@ -57,7 +58,7 @@ def parse_length(text: Any) -> Length:
     """Read a length as `parse` does, or one of the calendar. Raises ValueError saying what is wrong with it."""
     if isinstance(text, CalendarLength):
         return text
-    if not isinstance(text, str) or len(text) > MOST_TEXT:
+    if not isinstance(text, str) or len(text) > MOST_LETTERS:
         return parse(text)
     plain = " ".join(text.split())
     zoned = _ZONED.fullmatch(plain)
@@ -79,11 +80,11 @@ def _so_far(what: str, zone: str, text: str) -> CalendarLength | None:
     if since is None:
         if what.lower().startswith(("since", "this")):
             known = ", ".join(_BEGUN)
-            raise ValueError(f"must be {known}, or since a time of the clock such as 09:30 (got {text!r})")
+            raise ValueError(f"must be {known}, or since a time of the clock such as 09:30 (got {literal(text)})")
         return None
     hour, minute, second = (int(since[name] or 0) for name in ("hour", "minute", "second"))
     if hour > 23 or minute > 59 or second > 59:
-        raise ValueError(f"has no time from 00:00 to 23:59:59 (got {text!r})")
+        raise ValueError(f"has no time from 00:00 to 23:59:59 (got {literal(text)})")
     clock = ((hour * 60 + minute) * 60 + second) * 1_000_000
     return CalendarLength("day", 1, zone, so_far=True, clock=clock, text=text)
 
@@ -94,7 +95,7 @@ def _counted(what: str, zone: str, text: str, units: Iterable[str]) -> CalendarL
         return None
     count = int(counted["count"] or 1)
     if not 1 <= count <= 10_000:
-        raise ValueError(f"must be from 1 to 10000 {counted['unit']}s (got {text!r})")
+        raise ValueError(f"must be from 1 to 10000 {counted['unit']}s (got {literal(text)})")
     return CalendarLength(counted["unit"].lower(), count, zone, text=text)
 
 
@@ -102,8 +103,9 @@ def _not_zoned(what: str, text: str) -> str:
     try:
         parse(what)
     except ValueError:
-        return f"must be a length such as {_EXAMPLES} (got {text!r})"
-    return f'only days, weeks, months and years differ by zone: write "{what}", or one of these units (got {text!r})'
+        return f"must be a length such as {_EXAMPLES} (got {literal(text)})"
+    said = f'only days, weeks, months and years differ by zone: write "{what}", or one of these units'
+    return f"{said} (got {literal(text)})"
 
 
 def length(default: Any = NOTHING, *, help: str) -> Any:

@@ -6,12 +6,15 @@ from typing import Any
 
 from attrs import NOTHING, field, frozen
 
+from skyband.config.literals import literal
 from skyband.config.parameters import Wrong, checked
 from skyband.errors import Problem, suggest
 
 _SECOND = 1_000_000
 MOST = 2**61
 """No length is above this (73,000 years), so that no time plus or minus a few lengths leaves 64 bits."""
+MOST_LETTERS = 1000
+"""Of a length's text: what is longer is not looked through."""
 _UNITS = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -22,8 +25,6 @@ _UNITS = {
     "week": 604_800 * _SECOND,
 }
 _CALENDAR = ("month", "year")
-MOST_TEXT = 200
-"""Characters of a length: more are no length, and matching them would take time by their square."""
 _PART = re.compile(r"\s*([+-]?\d+)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
@@ -43,18 +44,18 @@ def parse(text: Any) -> Duration:
     """Read a duration. Raises ValueError saying what is wrong with it."""
     if isinstance(text, Duration):
         return text
-    if not isinstance(text, str):
-        raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {text!r})')
-    if len(text) > MOST_TEXT:
+    if isinstance(text, str) and len(text) > MOST_LETTERS:
         raise ValueError(f'must be a duration such as "10 minutes" (got {len(text):,} characters: {text[:40]!r}…)')
+    if not isinstance(text, str):
+        raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {literal(text)})')
     parts = re.sub(r"^\s*interval\b", "", text, flags=re.IGNORECASE)
     found = _PART.findall(parts)
     if not found or _PART.sub("", parts).strip():
-        raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {text!r})')
+        raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {literal(text)})')
     lengths = [(int(amount), _singular(unit)) for amount, unit in found]
     rows = any(unit == "row" for _, unit in lengths)
     if rows and len(lengths) > 1:
-        raise ValueError(f"mixes rows and time (got {text!r})")
+        raise ValueError(f"mixes rows and time (got {literal(text)})")
     length = sum(amount * (1 if rows else _microseconds(unit, text)) for amount, unit in lengths)
     return Duration(length, rows, " ".join(text.split()))
 
@@ -73,7 +74,7 @@ def clock_problem(value: Any) -> str | None:
         length = parse(value)
     except ValueError as error:
         return str(error)
-    return None if not length.rows and length.length > 0 else f"must be a length of time above 0 (got {value!r})"
+    return None if not length.rows and length.length > 0 else f"must be a length of time above 0 (got {literal(value)})"
 
 
 def duration(
@@ -119,7 +120,7 @@ def _wrong(value: Any, at_least: int, read: Callable[[Any], Any]) -> str | None:
 def _wrong_list(value: Any, read: Callable[[Any], Any]) -> Wrong:
     """What is wrong with a list of durations, with each of them or beside those before it."""
     if isinstance(value, str | Mapping) or hasattr(value, "rows") or not hasattr(value, "__iter__") or not list(value):
-        return f'must be a list of durations such as ["10 minutes"] (got {value!r})'
+        return f'must be a list of durations such as ["10 minutes"] (got {literal(value)})'
     problems, sound = [], list[Any]()
     for number, entry in enumerate(value):
         said = _wrong(entry, 1, read)
@@ -152,7 +153,7 @@ def _singular(unit: str) -> str:
 
 def _microseconds(unit: str, text: str) -> int:
     if unit in _CALENDAR:
-        raise ValueError(f"{unit}s differ in length; say it in days (got {text!r})")
+        raise ValueError(f"{unit}s differ in length; say it in days (got {literal(text)})")
     if unit not in _UNITS:
         raise ValueError(f"unknown unit {unit!r} in {text!r}; {suggest(unit, [*_UNITS, 'row'])}")
     return _UNITS[unit]

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import attrs
 from attrs import NOTHING, frozen
 
+from skyband.config.literals import literal
 from skyband.errors import ConfigError, Problem, closest, suggest
 
 T = TypeVar("T")
@@ -79,7 +80,7 @@ def choice(*known: str, default: Any = NOTHING, help: str, **options: Any) -> An
     def check(value: Any) -> str | None:
         if value in known:
             return None
-        return f"must be one of {', '.join(known)} (got {value!r}); {suggest(value, known)}"
+        return f"must be one of {', '.join(known)} (got {literal(value)}); {suggest(value, known)}"
 
     return _field(default, "str", check, "one of " + ", ".join(known), help, options)
 
@@ -88,7 +89,7 @@ def flag(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
     """True or false."""
 
     def check(value: Any) -> str | None:
-        return None if isinstance(value, bool) else f"must be true or false (got {value!r})"
+        return None if isinstance(value, bool) else f"must be true or false (got {literal(value)})"
 
     return _field(default, "bool", check, "", help, options)
 
@@ -224,15 +225,15 @@ def _numeric(kind: type[Any], what: str, **limits: float | None) -> Check:
     def check(value: Any) -> str | None:
         plain = type(value) is int or (type(value) is float and kind is not numbers.Integral)
         if not plain and (isinstance(value, bool) or not isinstance(value, kind)):
-            return f"must be {what} (got {value!r})"
+            return f"must be {what} (got {literal(value)})"
         if value != value or value in _INFINITE:
-            return f"must be {what} (got {value!r})"
+            return f"must be {what} (got {literal(value)})"
         if kind is numbers.Integral and not -(2**63) <= value < 2**63:
-            return f"must be {what} of 64 bits (got {value!r})"
+            return f"must be {what} of 64 bits (got {literal(value)})"
         for name, _, holds in _COMPARISONS:
             limit = limits.get(name)
             if limit is not None and not holds(value, limit):
-                return f"must be {_bounds(**limits)} (got {value!r})"
+                return f"must be {_bounds(**limits)} (got {literal(value)})"
         return None
 
     return check

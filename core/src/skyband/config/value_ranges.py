@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from skyband.arrays import Array
+from skyband.config.literals import literal
 from skyband.config.parameters import checked
 
 _LIKE = "such as [0, 10], or [100, inf] for 100 or more"
@@ -35,13 +36,15 @@ def read_range(ends: Any) -> ValueRange:
     if isinstance(ends, ValueRange):
         return ends
     if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
-        raise ValueError(f"must be two numbers, the least value and the one to stay below, {_LIKE} (got {ends!r})")
+        raise ValueError(
+            f"must be two numbers, the least value and the one to stay below, {_LIKE} (got {literal(ends)})"
+        )
     low, high = (given if end is None else end for end, given in zip(ends, (-math.inf, math.inf), strict=True))
     for end in (low, high):
         if isinstance(end, bool) or not isinstance(end, int | float | np.integer | np.floating) or end != end:
-            raise ValueError(f"must be two numbers, {_LIKE} (got {ends!r})")
+            raise ValueError(f"must be two numbers, {_LIKE} (got {literal(ends)})")
     if not low < high:
-        raise ValueError(f"must begin below its end, {_LIKE} (got {ends!r})")
+        raise ValueError(f"must begin below its end, {_LIKE} (got {literal(ends)})")
     return ValueRange(float(low), float(high))
 
 
@@ -61,7 +64,7 @@ def _read(given: Any) -> Any:
 
 def _check(given: Any) -> str | None:
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
-        return f"must be a list of ranges, [[0, 10], [10, 100]] (got {given!r})"
+        return f"must be a list of ranges, [[0, 10], [10, 100]] (got {literal(given)})"
     try:
         found = [read_range(ends) for ends in given]
     except ValueError as error:

@@ -8,12 +8,12 @@ from attrs import evolve
 
 from skyband.config.parameters import build, parameters_of
 from skyband.data_files import is_pattern
-from skyband.errors import ConfigError, InputError, PluginError, Problem
+from skyband.errors import NO_COLUMN, TEXT_COLUMN, ConfigError, InputError, PluginError, Problem
 from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
 from skyband.job.names_alike import names_alike
 from skyband.job.path_overlap import overlaps
-from skyband.job.source_files import open_files
+from skyband.job.sources.source_files import open_files
 from skyband.job.table_location import location_problems, needs_connector
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import table_problem
@@ -65,7 +65,7 @@ def everything(
         if sink is not None and schema is not None and not unanswerable and not case_sensitive:
             problems += names_alike(sink, query.result_schema(schema).names)
         if sink is not None and sink.format == "csv" and schema is not None and not unanswerable:
-            from skyband.job.text_files import unwritable_in_csv
+            from skyband.job.sources.text_files import unwritable_in_csv
 
             problems += [] if query.gives_states else unwritable_in_csv(query.result_schema(schema))
         if sink is not None and schema is not None and not problems:
@@ -137,7 +137,7 @@ def _columns(sink: Sink, answers: "pa.Schema") -> list[Problem]:
 
 
 def _schema(source: Source, engine: Engine) -> "pa.Schema | None":
-    from skyband.job.where_and_select import OnlySparkError
+    from skyband.job.sources.where_and_select import OnlySparkError
 
     try:
         return _schema_here(source)
@@ -148,8 +148,8 @@ def _schema(source: Source, engine: Engine) -> "pa.Schema | None":
 
 
 def _schema_here(source: Source) -> "pa.Schema | None":
-    from skyband.job.spark_ddl import parse_ddl
-    from skyband.job.where_and_select import Shape
+    from skyband.job.sources.spark_ddl import parse_ddl
+    from skyband.job.sources.where_and_select import Shape
 
     try:
         Shape.of(source.where, source.select)
@@ -170,7 +170,7 @@ def _schema_here(source: Source) -> "pa.Schema | None":
 
 def _first_rows(source: Source, query: Any) -> list[Problem]:
     """What is wrong with the first rows of text, which has no types of its own: a line of names that was forgotten."""
-    from skyband.job.source_files import Files
+    from skyband.job.sources.source_files import Files
 
     try:
         files = open_files(source)
@@ -209,7 +209,7 @@ def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], 
     try:
         bind(query, schema, backends)
     except ConfigError as error:
-        return _with_hints(error.problems, source)
+        return _with_hints(error.problems, source, schema)
     except PluginError as error:
         return [Problem("query", str(error))]
     return [] if source is None or schema is None else _first_rows(source, query)
@@ -222,22 +222,31 @@ def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema")
     named = [parameter.name for parameter in parameters_of(query) if parameter.type in ("column", COLUMNS)]
     asked = {name: table[name] if isinstance(table.get(name), list) else [table.get(name)] for name in named}
     given = [(name, column) for name in named for column in asked[name] if isinstance(column, str)]
-    return [Problem(f"query.{name}", no_column(column, schema)) for name, column in given if column not in schema.names]
+    return [
+        Problem(f"query.{name}", no_column(column, schema), NO_COLUMN)
+        for name, column in given
+        if column not in schema.names
+    ]
 
 
-def _with_hints(problems: Sequence[Problem], source: Source | None) -> list[Problem]:
+def _with_hints(problems: Sequence[Problem], source: Source | None, schema: "pa.Schema | None") -> list[Problem]:
     """The problems with what is to be done, once where one remedy is for all."""
-    found = [_with_hint(problem, source) for problem in problems]
-    unnamed = [problem for problem in found if _HEADER in problem.message]
-    return [problem for problem in found if problem not in unnamed[1:]]
+    unnamed = [problem for problem in problems if _lacks_header(problem, source, schema)]
+    return [_with_hint(problem, source, problem in unnamed) for problem in problems if problem not in unnamed[1:]]
 
 
-def _with_hint(problem: Problem, source: Source | None) -> Problem:
+def _lacks_header(problem: Problem, source: Source | None, schema: "pa.Schema | None") -> bool:
+    """Whether a column is missing from a CSV whose columns are numbered, as no line of it was said to name them."""
+    numbered = schema is not None and "_c0" in schema.names
+    return problem.code == NO_COLUMN and source is not None and source.format == "csv" and numbered
+
+
+def _with_hint(problem: Problem, source: Source | None, unnamed: bool) -> Problem:
     """Columns of text files have no types of their own, and in CSV no names: say where to give them."""
-    if source is not None and source.format == "csv" and "known: _c0" in problem.message:
+    if unnamed:
         return evolve(problem, message=f"{problem.message}{_HEADER}")
     untyped = source is not None and source.format in ("csv", "json") and source.schema is None
-    if untyped and "it is string" in problem.message:
+    if untyped and problem.code == TEXT_COLUMN:
         said = problem.message.removesuffix("; cast it first")
         return evolve(problem, message=f"{said}; say the columns' types with source.schema")
     return problem

@@ -10,7 +10,7 @@ from typing import Any
 
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.job.model import Job
-from skyband.job.savepoint import source_facts
+from skyband.job.savepoints.savepoint import source_facts
 
 RECORD = "skyband-job.json"
 _ROWS = "answers would be made of rows chosen in two ways"

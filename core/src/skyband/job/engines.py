@@ -2,8 +2,8 @@
 
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.job.engine import Engine
-from skyband.job.local_engine import LocalEngine
-from skyband.job.spark_engine import SparkEngine
+from skyband.job.local.engine import LocalEngine
+from skyband.job.spark.engine import SparkEngine
 
 ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (SparkEngine, LocalEngine)}
 

@@ -10,9 +10,10 @@ from attrs import NOTHING, define, evolve
 from attrs.converters import optional
 
 from skyband.config.durations import Duration, clock_problem, parse, parsed
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, flag
 from skyband.errors import suggest
-from skyband.job.spark_ddl import parse_ddl
+from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.tables.iceberg_catalog import absolute_catalog
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 def _format_problem(value: Any) -> str | None:
     if not isinstance(value, str) or not value:
-        return f"must be the name of a format, such as parquet (got {value!r})"
+        return f"must be the name of a format, such as parquet (got {literal(value)})"
     # Spark has formats of its plugins too, so only what is nearly a name we know is taken for a slip.
     if value not in KNOWN_FORMATS and difflib.get_close_matches(value.lower(), KNOWN_FORMATS, 1, 0.75):
         return f"unknown format {value!r}; {suggest(value.lower(), KNOWN_FORMATS)}"
@@ -39,7 +40,7 @@ def _format_problem(value: Any) -> str | None:
 
 
 def _text_problem(value: Any) -> str | None:
-    return None if isinstance(value, str) and value else f"must be text (got {value!r})"
+    return None if isinstance(value, str) and value else f"must be text (got {literal(value)})"
 
 
 MOST_BYTES, MOST_BYTES_A_NAME = 1000, 255
@@ -50,7 +51,7 @@ def _path_problem(value: Any) -> str | None:
     if _text_problem(value) is not None:
         return _text_problem(value)
     if "\0" in value:
-        return f"must be without a NUL character (got {value!r:.80})"
+        return f"must be without a NUL character (got {literal(value)})"
     sizes = [len(name.encode(errors="replace")) for name in value.split("/")]
     if sum(sizes) + len(sizes) > MOST_BYTES or max(sizes) > MOST_BYTES_A_NAME:
         said = f"at most {MOST_BYTES:,} bytes, {MOST_BYTES_A_NAME} between two slashes"
@@ -60,7 +61,7 @@ def _path_problem(value: Any) -> str | None:
 
 def _schema_problem(value: Any) -> str | None:
     if not isinstance(value, str):
-        return f'must be columns and types, such as "ts TIMESTAMP, client STRING" (got {value!r})'
+        return f'must be columns and types, such as "ts TIMESTAMP, client STRING" (got {literal(value)})'
     try:
         parse_ddl(value)
     except ValueError as error:
@@ -71,19 +72,19 @@ def _schema_problem(value: Any) -> str | None:
 def _select_problem(value: Any) -> str | None:
     if isinstance(value, tuple) and value and all(isinstance(entry, str) and entry for entry in value):
         return None
-    return f'must be SQL expressions, such as ["CAST(value AS STRING) AS client"] (got {value!r})'
+    return f'must be SQL expressions, such as ["CAST(value AS STRING) AS client"] (got {literal(value)})'
 
 
 def _options_problem(value: Any) -> str | None:
     if not isinstance(value, Mapping):
-        return f"must be a table such as {{ header = true }} (got {value!r})"
+        return f"must be a table such as {{ header = true }} (got {literal(value)})"
     wrong = [name for name, entry in value.items() if not isinstance(entry, str | int | float | bool)]
-    return f"{wrong[0]}: must be text, a number, true or false (got {value[wrong[0]]!r})" if wrong else None
+    return f"{wrong[0]}: must be text, a number, true or false (got {literal(value[wrong[0]])})" if wrong else None
 
 
 def _table_problem(value: Any) -> str | None:
     namespace, _, name = value.rpartition(".") if isinstance(value, str) else ("", "", "")
-    return None if namespace and name else f"must be a name in a namespace, such as db.answers (got {value!r})"
+    return None if namespace and name else f"must be a name in a namespace, such as db.answers (got {literal(value)})"
 
 
 def _trigger_problem(value: Any) -> str | None:
@@ -92,7 +93,7 @@ def _trigger_problem(value: Any) -> str | None:
     try:
         parse(value)
     except ValueError:
-        return f'must be "{AVAILABLE_NOW}" or a duration such as "10 seconds" (got {value!r})'
+        return f'must be "{AVAILABLE_NOW}" or a duration such as "10 seconds" (got {literal(value)})'
     return clock_problem(value)
 
 

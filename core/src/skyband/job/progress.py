@@ -3,11 +3,13 @@
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import IO
 
 from attrs import define, field
 
 from skyband import text_tables
+from skyband.config.redaction import redact
 
 EVERY_TERMINAL = 0.2
 EVERY_PLAIN = 5.0
@@ -56,7 +58,7 @@ class Progress:
     """Says on `out` (stderr) where a run stands."""
 
     def __init__(self, out: IO[str] | None = None) -> None:
-        self._out = sys.stderr if out is None else out
+        self._out: IO[str] | None = sys.stderr if out is None else out
         self._live = text_tables.is_terminal(self._out)
         self._started = self._ready = self._said = time.monotonic()
         self._last = ""
@@ -98,7 +100,7 @@ class Progress:
         """A terminal's line is drawn again and again; elsewhere a line is written where something is new."""
         line = text_tables.visible(line)
         now = time.monotonic()
-        if self._live:
+        if self._live and self._out is not None:
             if now - self._said >= EVERY_TERMINAL:
                 self._write(f"\r\x1b[2K{line[: text_tables.width(self._out) - 1]}")
                 self._said, self._line = now, True
@@ -113,8 +115,11 @@ class Progress:
             self._line = False
 
     def _write(self, text: str) -> None:
-        self._out.write(text)
-        self._out.flush()
+        if self._out is None:  # a program without a stderr
+            return
+        with suppress(OSError):  # nobody can be told, which is no reason to end a run
+            self._out.write(redact(text))
+            self._out.flush()
 
 
 def status(totals: Totals) -> str:

@@ -18,7 +18,7 @@ def broken_promises(job: Job) -> Iterator[str]:
     import pyarrow as pa
 
     from skyband.engines.local import LocalRun
-    from skyband.job.source_files import open_files
+    from skyband.job.sources.source_files import open_files
 
     try:
         files = open_files(job.source)

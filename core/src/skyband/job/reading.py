@@ -1,19 +1,20 @@
 """From a TOML file and `--set` to a Job, with everything that is wrong with it said at once."""
 
-import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from skyband.config.literals import literal
 from skyband.config.parameters import build, parameters_of
 from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
 from skyband.job import checking
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
+from skyband.job.job_error import JobError
+from skyband.job.job_file import assignments, tables_of
 from skyband.job.model import Job, Sink, Source, absolute, placed
 from skyband.job.names_alike import tells_case
-from skyband.job.spark_ddl import ZONE_SETTING
+from skyband.job.sources.spark_ddl import ZONE_SETTING
 
 if TYPE_CHECKING:
     from skyband.queries.query import Query
@@ -30,42 +31,16 @@ TABLES = {
 KEYS = ("name", "shards", *TABLES)
 
 
-class JobError(ConfigError):
-    """A job that cannot be run. Each line of its text names the file, or `--set` where the fault was typed there."""
-
-    def __init__(self, place: str, *problems: Problem, typed: Iterable[str] = ()) -> None:
-        super().__init__(*problems)
-        self.place = place
-        self.typed = tuple(typed)
-
-    def __str__(self) -> str:
-        return "\n".join(f"{self._place(problem)}: {problem}" for problem in self.problems)
-
-    def __reduce__(self) -> Any:
-        return _job_error, (self.place, self.problems, self.typed)
-
-    def _place(self, problem: Problem) -> str:
-        field = f"{problem.field}.".replace("[", ".[")
-        return "--set" if any(field.startswith(f"{key}.") for key in self.typed) else self.place
-
-
-MOST_BYTES = 10_000_000
-"""Of a job file."""
-
-
 def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") -> Job:
     """The job in a TOML file, changed by `sets` ("query.k=5"), to be run on `engine`.
 
     Where the source is on this machine its columns are looked at too, without Spark or Java.
     Raises JobError with every problem at once.
     """
-    place, typed = str(path), {}
+    place, typed = str(path), dict[str, Any]()
     try:
-        typed = dict(map(assignment, sets))
-        tables = _parsed(Path(path))
-        for key, value in typed.items():
-            _put(tables, key, value)
-        return _job(tables, Path(path), engine_named(engine))
+        typed = assignments(sets)
+        return _job(tables_of(Path(path), typed), Path(path), engine_named(engine))
     except JobError:
         raise
     except ConfigError as error:
@@ -79,10 +54,8 @@ def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, 
     """
     typed: dict[str, Any] = {}
     try:
-        typed = dict(map(assignment, sets))
-        tables = _parsed(Path(path))
-        for key, value in typed.items():
-            _put(tables, key, value)
+        typed = assignments(sets)
+        tables = tables_of(Path(path), typed)
         tabled = {key: tables.get(key, {}) for key in ("sink", "query")}
         wrong = [
             Problem(key, f"must be a table, [{key}]") for key, held in tabled.items() if not isinstance(held, dict)
@@ -101,67 +74,12 @@ def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, 
         raise JobError(str(path), *error.problems, typed=typed) from error
 
 
-def assignment(text: str) -> tuple[str, Any]:
-    """`KEY=VALUE`, the value in TOML, or as plain text where it is not."""
-    key, equals, value = text.partition("=")
-    if not equals or not all(key.strip().split(".")):
-        raise JobError("--set", Problem("", f"must be KEY=VALUE, such as query.k=10 (got {text!r})"))
-    try:
-        return key.strip(), tomllib.loads(f"value = {value}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return key.strip(), value.strip()
-
-
-def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:  # which may be a pipe, or never end
-            held = file.read(MOST_BYTES + 1)
-        if len(held) > MOST_BYTES:
-            raise ConfigError(Problem("", f"is no job: it is larger than {MOST_BYTES:,} bytes"))
-        text = held.decode("utf-8-sig").replace("\r\n", "\n")
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(Problem("", _misspelt(text, str(error)))) from error
-    except RecursionError as error:
-        raise ConfigError(Problem("", "cannot be read: its brackets are nested too deeply")) from error
-    except FileNotFoundError as error:
-        raise ConfigError(Problem("", "does not exist")) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(Problem("", f"cannot be read: {error}")) from error
-
-
-def _misspelt(text: str, message: str) -> str:
-    """What is not TOML, with the line it stands in; the commonest fault is text without quotes."""
-    what, _, where = message.rstrip(")").partition(" (at ")
-    said = f"{where or 'the file'}: {what[0].lower()}{what[1:]}"
-    number = re.match(r"line (\d+)", where)
-    if number is None:
-        return said
-    line = text.splitlines()[int(number[1]) - 1].strip()
-    quotes = '; text needs quotes: "…"' if what == "Invalid value" else ""
-    return f"{said}: {line}{quotes}"
-
-
-def _put(tables: dict[str, Any], key: str, value: Any) -> None:
-    *outer, last = key.split(".")
-    table = tables
-    for number, name in enumerate(outer):
-        held = table.get(name, {})
-        if outer[:number] == ["backends"] and isinstance(held, str):
-            held = {"name": held}  # sketch = "k-skb" is short for a table, so a parameter can be put into it
-        if not isinstance(held, dict):
-            raise ConfigError(Problem(key, f"{'.'.join(outer[: number + 1])} is {held!r}, not a table"))
-        table[name] = dict(held)
-        table = table[name]
-    table[last] = value
-
-
 def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
     unknown = [key for key in tables if key not in KEYS]
     problems = [Problem(key, _unknown(key)) for key in unknown]
     misspelt = {closest(key, KEYS) for key in unknown} - set(tables)
     problems += [
-        Problem(key, f"must be a table, [{key}] (got {tables[key]!r})")
+        Problem(key, f"must be a table, [{key}] (got {literal(tables[key])})")
         for key in TABLES
         if key in tables and not isinstance(tables[key], Mapping)
     ]
@@ -176,7 +94,7 @@ def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
     backends = _backends(tables.get("backends", {}), spark)
     shards, name = tables.get("shards"), tables.get("name", path.stem)
     if not isinstance(name, str) or not name:
-        problems.append(Problem("name", f"must be text (got {name!r})"))
+        problems.append(Problem("name", f"must be text (got {literal(name)})"))
     folder = path.parent
     source = placed(source, folder) if source else None
     sink = placed(sink, folder) if sink else None
@@ -192,16 +110,31 @@ def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
 def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:
     if name not in tables:
         raise ConfigError(Problem("", f"is required: a table [{name}] that says {TABLES[name]}"))
-    elsewhere = {"source": Sink, "sink": Source}[name]
-    theirs = {parameter.name for parameter in parameters_of(elsewhere)}
-    mine = {parameter.name for parameter in parameters_of(cls)}
-    misplaced = [key for key in tables[name] if key in theirs - mine]
-    values = {key: value for key, value in tables[name].items() if key not in misplaced}
-    problems = [Problem(key, f"belongs into [{'sink' if name == 'source' else 'source'}]") for key in misplaced]
+    values, problems = _without_misplaced(tables[name], cls)
     made = _tried(problems, "", lambda: build(cls, values))
     if problems or made is None:
         raise ConfigError(*problems)
     return made
+
+
+def _without_misplaced(table: Mapping[str, Any], cls: type) -> tuple[dict[str, Any], list[Problem]]:
+    """A table without the keys that stand elsewhere in a job, and of each where it does."""
+    mine = _names(cls) | {*getattr(cls, "renamed", {}), *getattr(cls, "refused_keys", {})}
+    problems = []
+    for key in table:
+        if key in mine:
+            continue
+        homes = [name for name, other in (("source", Source), ("sink", Sink)) if key in _names(other)]
+        if homes:
+            problems.append(Problem(key, f"belongs into {' or '.join(f'[{name}]' for name in homes)}"))
+        elif key in KEYS and key not in TABLES:
+            problems.append(Problem(key, f"stands outside of the tables, above the first of them: {key} = …"))
+    wrong = {problem.field for problem in problems}
+    return {key: value for key, value in table.items() if key not in wrong}, problems
+
+
+def _names(cls: type) -> set[str]:
+    return {parameter.name for parameter in parameters_of(cls)}
 
 
 def _query(tables: Mapping[str, Any], folder: Path) -> Any:
@@ -210,14 +143,15 @@ def _query(tables: Mapping[str, Any], folder: Path) -> Any:
     if "query" not in tables:
         raise ConfigError(Problem("", f"is required: a table [query] that says {TABLES['query']}"))
     keys = dict(tables["query"])
-    if "kind" in keys:
-        files = {
-            key: keys[key]
-            for key in load_query(keys["kind"], keys.get("distribution")).files
-            if isinstance(keys.get(key), str)
-        }
-        keys |= {key: absolute(path, folder) for key, path in files.items()}
-    return make_query(keys)
+    problems: list[Problem] = []
+    if isinstance(keys.get("kind"), str) and isinstance(keys.get("distribution"), str | None):
+        cls = load_query(keys["kind"], keys.get("distribution"))
+        keys |= {key: absolute(keys[key], folder) for key in cls.files if isinstance(keys.get(key), str)}
+        keys, problems = _without_misplaced(keys, cls)
+    made = _tried(problems, "", lambda: make_query(keys))
+    if problems or made is None:
+        raise ConfigError(*problems)
+    return made
 
 
 def _tried(problems: list[Problem], place: str, make: Callable[[], T]) -> T | None:
@@ -233,7 +167,7 @@ def _tried(problems: list[Problem], place: str, make: Callable[[], T]) -> T | No
 
 def _unknown(key: str) -> str:
     for name, cls in (("source", Source), ("sink", Sink)):
-        if key in {parameter.name for parameter in parameters_of(cls)}:
+        if key in _names(cls):
             return f"belongs into a table such as [{name}]"
     return f"unknown; {suggest(key, KEYS)}"
 
@@ -255,7 +189,3 @@ def _backends(table: Mapping[str, Any], spark: Mapping[str, str]) -> dict[str, A
     prefix = "spark.skyband.backends."
     settings = {key.removeprefix(prefix): value for key, value in spark.items() if key.startswith(prefix)}
     return {**settings, **table}
-
-
-def _job_error(place: str, problems: tuple[Problem, ...], typed: tuple[str, ...]) -> JobError:
-    return JobError(place, *problems, typed=typed)

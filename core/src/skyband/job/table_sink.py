@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Job, Sink, local_path
-from skyband.job.spark_sink_log import latest
+from skyband.job.spark.sink_log import latest
 from skyband.job.table_location import arguments, place_key, place_of
 from skyband.tables import BatchSink, open_sink
 
@@ -69,7 +69,7 @@ def check_goes_on(job: Job, sink: BatchSink) -> None:
 def _before_the_first(checkpoint: Path) -> int:
     """The last micro-batch of a checkpoint without answers to write: a savepoint was put in by the first ones."""
     from skyband.engines.spark.first_state import SEEDS
-    from skyband.job.start_from_savepoint import MARK
+    from skyband.job.savepoints.start import MARK
 
     return max(SEEDS) if (checkpoint / MARK).is_file() else -1
 

@@ -17,6 +17,8 @@ from typing import Any
 from numba.core.caching import Cache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
+import skyband.kernels.without_cache  # noqa: F401 - first, as it sees what numba refuses
+
 _UNREADABLE = (ImportError, AttributeError, EOFError, ValueError, TypeError, IndexError, KeyError, pickle.PickleError)
 """What reading a pickle raises that is cut short, damaged, or of code that is not there any more."""
 
@@ -64,6 +66,8 @@ def _with_callees(begin: Callable[..., None]) -> Callable[..., None]:
     @wraps(begin)
     def begun(cache: Any, function: Callable[..., Any]) -> None:
         begin(cache, function)
+        if cache._cache_file is None:  # none can be kept
+            return
         module = sys.modules.get(function.__module__)
         if module is None:
             return

@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 import pyarrow as pa
 
+from skyband.config.literals import literal
 from skyband.config.parameters import parameters_of
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.queries.error_attribution import attributed
@@ -13,11 +14,14 @@ from skyband.queries.query import Query
 from skyband.registry import Binding, choose
 
 
-def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | None = None) -> dict[str, Binding]:
+def bind(query: Query, schema: pa.Schema | None, backends: Any = None) -> dict[str, Binding]:
     """The backends for a query over a source with this schema; None where it is not known yet.
 
     Raises ConfigError with every problem at once, those of a backend under `backends.ROLE`.
     """
+    if not isinstance(backends, Mapping | None):
+        said = f'must be a mapping of roles to backends, such as {{"sketch": "exact"}} (got {literal(backends)})'
+        raise ConfigError(Problem("backends", said))
     problems = [] if schema is None else _checked(query, schema)
     try:
         bindings = choose(query.asked_roles, backends)
@@ -35,7 +39,9 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
             for name, reason in ((name, binding.info.lacks[name]) for name in lacking)
         )
         taken = [name for name in binding.parameters if name in given]
-        problems.extend(Problem(f"backends.{role}.{name}", f"is set by the query ({given[name]!r})") for name in taken)
+        problems.extend(
+            Problem(f"backends.{role}.{name}", f"is set by the query ({literal(given[name])})") for name in taken
+        )
         unknown = _unknown_parameters(binding, given)
         if unknown:
             problems.extend(Problem(f"backends.{role}", _unable(query, binding, *entry)) for entry in unknown)
@@ -54,7 +60,9 @@ def bind(query: Query, schema: pa.Schema | None, backends: Mapping[str, Any] | N
 
 def _unable(query: Query, binding: Binding, name: str, value: Any) -> str:
     remedy = query.backend_remedies.get(name, "choose a backend that has it")
-    return f"{binding.info.name} has no parameter {name!r}, and the query's {name} = {value!r} needs one: {remedy}"
+    return (
+        f"{binding.info.name} has no parameter {name!r}, and the query's {name} = {literal(value)} needs one: {remedy}"
+    )
 
 
 def _unknown_parameters(binding: Binding, given: Mapping[str, Any]) -> list[tuple[str, Any]]:

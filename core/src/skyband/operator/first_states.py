@@ -9,6 +9,7 @@ import pyarrow as pa
 from skyband import snapshot
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import plain_type
+from skyband.config.literals import literal
 from skyband.errors import ConfigError, Problem
 from skyband.groups.processor import GroupProcessor, RegularProcessor
 from skyband.operator.operator import Operator
@@ -83,7 +84,9 @@ def _backend_problems(query: Query, bindings: Mapping[str, Binding], state: AnyS
         held = state.parameters.get(name)
         if snapshot.text(held) != snapshot.text(value):
             place = f"query.{name}" if name in given else f"backends.{role}.{name}"
-            problems.append(Problem(place, f"the states were made with {name} = {held!r}: take that (got {value!r})"))
+            problems.append(
+                Problem(place, f"the states were made with {name} = {literal(held)}: take that (got {literal(value)})")
+            )
     return problems
 
 

@@ -18,7 +18,7 @@ from attrs import define, field, frozen
 from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array, UInt64
 from skyband.columns import keyed_frames
-from skyband.errors import ConfigError, PluginError, SnapshotError
+from skyband.errors import BrokenError, ConfigError, PluginError, SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.execution import Execution, execution_of
 from skyband.groups.processor import GroupProcessor
@@ -31,6 +31,7 @@ from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.frame_checks import refused_as_damage
 from skyband.queries.query import Query
 from skyband.registry import Binding
+from skyband.roles.thread_guard import REMEDY
 from skyband.snapshot import Snapshot
 from skyband.state_validation import StateReader
 from skyband.version import __version__
@@ -78,6 +79,8 @@ class Operator:
     _rows_late: int = field(default=0, init=False)
     _dropped: Counter[str] = field(factory=Counter, init=False)
     _seconds: float = field(default=0.0, init=False)
+    _whole: bool = field(default=True, init=False)
+    """No turn was cut short, by Ctrl-C or an error."""
 
     @_clock.default
     def _at_the_start(self) -> Clock:
@@ -110,6 +113,7 @@ class Operator:
 
     def add(self, frame: pa.RecordBatch) -> None:
         """Take in a frame (made by `encode`). Rows before the watermark are late: counted and dropped."""
+        self._check_whole()
         own = keyed_frames.own(frame)
         self._rows_in += int(np.count_nonzero(own))
         if self.watermark is not None:
@@ -194,13 +198,21 @@ class Operator:
     def _run(self, until: Until) -> pa.RecordBatch:
         """Give each group that has rows before the until, or a moment to answer, its turn."""
         started = clock.perf_counter()
+        self._check_whole()
+        self._whole = False  # until it comes to its end
         with attributed(self.query, self.bindings):
             answers = self._groups.run(self._release(until.watermark), until)
+        self._whole = True
         self._seconds += clock.perf_counter() - started
         if answers is None:
             return _no_rows(self.result_schema)
         check_answers(self.query, answers, self.result_schema)
         return answers
+
+    def _check_whole(self) -> None:
+        """Raise BrokenError where a turn was cut short: its rows are in some groups and not in others."""
+        if not self._whole:
+            raise BrokenError(f"the operator of {self.query.kind} was called after a call was cut short: {REMEDY}")
 
     def _release(self, until: int | None) -> pa.RecordBatch | None:
         """The waiting rows before `until`, in canonical order."""
@@ -289,6 +301,7 @@ class Operator:
 
     def snapshot(self) -> bytes:
         """The operator as bytes, for `load_state`: a versioned header plus plain arrays."""
+        self._check_whole()
         with attributed(self.query, self.bindings):
             arrays = state_arrays.with_prefix("groups", self._groups.dump_state())
         if self._waiting:
@@ -333,6 +346,7 @@ class Operator:
         changed = fresh._take_over(held, joined)
         for name in ("shard", "watermark", "_clock", "_joined_at", "_waiting", "_groups"):
             setattr(self, name, getattr(fresh, name))
+        self._whole = True
         return changed
 
     def _shard_of(self, held: Snapshot) -> Shard | None:

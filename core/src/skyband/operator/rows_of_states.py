@@ -15,7 +15,7 @@ from skyband.queries.error_attribution import attributed
 from skyband.queries.frame_checks import check_numbers, refused_as_damage
 from skyband.queries.query import Query
 from skyband.queries.row_encoding import check_years, encode
-from skyband.roles.pair_ranker import BOTH, MEETS
+from skyband.roles.sharding import BOTH, PROBE
 
 
 @define(slots=False)
@@ -41,7 +41,7 @@ class RowsOfStates:
         times = check_numbers(frame, keyed_frames.TIME, at_least=-most, at_most=most)
         groups = check_numbers(frame, keyed_frames.GROUP, at_most=None if self.query.by else 0)
         if keyed_frames.PART in frame.schema.names:
-            check_numbers(frame, keyed_frames.PART, at_least=MEETS, at_most=BOTH)
+            check_numbers(frame, keyed_frames.PART, at_least=PROBE, at_most=BOTH)
         if self.query.by and self.shard is not None:
             self.shard.check_groups(groups)
         with attributed(self.query), refused_as_damage():

@@ -1,14 +1,15 @@
 """The kinds of query that are installed, and how one is made from its keys."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from skyband.config.literals import literal
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.registry import installed
 from skyband.registry.discovery import cause
 from skyband.registry.info import QueryInfo
+from skyband.registry.module_import import import_plugin
 
 if TYPE_CHECKING:
     from skyband.queries.example import QueryExample
@@ -36,7 +37,7 @@ def _load_class(info: QueryInfo, distribution: str) -> "type[Query]":
     module, _, name = info.factory.partition(":")
     said = f"query {info.kind!r} of {distribution}: {info.factory}"
     try:
-        cls = getattr(import_module(module), name)
+        cls = getattr(import_plugin(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
         raise PluginError(f"{said} could not be imported: {cause(error)}") from error
     if not (isinstance(cls, type) and issubclass(cls, Query)):
@@ -65,12 +66,12 @@ def examples_of(kind: str, distribution: str | None = None) -> "tuple[QueryExamp
     module, _, name = entry.info.examples.partition(":")
     said = f"query {kind!r} of {entry.distribution}: {entry.info.examples}"
     try:
-        brought = getattr(import_module(module), name)
+        brought = getattr(import_plugin(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
         raise PluginError(f"{said} could not be imported: {cause(error)}") from error
     examples = brought if isinstance(brought, tuple | list) else (brought,)
     if not examples or not all(isinstance(one, QueryExample) for one in examples):
-        raise PluginError(f"{said} must be a QueryExample or a tuple of them (got {brought!r})")
+        raise PluginError(f"{said} must be a QueryExample or a tuple of them (got {literal(brought)})")
     return tuple(examples)
 
 
@@ -89,10 +90,10 @@ def make_query(values: "Query | Mapping[str, Any]") -> "Query":
     if kind is None:
         raise ConfigError(Problem("kind", f"is required; {suggest('', kinds())}"))
     if not isinstance(kind, str):
-        raise ConfigError(Problem("kind", f"must be a name (got {kind!r}); {suggest('', kinds())}"))
+        raise ConfigError(Problem("kind", f"must be a name (got {literal(kind)}); {suggest('', kinds())}"))
     distribution = keys.pop("distribution", None)
     if distribution is not None and not isinstance(distribution, str):
-        raise ConfigError(Problem("distribution", f"must be the name of a distribution (got {distribution!r})"))
+        raise ConfigError(Problem("distribution", f"must be the name of a distribution (got {literal(distribution)})"))
     cls = load_query(kind, distribution)
     with attributed(cls):
         return build(cls, keys)
@@ -100,6 +101,6 @@ def make_query(values: "Query | Mapping[str, Any]") -> "Query":
 
 def _keys(values: Any) -> dict[str, Any]:
     if not isinstance(values, Mapping):
-        said = f'must be a query\'s keys, such as {{"kind": "distinct-count", …}}, or a Query (got {values!r})'
+        said = f'must be a query\'s keys, such as {{"kind": "distinct-count", …}}, or a Query (got {literal(values)})'
         raise ConfigError(Problem("", said))
     return dict(values)

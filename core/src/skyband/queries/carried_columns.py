@@ -12,6 +12,7 @@ from skyband.columns.hashing import hash_column, hash_columns
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows_behind_answers import carried
+from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.errors import Problem
 from skyband.queries.query import Input
@@ -33,7 +34,7 @@ def _as_names(value: Any) -> Any:
 
 def _check(value: Any) -> str | None:
     if not isinstance(value, tuple) or not all(isinstance(name, str) and name for name in value):
-        return f"must be a column name or a list of them (got {value!r})"
+        return f"must be a column name or a list of them (got {literal(value)})"
     return "names a column twice" if len(set(value)) < len(value) else None
 
 

@@ -9,6 +9,7 @@ from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.hashing import hash_column, hash_columns
 from skyband.columns.ids import PLAIN, is_plain, to_ids
 from skyband.columns.keyed_frames import plain_type
+from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.queries.query import Input
 
@@ -32,7 +33,7 @@ def one_or_more(value: Any) -> Any:
 def _check(value: Any) -> str | None:
     names = value if isinstance(value, tuple) else (value,)
     if not names or not all(isinstance(name, str) and name for name in names):
-        return f"must be a column name or a list of them (got {value!r})"
+        return f"must be a column name or a list of them (got {literal(value)})"
     return "names a column twice" if len(set(names)) < len(names) else None
 
 

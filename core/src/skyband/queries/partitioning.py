@@ -16,7 +16,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.arrays import Int8, Int64, UInt64
-from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.sharding import BUILD, PROBE
 
 PLACES = pa.binary(32)
 """The type of `places_of`."""
@@ -31,7 +31,7 @@ class Partitioning:
     shards: Int64
     """int64[m]: where each goes."""
     parts: Int8 | None = None
-    """int8[m]: what it does there, MEETS, KEPT or BOTH (in one shard only); None where each row goes to one shard."""
+    """int8[m]: what it does there, PROBE, BUILD or BOTH (in one shard only); None where each row goes to one shard."""
 
 
 def by_hash(hashes: UInt64, shards: int) -> Partitioning:
@@ -43,8 +43,8 @@ def by_cell(hashes: UInt64, rows: int, columns: int) -> Partitioning:
     """Each input row to the cells of its row and column in a matrix of shards. O(n · rows · columns)."""
     inputs = np.arange(len(hashes))
     parts = np.zeros((len(inputs), rows, columns), np.int8)
-    parts[inputs, _one_of(hashes >> np.uint64(32), rows), :] |= KEPT
-    parts[inputs, :, _one_of(hashes & np.uint64(0xFFFFFFFF), columns)] |= MEETS
+    parts[inputs, _one_of(hashes >> np.uint64(32), rows), :] |= BUILD
+    parts[inputs, :, _one_of(hashes & np.uint64(0xFFFFFFFF), columns)] |= PROBE
     flat = parts.reshape(len(inputs), rows * columns)
     places, shards = np.nonzero(flat)
     return Partitioning(places, shards, flat[places, shards])

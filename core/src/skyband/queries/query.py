@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 from attrs import define, frozen
@@ -12,8 +12,9 @@ from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.keyed_frames import plain_type
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
+from skyband.config.literals import literal
 from skyband.config.parameters import checked
-from skyband.errors import Problem, suggest
+from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem, suggest
 from skyband.queries.window_parameters import zone_problems
 from skyband.roles import Backend
 from skyband.states.state import AnyState
@@ -44,16 +45,16 @@ class Encoded:
 
 def _check_by(value: Any) -> str | None:
     if not isinstance(value, tuple) or not all(isinstance(name, str) and name for name in value):
-        return f"must be a column name or a list of them (got {value!r})"
+        return f"must be a column name or a list of them (got {literal(value)})"
     return "names a column twice" if len(set(value)) < len(value) else None
 
 
 def check_names(value: Any) -> str | None:
     """The check of a field that lists names as a column holds them: all text or all whole numbers, none twice."""
     if not isinstance(value, tuple) or not value or not all(isinstance(name, str | int) for name in value):
-        return f'must be a list of names, such as ["clicks", "views"] (got {value!r})'
+        return f'must be a list of names, such as ["clicks", "views"] (got {literal(value)})'
     if len({type(name) for name in value}) > 1:
-        return f"mixes text, numbers, true and false (got {value!r})"
+        return f"mixes text, numbers, true and false (got {literal(value)})"
     return "has a name twice" if len(set(value)) < len(value) else None
 
 
@@ -70,7 +71,7 @@ def _as_names(value: Any) -> Any:
 
 def is_name(value: Any) -> str | None:
     """The check of a field that names a column."""
-    return None if isinstance(value, str) and value else f"must be a column name (got {value!r})"
+    return None if isinstance(value, str) and value else f"must be a column name (got {literal(value)})"
 
 
 def column_name(*args: Any, help: str, **options: Any) -> Any:
@@ -116,6 +117,13 @@ class Query(ABC):
 
     compared_value: ClassVar[str | None] = None
     """The column of numbers whose relative error is measured; None for the precision and recall of the pairs."""
+
+    compared_scale: ClassVar[Literal["each", "mean"]] = "each"
+    """What an error is relative to: each exact value, or, where one may be next to nothing, the mean of their sizes.
+    Then each row has an answer, and they are held against each other in turn."""
+
+    compared_totals: ClassVar[Mapping[str, str]] = {}
+    """Of such answers, figures that are a total beside the exact one's, each with the column that is added up."""
 
     whole_columns: ClassVar[Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {}
     """Columns of answers that estimate whole numbers, each with the function that rounds it for a reader."""
@@ -268,10 +276,11 @@ class Query(ABC):
         problems += self._check_by(schema)
         for wanted in self.inputs():
             if wanted.column not in schema.names:
-                problems.append(Problem(wanted.key, no_column(wanted.column, schema)))
+                problems.append(Problem(wanted.key, no_column(wanted.column, schema), NO_COLUMN))
             elif not wanted.accepts(schema.field(wanted.column).type):
                 found = schema.field(wanted.column).type
-                problems.append(Problem(wanted.key, f"column {wanted.column!r} must be {wanted.what} (it is {found})"))
+                message = f"column {wanted.column!r} must be {wanted.what} (it is {found})"
+                problems.append(Problem(wanted.key, message, _code_of(found)))
         if not problems:
             answers = {field.name for field in self.answer_fields(schema)}
             said = "is also what a column of the answers is called: rename it in the source"
@@ -282,7 +291,7 @@ class Query(ABC):
         problems = []
         for name in self.by:
             if name not in schema.names:
-                problems.append(Problem("by", no_column(name, schema)))
+                problems.append(Problem("by", no_column(name, schema), NO_COLUMN))
             elif not is_plain(schema.field(name).type):
                 found = f"column {name!r} must be {PLAIN} (it is {schema.field(name).type})"
                 problems.append(Problem("by", found))
@@ -290,14 +299,14 @@ class Query(ABC):
 
     def _check_time(self, schema: pa.Schema) -> list[Problem]:
         if self.time not in schema.names:
-            return [Problem("time", no_column(self.time, schema))]
+            return [Problem("time", no_column(self.time, schema), NO_COLUMN)]
         kind = schema.field(self.time).type
         if self.delay.rows and not pa.types.is_integer(kind):
             return [Problem("delay", f"must be in time, as column {self.time!r} is (got {self.delay})")]
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or (self.rows and pa.types.is_integer(kind)):
             return []
         what = "a timestamp, a date or an integer" if self.rows else "a timestamp or a date"
-        return [Problem("time", f"column {self.time!r} must be {what} (it is {kind}); cast it first")]
+        return [Problem("time", f"column {self.time!r} must be {what} (it is {kind}); cast it first", _code_of(kind))]
 
     def _check_source(self, schema: pa.Schema) -> list[Problem]:
         if self.source is None:
@@ -306,18 +315,22 @@ class Query(ABC):
         if self.sources is None:
             return [Problem("sources", f"is required with source = {self.source!r}: the list of their names")]
         if self.source not in schema.names:
-            return [Problem("source", no_column(self.source, schema))]
+            return [Problem("source", no_column(self.source, schema), NO_COLUMN)]
         kind = plain_type(schema.field(self.source).type)
         try:
             pa.array(self.sources).cast(kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            said = f"must be values of the column {self.source!r}, which is {kind} (got {list(self.sources)!r})"
+            said = f"must be values of the column {self.source!r}, which is {kind} (got {literal(self.sources)})"
             return [Problem("sources", said)]
         return []
 
     def result_schema(self, schema: pa.Schema) -> pa.Schema:
         """The schema of the result: the grouping columns as they came, then the answer's."""
         return pa.schema([*(schema.field(name) for name in self.by), *self.answer_fields(schema)])
+
+
+def _code_of(kind: pa.DataType) -> str | None:
+    return TEXT_COLUMN if pa.types.is_string(kind) else None
 
 
 def no_column(name: str, schema: pa.Schema) -> str:

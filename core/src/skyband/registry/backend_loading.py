@@ -12,6 +12,7 @@ from skyband.config.parameters import build
 from skyband.errors import ConfigError, PluginError, SnapshotError
 from skyband.registry.discovery import cause
 from skyband.registry.info import BackendInfo, RoleInfo
+from skyband.registry.module_import import import_plugin
 from skyband.roles import Backend
 
 
@@ -25,7 +26,7 @@ def load_interface_at(place: str, name: str, brought_by: str = "") -> type[Any]:
     role = f"role {name} of {brought_by}" if brought_by else f"role {name}"
     module, _, cls_name = place.partition(":")
     try:
-        cls = getattr(import_module(module), cls_name)
+        cls = getattr(import_plugin(module), cls_name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
         raise PluginError(f"{role}: {place} could not be imported: {cause(error)}") from error
     if not (isinstance(cls, type) and issubclass(cls, Backend)):
@@ -42,7 +43,7 @@ def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_b
     said = named(info, brought_by)
     module, _, name = info.factory.partition(":")
     try:
-        cls = getattr(import_module(module), name)
+        cls = getattr(import_plugin(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
         raise PluginError(f"{said}: {info.factory} could not be imported: {cause(error)}") from error
     if isinstance(cls, type) and _SOUND.get(cls) == (info.role, info.name):

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import evolve
 
+from skyband.config.literals import literal
 from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.registry.binding import Binding
 from skyband.registry.registry import installed
@@ -15,6 +16,8 @@ def choose(roles: Iterable[str], chosen: Mapping[str, Any] | None = None) -> dic
 
     Raises ConfigError with every problem at once, each under its role.
     """
+    if not isinstance(chosen, Mapping | None):
+        raise ConfigError(Problem("", f"must be a mapping of roles to backends (got {literal(chosen)})"))
     wanted, found = dict(chosen or {}), {}
     problems: list[Problem] = []
     roles = tuple(roles)
@@ -42,7 +45,7 @@ def _binding(role: str, chosen: Any) -> Binding:
     if chosen is None or isinstance(chosen, str):
         return installed().bind(role, chosen)
     if not isinstance(chosen, Mapping):
-        raise ConfigError(Problem(role, f'must be a name or a table such as {{ name = "…" }} (got {chosen!r})'))
+        raise ConfigError(Problem(role, f'must be a name or a table such as {{ name = "…" }} (got {literal(chosen)})'))
     parameters = dict(chosen)
     name, distribution = parameters.pop("name", None), parameters.pop("distribution", None)
     return evolve(installed().bind(role, name, distribution), parameters=parameters)

@@ -1,9 +1,15 @@
-"""Which of Skyband's own distributions brings a role or kind of query that is not installed.
+"""Which of Skyband's own distributions brings a role, kind of query or command that is not installed.
 
 The one table of core that may name families.
 """
 
 _HOMES = {
+    "bench": "skyband-compare",
+    "compare": "skyband-compare",
+    "docs": "skyband-specs",
+    "new": "skyband-specs",
+    "plot": "skyband-compare",
+    "verify": "skyband-specs",
     "distinct-count": "skyband-distinct",
     "heavy-hitters": "skyband-totals",
     "near-duplicates": "skyband-setjoin",

@@ -20,7 +20,8 @@ class Backend(ABC):
     A role's public methods check their arguments and then call the method of the same name with an
     underscore, which is what a backend writes: its arguments are contiguous arrays of the right dtype and
     keep the role's contract. State lives in fields with `init=False`. A public method that is called while another
-    thread is inside the backend raises BusyError.
+    thread is inside the backend raises BusyError; after a call that ended by another exception than InputError, such
+    as Ctrl-C, every call raises BrokenError.
     """
 
     role: ClassVar[str]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from skyband.arrays import Float64, Int32, Int64, column, never_back, within
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.roles.clock import Clocked
@@ -36,7 +37,9 @@ def _check_aggregate(given: Any) -> str | None:
         return f"unknown {value!r}: only functions that never fall when a value rises; {suggest(value, AGGREGATES)}"
     if isinstance(value, Sequence) and value and all(isinstance(w, int | float) and 0 <= w < np.inf for w in value):
         return None
-    return f"must be one of {', '.join(AGGREGATES)}, a list of weights >= 0, or a monotone function (got {value!r})"
+    return (
+        f"must be one of {', '.join(AGGREGATES)}, a list of weights >= 0, or a monotone function (got {literal(value)})"
+    )
 
 
 def _check_repeats(value: Any) -> str | None:
@@ -44,7 +47,7 @@ def _check_repeats(value: Any) -> str | None:
         return None
     if isinstance(value, str):
         return f"unknown {value!r}: {suggest(value, REPEATS)}, or a number of occurrences a window, that are summed"
-    return f"must be one of {', '.join(REPEATS)}, or the occurrences a window, at least 1 (got {value!r})"
+    return f"must be one of {', '.join(REPEATS)}, or the occurrences a window, at least 1 (got {literal(value)})"
 
 
 def _check_monotone(function: Callable[[Float64], float], streams: int, floor: float, ceiling: float) -> str | None:

@@ -9,22 +9,23 @@ import numpy.typing as npt
 from attrs import define, field
 
 from skyband.arrays import Float64, Int8, Int64, among, column, never_back, offsets_of
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.roles.clock import Clocked
+from skyband.roles.sharding import BOTH
+from skyband.roles.sharding import BUILD as KEPT  # noqa: F401 - what plugins of 0.1 call it
+from skyband.roles.sharding import PROBE as MEETS  # noqa: F401
 from skyband.roles.similarity import misbehaviour
 
 SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming", "containment")
-MEETS, KEPT = 1, 2
-"""What a ranker does with a set: compare it with the earlier sets (MEETS), keep it for the later ones (KEPT)."""
-
-BOTH = MEETS | KEPT
 
 
 def _check_similarity(value: Any) -> str | None:
     if callable(value) or value in SIMILARITIES:
         return None
-    return f"must be one of {', '.join(SIMILARITIES)}, or a function (got {value!r}); {suggest(value, SIMILARITIES)}"
+    said = f"must be one of {', '.join(SIMILARITIES)}, or a function (got {literal(value)})"
+    return f"{said}; {suggest(value, SIMILARITIES)}"
 
 
 def similarity_parameter() -> Any:
@@ -47,9 +48,9 @@ class PairRanker(Clocked):
     overlap o, a count, and hamming 2 o - n - m: it ranks by the smallest distance, as a negative similarity.
 
     Several rankers can share the work on one stream. Each is given all sets, so that a set has the same number in all
-    of them, and `parts` says what it does with each: a set that MEETS is compared with the earlier sets, one that is
-    KEPT is kept for the later ones. Two sets are a pair here if the earlier one is KEPT and the later one MEETS. If
-    that is so in exactly one ranker for every two sets, every pair is found once.
+    of them, and `parts` says what it does with each: a set to PROBE is compared with the earlier sets, one to
+    BUILD is kept for the later ones. Two sets are a pair here if the earlier one is to BUILD and the later one to
+    PROBE. If that is so in exactly one ranker for every two sets, every pair is found once.
     """
 
     role: ClassVar[str] = "pair-ranker"
@@ -83,8 +84,8 @@ class PairRanker(Clocked):
     ) -> None:
         """Take in n sets at times (int64[n]): set i is tokens[offsets[i]:offsets[i+1]] (int64[m], int64[n+1]).
 
-        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: 1 MEETS,
-        2 KEPT, 3 BOTH, 0 neither) what is done with each, BOTH unless given. Moves `now` to the last time. Raises
+        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: 1 PROBE,
+        2 BUILD, 3 BOTH, 0 neither) what is done with each, BOTH unless given. Moves `now` to the last time. Raises
         InputError, the ranker unchanged, on unequal lengths, offsets that do not fit, times that go back, or a side or
         part that does not exist.
         """

@@ -1,7 +1,8 @@
-"""One thread at a time: a backend's public methods refuse a call while one from another thread runs.
+"""Which calls a backend takes: of one thread at a time, and none after one that was cut short.
 
 Compiled code works on a backend's arrays in place and without Python's lock: two threads in one backend end in broken
-answers or a dead process. Waiting for one another would hide that, so the second is told at once.
+answers or a dead process. Waiting for one another would hide that, so the second is told at once. The same holds after
+Ctrl-C, or any error but InputError, ended a call half-way: what the arrays hold then, the next must not rely on.
 """
 
 from _thread import get_ident
@@ -12,13 +13,18 @@ from inspect import Parameter, signature
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
-from skyband.errors import BusyError
+from skyband.errors import BrokenError, BusyError, InputError
 
 _UNGUARDED = {"parameters"}
 """Public methods that look at nothing that changes."""
 
+REMEDY = "restore it from a snapshot of before, or make a new one and give it the rows again"
+
 NOBODY = 0
 """In a backend's `_owner`, no thread: none has this number."""
+
+BROKEN = -1
+"""In a backend's `_owner`, that a call was cut short: nobody comes in any more."""
 
 _TEMPLATE = """
 def guarded({declared}):
@@ -27,12 +33,18 @@ def guarded({declared}):
     if owner:
         if owner == me:
             return method({given})
-        busy(self, method)
-    own(self, me)
+        refuse(self, method)
     try:
-        return method({given})
-    finally:
+        own(self, me)
+        answer = method({given})
+    except InputError:
         own(self, 0)
+        raise
+    except BaseException:
+        own(self, -1)
+        raise
+    own(self, 0)
+    return answer
 """
 """No Python is called between reading the owner and writing it, so that under Python's lock no thread comes between:
 `own` sets the slot itself, which is also ten times as quick as the way attrs sets fields.
@@ -42,7 +54,8 @@ Written out for each list of parameters: passing on whatever comes (`*arguments`
 
 
 def guard(cls: type) -> None:
-    """Make the public methods that `cls` defines raise BusyError in a second thread. Costs about 100 ns a call."""
+    """Make the public methods that `cls` defines raise BusyError in a second thread, BrokenError after a call that was
+    cut short. Costs about 100 ns a call."""
     for name, method in list(vars(cls).items()):
         public = name == "__len__" or not (name.startswith("_") or name in _UNGUARDED)
         if not public or not isinstance(method, FunctionType):
@@ -60,16 +73,24 @@ def inside(backend: Any) -> Iterator[None]:
     me = get_ident()
     owner = backend._owner
     if owner not in (NOBODY, me):
-        busy(backend, inside)
-    backend._owner = me
+        refuse(backend, inside)
+    after = BROKEN
     try:
+        backend._owner = me
         yield
+        after = owner
+    except InputError:
+        after = owner
+        raise
     finally:
-        backend._owner = owner
+        backend._owner = after
 
 
-def busy(backend: Any, method: Callable[..., Any]) -> NoReturn:
-    """Raise BusyError for a call of `method`."""
+def refuse(backend: Any, method: Callable[..., Any]) -> NoReturn:
+    """Raise BrokenError or BusyError for a call of `method`."""
+    if backend._owner == BROKEN:
+        message = f"{backend.role}/{backend.name}: {method.__name__} after a call of it was cut short"
+        raise BrokenError(f"{message}: {REMEDY}")
     message = f"{backend.role}/{backend.name}: {method.__name__} while another thread is inside this backend"
     raise BusyError(f"{message}: give each thread a backend of its own, or a lock to share")
 
@@ -80,7 +101,7 @@ def _slot(cls: type) -> Any:
 
 
 def _guarded(method: FunctionType, own: Callable[[Any, int], None]) -> FunctionType:
-    names = {"get_ident": get_ident, "method": method, "busy": busy, "own": own}
+    names = {"get_ident": get_ident, "method": method, "refuse": refuse, "own": own, "InputError": InputError}
     made = FunctionType(_code(*_calls(method)), names, method.__name__, method.__defaults__)
     made.__kwdefaults__ = method.__kwdefaults__
     wraps(method)(made)

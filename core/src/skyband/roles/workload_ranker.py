@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import define, frozen
 
 from skyband.arrays import Float64, Int64, column
+from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.errors import ConfigError, InputError, Problem
 from skyband.roles.clock import Clocked
@@ -96,20 +97,24 @@ def _as_queries(given: Any) -> Any:
 
 def _problems(queries: Any) -> list[Problem]:
     if not isinstance(queries, Sequence) or isinstance(queries, str) or not queries:
-        return [Problem("", f"must be a list of (window, slide, k[, phase]) (got {queries!r})")]
+        return [Problem("", f"must be a list of (window, slide, k[, phase]) (got {literal(queries)})")]
     found = []
     for number, entry in enumerate(queries):
         query = _as_queries([entry])[0]
         place = f"[{number}]"
         if not isinstance(query, TopKQuery):
-            found.append(Problem(place, f"must be (window, slide, k) or (window, slide, k, phase) (got {entry!r})"))
+            found.append(
+                Problem(place, f"must be (window, slide, k) or (window, slide, k, phase) (got {literal(entry)})")
+            )
             continue
         for name, lowest in (("window", 1), ("slide", 1), ("k", 1), ("phase", 0)):
             value = getattr(query, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < lowest:
-                found.append(Problem(f"{place}.{name}", f"must be a whole number, at least {lowest} (got {value!r})"))
+                found.append(
+                    Problem(f"{place}.{name}", f"must be a whole number, at least {lowest} (got {literal(value)})")
+                )
             elif value > _MOST:
-                found.append(Problem(f"{place}.{name}", f"must be at most 2**62 (got {value!r})"))
+                found.append(Problem(f"{place}.{name}", f"must be at most 2**62 (got {literal(value)})"))
     return found
 
 

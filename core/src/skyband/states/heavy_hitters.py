@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.columns.integer_ids import numbers_column
+from skyband.config.literals import literal
 from skyband.errors import InputError
 from skyband.states.compatibility import common_coverage
 from skyband.states.counting import read_all_with
@@ -87,6 +88,6 @@ def ranked(
 def check_limits(k: Any, share: Any) -> None:
     """Raise InputError where they limit nothing."""
     if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise InputError("k", f"must be a whole number from 1 on (got {k!r})")
+        raise InputError("k", f"must be a whole number from 1 on (got {literal(k)})")
     if share is not None and (isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1):
-        raise InputError("share", f"must be above 0 and at most 1 (got {share!r})")
+        raise InputError("share", f"must be above 0 and at most 1 (got {literal(share)})")

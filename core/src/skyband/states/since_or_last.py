@@ -8,6 +8,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.config.durations import Duration, parse
+from skyband.config.literals import literal
 from skyband.errors import InputError
 from skyband.states.coverage import Coverage
 from skyband.states.state import AnyState
@@ -27,7 +28,7 @@ class Asked:
     def read(cls, since: Any, last: Any) -> "Asked":
         """Raises InputError where both are given, or one is neither a moment nor a length."""
         if since is not None and last is not None:
-            raise InputError("last", f"goes without `since`: ask for one of them (got {last!r} and {since!r})")
+            raise InputError("last", f"goes without `since`: ask for one of them (got {literal(last)} and {since!r})")
         if last is not None:
             return cls(last=_length(last))
         return cls(since=None if since is None else moment_of(since))
@@ -61,7 +62,7 @@ def _length(last: Any) -> Duration:
     except ValueError as error:
         raise InputError("last", str(error)) from error
     if length.length < 1:
-        raise InputError("last", f"must be longer than 0 (got {last!r})")
+        raise InputError("last", f"must be longer than 0 (got {literal(last)})")
     return length
 
 
@@ -85,8 +86,10 @@ def moment_of(since: Any) -> int:
         try:
             since = datetime.datetime.fromisoformat(since)
         except ValueError:
-            raise InputError("since", f'must be a moment such as "2026-11-22 10:30" (got {since!r})') from None
+            raise InputError("since", f'must be a moment such as "2026-11-22 10:30" (got {literal(since)})') from None
     if isinstance(since, datetime.datetime):
         aware = since if since.tzinfo is not None else since.replace(tzinfo=datetime.UTC)
         return (aware - _EPOCH) // datetime.timedelta(microseconds=1)
-    raise InputError("since", f"must be a moment: text, a datetime, or microseconds since the epoch (got {since!r})")
+    raise InputError(
+        "since", f"must be a moment: text, a datetime, or microseconds since the epoch (got {literal(since)})"
+    )

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, integer, number
 from skyband.state_validation import StateReader
 
@@ -18,7 +19,7 @@ from skyband_incomplete.instance_arrays import HEAD, HIGHEST, INSTANCES, OBJECT,
 def _check_sketch(value: Any) -> str | None:
     if value is None or isinstance(value, str) or (isinstance(value, Mapping) and isinstance(value.get("name"), str)):
         return None
-    return f"must be a sketch's name, or a table with its name and parameters (got {value!r})"
+    return f"must be a sketch's name, or a table with its name and parameters (got {literal(value)})"
 
 
 @define(eq=False)

@@ -10,6 +10,7 @@ from attrs import define, field
 from datasketches import hll_sketch, hll_union, tgt_hll_type
 from skyband.arrays import Array, Int64, UInt64, moment
 from skyband.config.durations import MOST, Duration, parsed
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
 from skyband.roles import Sketch
@@ -32,8 +33,8 @@ def _as_length(value: Any) -> Any:
 def _check_pane(value: Any) -> str | None:
     length = _as_length(value)
     if isinstance(length, int | np.integer) and not isinstance(length, bool):
-        return None if 1 <= length <= MOST else f"must be above 0 and at most {MOST} (got {value!r})"
-    return f'must be a duration such as "1 minute" or "1000 rows" (got {value!r})'
+        return None if 1 <= length <= MOST else f"must be above 0 and at most {MOST} (got {literal(value)})"
+    return f'must be a duration such as "1 minute" or "1000 rows" (got {literal(value)})'
 
 
 @define(eq=False)

@@ -11,7 +11,7 @@ from skyband.arrays import TIME_MIN, Int8, Int64
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, Band
 from skyband.kernels.nested import nested_njit
-from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.sharding import BUILD, PROBE
 
 from skyband_setjoin import sets as window
 from skyband_setjoin.ranker import StockRanker, alike
@@ -24,7 +24,7 @@ def take(sets, band, rule, own, times, offsets, tokens, sides, parts):
     """Take in a batch; returns (sets, band) to go on with.
 
     rule: int64[4]: similarity kind, whether the skyband is recomputed, sides, length (negative: counts rows).
-    parts: int8[n]: whether each set MEETS those in the window, and is KEPT there itself; else it leaves an empty set.
+    parts: int8[n]: whether each set PROBE those in the window, and is BUILD there itself; else it leaves an empty set.
     """
     kind, afresh, two = rule[0], rule[1] == 1, rule[2] == 2
     length, rows = abs(rule[3]), rule[3] < 0
@@ -37,7 +37,7 @@ def take(sets, band, rule, own, times, offsets, tokens, sides, parts):
         size, _ = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
         marks, records = sets.marks, sets.records
         side = np.int64(sides[row])
-        for met in range(marks[FIRST], marks[NEXT] if parts[row] & MEETS else marks[FIRST]):
+        for met in range(marks[FIRST], marks[NEXT] if parts[row] & PROBE else marks[FIRST]):
             record = records[met & (len(records) - 1)]
             if two and record.side == side:
                 continue
@@ -53,7 +53,7 @@ def take(sets, band, rule, own, times, offsets, tokens, sides, parts):
         if afresh:
             band = _all_pending(band)
         band = kskyband_kernels.flush(band)
-        size = size if parts[row] & KEPT else np.int64(0)
+        size = size if parts[row] & BUILD else np.int64(0)
         sets = window.enlarged(sets, size)
         window.append(sets, marks[NEXT], times[row], side, scratch, size)
     return window.trim(sets), band

@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 from skyband.arrays import Float64, Int8, Int64, among, column, offsets_of
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, integer, number
 from skyband.errors import ConfigError, InputError, Problem
 from skyband.roles.clock import Clocked
-from skyband.roles.pair_ranker import BOTH, similarity_parameter
+from skyband.roles.pair_ranker import similarity_parameter
+from skyband.roles.sharding import BOTH
 from skyband.roles.similarity import misbehaviour
 
 ALL, FIRST = "all", "first"
@@ -24,7 +26,7 @@ Matches = tuple[Int64, Int64, Float64]
 def _check_matches(value: Any) -> str | None:
     if value == ALL or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return None
-    return f'must be "all" or a whole number of at least 1 (got {value!r})'
+    return f'must be "all" or a whole number of at least 1 (got {literal(value)})'
 
 
 def matches_parameter() -> Any:
@@ -49,14 +51,14 @@ def keep_parameter() -> Any:
 def threshold_fault(similarity: str | Callable[[int, int, int], float], threshold: float) -> str | None:
     """What is wrong with this threshold for this similarity; None if nothing is."""
     if callable(similarity):
-        return None if math.isfinite(threshold) else f"must be a finite number (got {threshold!r})"
+        return None if math.isfinite(threshold) else f"must be a finite number (got {literal(threshold)})"
     if similarity == "overlap":
         fine, bounds = threshold >= 1 and threshold == int(threshold), "a whole number of at least 1: tokens in common"
     elif similarity == "hamming":
         fine, bounds = threshold <= 0, "at most 0: a distance, which is reported negated"
     else:
         fine, bounds = 0 < threshold <= 1, "above 0 and at most 1"
-    return None if fine else f"must be {bounds}, for similarity = {similarity!r} (got {threshold!r})"
+    return None if fine else f"must be {bounds}, for similarity = {similarity!r} (got {literal(threshold)})"
 
 
 @define(eq=False)
@@ -70,8 +72,8 @@ class SetMatcher(Clocked):
     sets within a window match, and every dropped one has matched a kept one.
 
     Several matchers can share the work on one stream. Each is given all sets, so that a set has the same number in all
-    of them, and `parts` says what it does with each: a set that MEETS is compared with the earlier sets, one that is
-    KEPT is kept for the later ones. Two sets are compared here if the earlier one is KEPT and the later one MEETS. If
+    of them, and `parts` says what it does with each: a set that PROBE is compared with the earlier sets, one that is
+    BUILD is kept for the later ones. Two sets are compared here if the earlier one is BUILD and the later one PROBE. If
     that is so in exactly one matcher for every two sets, every match is found once.
     """
 
@@ -117,8 +119,8 @@ class SetMatcher(Clocked):
         earlier[cuts[i]:cuts[i + 1]], numbers of sets, and similarity there. With `matches="all"` they come by number;
         with a number k the k most similar come, similarity descending, then number ascending.
 
-        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: 1 MEETS,
-        2 KEPT, 3 BOTH, 0 neither) what is done with each, BOTH unless given. Moves `now` to the last time. Raises
+        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: 1 PROBE,
+        2 BUILD, 3 BOTH, 0 neither) what is done with each, BOTH unless given. Moves `now` to the last time. Raises
         InputError, the matcher unchanged, on unequal lengths, offsets that do not fit, times that go back, a side or
         part that does not exist, or parts where `keep="first"`, which has to see every set.
         """

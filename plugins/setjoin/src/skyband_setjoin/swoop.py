@@ -7,7 +7,7 @@ from attrs import define, field
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.config.parameters import choice
 from skyband.kernels.kskyband_kernels import ITEM, PENDING, SIZE
-from skyband.roles.pair_ranker import KEPT
+from skyband.roles.sharding import BUILD
 
 from skyband_setjoin import blocks as stretches
 from skyband_setjoin import index as lists
@@ -178,4 +178,4 @@ class Swoop(StockRanker):
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
         self._sets = window.new(first)
-        self._take(times, offsets, tokens, sides, np.full(len(times), KEPT, np.int8), _NONE, _NONE)
+        self._take(times, offsets, tokens, sides, np.full(len(times), BUILD, np.int8), _NONE, _NONE)

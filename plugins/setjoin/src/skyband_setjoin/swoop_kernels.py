@@ -19,7 +19,7 @@ from numba import njit
 from skyband.kernels import kskyband_kernels
 from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
 from skyband.kernels.nested import kernel_njit, nested_njit
-from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.sharding import BUILD, PROBE
 
 from skyband_setjoin import blocks as stretches
 from skyband_setjoin import index as lists
@@ -64,7 +64,7 @@ def take(
     met, blocks: MET[at least as many as sets has records], the sets met by one, and BLOCK[…] of the index's pool.
     rule:  int64[5], indexed by KIND of similarity, ORDER of tokens, SIDES and LENGTH of the window (negative: in
            rows), and SETTLES: 1 where the stock is flushed after each answer.
-    parts: int8[n]: whether each set MEETS those in the window, and is KEPT there itself; else it leaves an empty set.
+    parts: int8[n]: whether each set PROBE those in the window, and is BUILD there itself; else it leaves an empty set.
     at:    int64[DUE + 1], how far it is, zeros to begin with; scratch, places, walk, weights: int64[at least as many
            as a set has tokens] to write to.
     cuts:  int64[q + 1], zeros: filled in. best: ITEM[…], the answers one after the other.
@@ -109,7 +109,7 @@ def _go_on(  # noqa: C901 - a numeric kernel is one loop
         if row == len(times):
             window.measure(sets)
             return END
-        meets, kept, side = parts[row] & MEETS != 0, parts[row] & KEPT != 0, np.int64(sides[row])
+        meets, kept, side = parts[row] & PROBE != 0, parts[row] & BUILD != 0, np.int64(sides[row])
         new_left = two and side == 0
         if step == MEET:
             _expire(sets, index, band, horizon_of(times[row] + rows, length))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from attrs import define
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, integer, number
 from skyband.errors import ConfigError, Problem
 
@@ -24,9 +25,9 @@ def _as_lengths(value: Any) -> Any:
 
 def _check_windows(value: Any) -> list[Problem]:
     if not isinstance(value, tuple) or not 1 <= len(value) <= MOST_WINDOWS:
-        return [Problem("", f"must be a list of 1 to {MOST_WINDOWS} lengths (got {value!r})")]
+        return [Problem("", f"must be a list of 1 to {MOST_WINDOWS} lengths (got {literal(value)})")]
     return [
-        Problem(f"[{place}]", f"must be a whole number from 1 to 2**61 (got {length!r})")
+        Problem(f"[{place}]", f"must be a whole number from 1 to 2**61 (got {literal(length)})")
         for place, length in enumerate(value)
         if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= LONGEST
     ]

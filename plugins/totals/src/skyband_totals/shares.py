@@ -25,7 +25,8 @@ def share_of(share: float | None) -> Share:
     """The shortest decimal that is this float64: what was written, up to 15 digits and mostly 17."""
     if share is None:
         return NO_SHARE
-    _, digits, exponent = Decimal(repr(float(share))).as_tuple()
+    _, digits, power = Decimal(repr(float(share))).as_tuple()
+    exponent = int(power)
     numerator = int("".join(map(str, digits)))
     while exponent > 0:  # at most 1, so 1.0 and no more
         numerator, exponent = numerator * 10, exponent - 1

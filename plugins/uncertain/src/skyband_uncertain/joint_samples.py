@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from skyband.arrays import Array, Float64, Int64
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice
 from skyband.queries.composite_ids import COLUMNS, one_or_more
 from skyband.state_validation import StateReader
@@ -24,7 +25,7 @@ def coordinates_parameter(*, help: str) -> Any:
 def _check(value: Any) -> str | None:
     names = value if isinstance(value, tuple) else (value,)
     if not names or not all(isinstance(name, str) and name for name in names):
-        return f"must be a column name or a list of them, one for each coordinate (got {value!r})"
+        return f"must be a column name or a list of them, one for each coordinate (got {literal(value)})"
     if len(set(names)) < len(names):
         return "names a column twice"
     if len(names) <= MOST_COORDINATES:

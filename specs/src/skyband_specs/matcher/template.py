@@ -1,6 +1,6 @@
 """What `skyband new --role matcher` begins with: the simplest backend that is right."""
 
-from skyband.scaffold.project import Template
+from skyband_specs.scaffold.project import Template
 
 TEMPLATE = Template(
     summary="every sample of a probe against every sample held",

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import numpy as np
 from skyband import ConfigError
-from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
+from skyband.roles.sharding import BOTH, BUILD, PROBE
 
 from skyband_specs.batching import fed, seeded
 from skyband_specs.check import Make, check, expect, expect_equal
@@ -158,7 +158,7 @@ def check_shared_pairs_equal_the_oracle(make: Make, case: Case) -> None:
     """Rankers may share pairs: two sets are one iff the earlier is kept and the later meets, after a restore too."""
 
     def law(stream: PairStream) -> None:
-        parts = np.random.default_rng(len(stream)).choice([0, MEETS, KEPT, BOTH], len(stream)).astype(np.int8)
+        parts = np.random.default_rng(len(stream)).choice([0, PROBE, BUILD, BOTH], len(stream)).astype(np.int8)
         backend = make()
         for start in range(0, len(stream), 20):
             stop = min(start + 20, len(stream))

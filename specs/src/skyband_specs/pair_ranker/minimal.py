@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, field, frozen
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.roles import PairRanker
-from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.sharding import BUILD, PROBE
 from skyband.roles.similarity import NAMED
 from skyband.state_validation import StateReader
 
@@ -75,8 +75,8 @@ class MinePairRanker(PairRanker):
             self._take(Held(self._seen + row, time, int(sides[row]), int(parts[row]), chosen))
 
     def _take(self, newer: Held) -> None:
-        for older in self._held if newer.part & MEETS else ():
-            apart = older.part & KEPT and (self.sides == 1 or newer.side != older.side)
+        for older in self._held if newer.part & PROBE else ():
+            apart = older.part & BUILD and (self.sides == 1 or newer.side != older.side)
             if apart and newer.tokens & older.tokens:
                 self._pairs.setdefault(older.number, []).append(self._pair(older, newer))
         self._held.append(newer)

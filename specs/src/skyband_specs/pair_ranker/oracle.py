@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.sharding import BUILD, PROBE
 
 from skyband_specs.pair_ranker.streams import PairStream
 
@@ -36,7 +36,7 @@ def pairs(
 ) -> list[Pair]:
     """Every pair of the first `stop` sets that is valid at `now`, best first: similarity, left, right.
 
-    parts: what each set does where pairs are shared; the earlier of a pair is KEPT and the later one MEETS.
+    parts: what each set does where pairs are shared; the earlier of a pair is BUILD and the later one PROBE.
     """
     similarity = parameters.get("similarity", "jaccard")
     score = SIMILARITIES[similarity] if isinstance(similarity, str) else similarity
@@ -48,7 +48,7 @@ def pairs(
     for older, newer in combinations(valid, 2):
         if two and stream.sides[older] == stream.sides[newer]:
             continue
-        if parts is not None and not (parts[older] & KEPT and parts[newer] & MEETS):
+        if parts is not None and not (parts[older] & BUILD and parts[newer] & PROBE):
             continue
         overlap = len(sets[older] & sets[newer])
         if overlap:

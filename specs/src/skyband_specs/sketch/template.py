@@ -1,6 +1,6 @@
 """What `skyband new --role sketch` begins with: the simplest backend that is right."""
 
-from skyband.scaffold.project import Template
+from skyband_specs.scaffold.project import Template
 
 TEMPLATE = Template(
     summary="every key with its latest time",

@@ -1,6 +1,6 @@
 """What `skyband new --role window` begins with: the simplest backend that is right."""
 
-from skyband.scaffold.project import Template
+from skyband_specs.scaffold.project import Template
 
 TEMPLATE = Template(
     summary="the kept probabilities, added up anew for every decision",

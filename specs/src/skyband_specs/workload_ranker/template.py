@@ -1,6 +1,6 @@
 """What `skyband new --role workload-ranker` begins with: the simplest backend that is right."""
 
-from skyband.scaffold.project import Template
+from skyband_specs.scaffold.project import Template
 
 TEMPLATE = Template(
     summary="the rows of the windows to come, sorted whenever an answer is due",

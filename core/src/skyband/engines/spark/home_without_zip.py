@@ -56,7 +56,10 @@ def _home() -> Path | None:
 
 
 def _found_without_us(package: ModuleType) -> bool:
-    """Whether a new process of this Python imports the same: this one may have been told of more folders."""
+    """Whether a new process of this Python imports the same: this one may have been told of more folders.
+
+    -P: a `contextlib.py` in the working folder is not Python's.
+    """
     code = f"import importlib.util; print(importlib.util.find_spec({package.__name__!r}).origin)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    found = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     return found.stdout.strip() == package.__file__

@@ -14,6 +14,8 @@ from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 Mapped: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _settled = threading.Event()
+_warned: dict[str | tuple[str, type[Warning], int], int] = {}
+"""What was said already, as `warnings` notes it."""
 
 
 def shuffle_mapper(plan: ShardedPlan) -> Mapped:
@@ -30,7 +32,8 @@ def warn_of_broken_promises(plan: ShardedPlan, dropped: Mapping[str, int]) -> No
     """Once a worker, on its stderr: the text has no number, so that a stream does not say it with each micro-batch."""
     for reason, text in plan.query.promises.items():
         if dropped.get(reason):
-            warnings.warn(f"{text}; the metric rows_{reason.replace(' ', '_')} counts them", stacklevel=1)
+            said = f"{text}; the metric rows_{reason.replace(' ', '_')} counts them"
+            warnings.warn_explicit(said, UserWarning, "skyband", 0, registry=_warned)  # no line of source below it
 
 
 def settle(plan: ShardedPlan) -> None:

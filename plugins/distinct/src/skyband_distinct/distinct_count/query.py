@@ -12,6 +12,7 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, lengths
 from skyband.config.durations import Duration, written
+from skyband.config.literals import literal
 from skyband.config.parameters import choice
 from skyband.config.value_ranges import ValueRange, ranges_parameter
 from skyband.errors import ConfigError, Problem
@@ -212,7 +213,7 @@ class DistinctCount(Query):
         if keep == (self.value is not None):
             return []
         said = "the states keep the values of a column: name it" if keep else "the states keep no values: leave it out"
-        return [Problem("value", f"{said} (got {self.value!r})")]
+        return [Problem("value", f"{said} (got {literal(self.value)})")]
 
     def open_keys(self, before: Query) -> tuple[str, ...]:
         """Windows may come and go below the longest, for which rows are kept, and ranges of values that are kept."""

@@ -15,6 +15,7 @@ from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.rows_behind_answers import Which
 from skyband.config.calendar_lengths import SO_FAR, Length, length
 from skyband.config.durations import Duration
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.queries.carried_columns import (
@@ -143,7 +144,7 @@ class TopK(Query):
             problems.append(Problem("aggregate", f"a function {said} name an aggregate"))
         if self.repeats not in REDUCTIONS:
             names = ", ".join(REDUCTIONS)
-            problems.append(Problem("repeats", f"a promise {said} choose one of {names} (got {self.repeats!r})"))
+            problems.append(Problem("repeats", f"a promise {said} choose one of {names} (got {literal(self.repeats)})"))
         return problems
 
     @property
@@ -252,13 +253,13 @@ class TopK(Query):
         value = numbers[row].item()
         if value > self.greatest and np.isfinite(value):
             span = f"at most {self.greatest:g}" if self.least else f"a number from 0 to {self.greatest:g}"
-            limit = f"must be {span}, query.upper (got {value!r})"
+            limit = f"must be {span}, query.upper (got {literal(value)})"
             message = f"{limit}: set query.upper to the greatest value that can come"
         elif not np.isfinite(value):
-            message = f"must be a finite number (got {value!r}): leave such rows out"
+            message = f"must be a finite number (got {literal(value)}): leave such rows out"
         else:
             cause = "aggregate is a function" if self.repeats in REDUCTIONS else f"repeats = {self.repeats!r}"
-            said = f"must be at least 0 where {cause} (got {value!r})"
+            said = f"must be at least 0 where {cause} (got {literal(value)})"
             message = f"{said}: choose repeats and aggregate by name, or leave such rows out"
         raise InputError(self.value, message, row)
 

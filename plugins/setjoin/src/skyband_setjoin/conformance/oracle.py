@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
+from skyband.roles.sharding import BOTH, BUILD, PROBE
 from skyband_specs.pair_ranker.oracle import SIMILARITIES
 
 Match = tuple[int, float]
@@ -37,13 +37,13 @@ def matches(
     for new, tokens in enumerate(sets):
         kept = [old for old in kept if times[old] >= times[new] + by_rows - window]
         found = []
-        for old in kept if _does(parts, new, MEETS) else []:
+        for old in kept if _does(parts, new, PROBE) else []:
             common = len(tokens & sets[old])
             if common and not (two and sides is not None and sides[old] == sides[new]):
                 similarity = score(common, len(tokens), len(sets[old]))
                 if similarity >= threshold:
                     found.append((old, similarity))
-        if _does(parts, new, KEPT) and not (first and found):
+        if _does(parts, new, BUILD) and not (first and found):
             kept.append(new)
         if wanted != "all":
             found = sorted(found, key=lambda match: (-match[1], match[0]))[:wanted]

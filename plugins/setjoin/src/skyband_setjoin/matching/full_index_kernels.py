@@ -11,7 +11,7 @@ first met in the i-th of them (from 0) shares at most |s| − i tokens.
 import numpy as np
 from skyband.kernels.nested import kernel_njit, nested_njit
 from skyband.kernels.sorting import sort
-from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.sharding import BUILD, PROBE
 
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
@@ -46,7 +46,7 @@ def take(sets, index, own, rest, asked, counted, numbers, times, offsets, tokens
         side, count, least = np.int64(sides[row]), np.int64(0), least_of(rule, size)
         if 2 * (index.marks[LISTS] + size) > len(index.table) or row & 4095 == 4095:
             index = lists.roomy(lists.trim(index), size)
-        if parts[row] & MEETS and least <= size:
+        if parts[row] & PROBE and least <= size:
             find_all(index.table, 1 - side if two else side, words, size, places)
             if counted:
                 matches, count = _count(sets, index, rule, size, places, numbers[row], matches)
@@ -57,8 +57,8 @@ def take(sets, index, own, rest, asked, counted, numbers, times, offsets, tokens
             count = arrange(matches, count, asked[WANTED])
             answers = told(answers, cuts[row], matches, count)
         cuts[row + 1] = cuts[row] + count
-        if parts[row] & KEPT and least <= size and not (asked[KEEP_FIRST] and count):
-            if two or not parts[row] & MEETS:
+        if parts[row] & BUILD and least <= size and not (asked[KEEP_FIRST] and count):
+            if two or not parts[row] & PROBE:
                 find_all(index.table, side, words, size, places)
             if not lists.is_reserved(index.marks, index.table, index.pool, places, size):
                 index = lists.reserved(index, places, size)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
-from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.sharding import BUILD, PROBE
 
 from skyband_setjoin import sets as window
 from skyband_setjoin.indexed import horizon_of
@@ -65,13 +65,13 @@ def take(sets, bands, hashes, own, rest, asked, numbers, times, offsets, tokens,
         side, count = np.int64(sides[row]), np.int64(0)
         if size:
             _tag(hashes, words, size, least, tags)
-        if parts[row] & MEETS and size:
+        if parts[row] & PROBE and size:
             other = 1 - side if two else np.int64(-1)
             matches, count = _probe(sets, bands, rule, bag, mask, tags, size, other, numbers[row], matches)
             count = arrange(matches, count, asked[WANTED])
             answers = told(answers, cuts[row], matches, count)
         cuts[row + 1] = cuts[row] + count
-        if parts[row] & KEPT and size and not (asked[KEEP_FIRST] and count):
+        if parts[row] & BUILD and size and not (asked[KEEP_FIRST] and count):
             if not window.has_room(sets, size):
                 sets = window.enlarged(sets, size)
                 bands = fitted(bands, sets)

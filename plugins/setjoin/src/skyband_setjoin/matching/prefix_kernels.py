@@ -24,7 +24,7 @@ PVLDB 2016), the order that is learnt anew is ours.
 
 import numpy as np
 from skyband.kernels.nested import kernel_njit, nested_njit
-from skyband.roles.pair_ranker import KEPT, MEETS
+from skyband.roles.sharding import BUILD, PROBE
 
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
@@ -74,7 +74,7 @@ def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets,
         prefix = size - least_of(rule, size) + 1
         if prefix > 0:
             rarest_first(levels, words, keys, size, prefix)
-        if parts[row] & MEETS and prefix > 0:
+        if parts[row] & PROBE and prefix > 0:
             walked = size - max(least_of(rule, size), _need(rule, size, sets.marks[SMALLEST])) + 1
             find_all(index.table, 1 - side if two else side, words, prefix, places)
             matches, count = _probe(
@@ -83,7 +83,7 @@ def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets,
             count = arrange(matches, count, asked[WANTED])
             answers = told(answers, cuts[row], matches, count)
         cuts[row + 1] = cuts[row] + count
-        if parts[row] & KEPT and prefix > 0 and not (asked[KEEP_FIRST] and count):
+        if parts[row] & BUILD and prefix > 0 and not (asked[KEEP_FIRST] and count):
             if not window.has_room(sets, size):
                 sets = window.enlarged(sets, size)
             window.append(sets, numbers[row], times[row], side, words, size)
@@ -95,7 +95,7 @@ def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets,
                 index = rebuilt(sets, rule, levels)
                 round_[KEPT_SINCE], round_[LIVE_THEN] = 0, live
             else:
-                if two or not parts[row] & MEETS:
+                if two or not parts[row] & PROBE:
                     find_all(index.table, side, words, prefix, places)
                 index = _entered(index, sets.marks, side, words, size, signature, places, prefix)
     return (window.trim(sets), index, levels), cuts, answers

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64
-from skyband.roles.pair_ranker import KEPT
+from skyband.roles.sharding import BUILD
 from skyband.state_validation import StateReader
 
 from skyband_setjoin import sets as window
@@ -96,5 +96,5 @@ class WindowMatcher(SetMatcher):
         if count and self._now is not None:
             oldest = self._horizon(self._now)
             read.require(int(held.times[0]) >= oldest, "times", f"must be valid, which is from {oldest} on")
-        self._take(numbers, held.times, held.offsets, held.tokens, held.sides, np.full(count, KEPT, np.int8))
+        self._take(numbers, held.times, held.offsets, held.tokens, held.sides, np.full(count, BUILD, np.int8))
         read.require(len(self) == count, "sizes", "must be of sets that a later one can match")

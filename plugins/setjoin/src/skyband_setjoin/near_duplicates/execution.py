@@ -14,8 +14,8 @@ from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.registry import Binding
 
-from skyband_setjoin.near_duplicates.processor import KEPT, MATCH_PLACE, PLACE, ROWS, NearDuplicatesProcessor
-from skyband_setjoin.near_duplicates.query import NearDuplicates
+from skyband_setjoin.near_duplicates.processor import NearDuplicatesProcessor
+from skyband_setjoin.near_duplicates.query import KEPT, MATCH_PLACE, PLACE, ROWS, NearDuplicates
 from skyband_setjoin.set_matcher import ALL
 
 

@@ -1,7 +1,7 @@
 """One group's stream of near-duplicates: each row is answered when it comes, with the matches it finds before it."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,21 +16,22 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
 from skyband.groups.per_row_processor import PerRowProcessor
 from skyband.groups.row_numbers import without_gaps
-from skyband.queries.composite_ids import Columns, identity_names, several
+from skyband.queries.composite_ids import identity_names, several
 from skyband.queries.partitioning import PLACES, places_of
 from skyband.registry import Binding
-from skyband.roles.pair_ranker import MEETS
+from skyband.roles.sharding import PROBE
 
+from skyband_setjoin.near_duplicates.query import (
+    KEPT,
+    MATCH_PLACE,
+    PAIRS,
+    PLACE,
+    NearDuplicates,
+    carried_of_match,
+    match_names,
+)
 from skyband_setjoin.set_matcher import Matches, SetMatcher
 from skyband_setjoin.tokens import sets_of_rows
-
-if TYPE_CHECKING:
-    from skyband_setjoin.near_duplicates.query import NearDuplicates
-
-PAIRS, ROWS, KEPT = "pairs", "rows", "kept"
-PLACE, MATCH_PLACE = "row place", "match place"
-"""Columns of a shard's answers: where a row, and what it matches, stand in the order of all rows, as bytes."""
-
 
 WHEN = "when"
 """The column that has the time of each row, where row numbers stand in the place of times."""
@@ -41,20 +42,10 @@ def at_their_times(rows: Rows) -> Rows:
     return Rows(rows[WHEN], {name: rows[name] for name in rows.names if name != WHEN})
 
 
-def match_names(named: Columns) -> tuple[str, ...]:
-    """What the answers call the id of a match: match, or match_host and match_page where it is of several columns."""
-    return tuple(f"match_{name}" for name in several(named)) or ("match",)
-
-
-def carried_of_match(carried: tuple[str, ...]) -> list[str]:
-    """What the answers call the columns of a match that are carried."""
-    return [f"match_{name}" for name in carried]
-
-
 class NearDuplicatesProcessor(PerRowProcessor):
     """Feeds a set matcher and gives its answers the names, times and columns of their rows."""
 
-    def __init__(self, query: "NearDuplicates", matcher: Binding, answers: pa.Schema) -> None:
+    def __init__(self, query: NearDuplicates, matcher: Binding, answers: pa.Schema) -> None:
         self._query = query
         self._binding = matcher
         self._schema = answers
@@ -155,7 +146,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         counts = cuts[1:] - cuts[:-1]
         least = np.zeros(len(rows), np.int64)
         if self._query.output != PAIRS:
-            least = (rows[PART] & MEETS).astype(bool).astype(np.int64) if self._shared else least + 1
+            least = (rows[PART] & PROBE).astype(bool).astype(np.int64) if self._shared else least + 1
         sizes = np.maximum(counts, least)
         arrivals = np.repeat(np.arange(len(rows)), sizes)
         places = np.full(len(arrivals), -1)

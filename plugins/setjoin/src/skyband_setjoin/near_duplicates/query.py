@@ -26,18 +26,25 @@ from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.row_encoding import closed_length, too_short
 from skyband.roles.pair_ranker import similarity_parameter
 
-from skyband_setjoin.near_duplicates.processor import (
-    KEPT,
-    MATCH_PLACE,
-    PAIRS,
-    PLACE,
-    ROWS,
-    carried_of_match,
-    match_names,
-)
 from skyband_setjoin.set_matcher import FIRST, keep_parameter, matches_parameter, threshold_fault
 from skyband_setjoin.tokens import WHAT as TOKENS
 from skyband_setjoin.tokens import encode_tokens, is_tokens
+
+PAIRS, ROWS, KEPT = "pairs", "rows", "kept"
+
+
+PLACE, MATCH_PLACE = "row place", "match place"
+"""Columns of a shard's answers: where a row, and what it matches, stand in the order of all rows, as bytes."""
+
+
+def match_names(named: Columns) -> tuple[str, ...]:
+    """What the answers call the id of a match: match, or match_host and match_page where it is of several columns."""
+    return tuple(f"match_{name}" for name in several(named)) or ("match",)
+
+
+def carried_of_match(carried: tuple[str, ...]) -> list[str]:
+    """What the answers call the columns of a match that are carried."""
+    return [f"match_{name}" for name in carried]
 
 
 @define(eq=True)

@@ -13,6 +13,7 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
+from skyband.config.literals import literal
 from skyband.config.parameters import choice, integer, number
 from skyband.errors import ConfigError, Problem, SnapshotError
 from skyband.queries import emitted_states
@@ -44,8 +45,7 @@ from skyband.roles import Backend
 from skyband.states.ranker_state import RankerState
 from skyband.states.state import AnyState
 
-from skyband_totals.heavy_hitters.shard_merging import GRANDS
-from skyband_totals.heavy_hitters.states_processor import state_field
+from skyband_totals.heavy_hitters.state_columns import GRANDS, state_field
 from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.ranker_parameters import TOTALS
 from skyband_totals.role import TotalRanker
@@ -122,7 +122,7 @@ class HeavyHitters(Query):
                 problems.append(Problem(name, f"is required with total = {total!r}: the name of a column"))
             if column is not None and self.total != total:
                 problems.append(
-                    Problem(name, f"goes with total = {total!r} only: add that, or drop this (got {column!r})")
+                    Problem(name, f"goes with total = {total!r} only: add that, or drop this (got {literal(column)})")
                 )
         if self.unit != 1.0 and self.total != "sum" and self.weight is None:
             problems.append(
@@ -242,7 +242,7 @@ class HeavyHitters(Query):
         if self.emit is None or cast(TotalRanker, backend).gives_states:
             return []
         said = "its states answer no window without it: take total-ranker/exact or total-ranker/k-skb, or drop `emit`"
-        return [Problem("emit", f"does not go with {backend.role}/{backend.name}, {said} (got {self.emit!r})")]
+        return [Problem("emit", f"does not go with {backend.role}/{backend.name}, {said} (got {literal(self.emit)})")]
 
     def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:
         problems = []

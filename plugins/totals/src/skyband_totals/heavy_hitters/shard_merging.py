@@ -1,27 +1,22 @@
 """The answers of the shards of heavy-hitters as those of one operator with all rows."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from skyband.queries import top_k_merging
 from skyband.queries.composite_ids import answer_ids
 
+from skyband_totals.heavy_hitters.query import HeavyHitters
+from skyband_totals.heavy_hitters.state_columns import GRANDS
 from skyband_totals.shares import least_estimate
 from skyband_totals.unit_worth import worth
 
-if TYPE_CHECKING:
-    from skyband_totals.heavy_hitters.query import HeavyHitters
-
-GRANDS = ("grand", "grand_low", "grand_high")
-"""Columns of a shard's answers besides the result's."""
 _PLACE = "window's place"
 """A column while shards' answers are merged, called as no column of a source is."""
 _ROW = "row's place"
 
 
-def merge_shards(query: "HeavyHitters", answers: pa.Table) -> pa.Table:
+def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
     """Shards share no object: the best of all are among the best of each, and grand totals add."""
     columns = answers.column_names[: -len(GRANDS)]
     each = ["at", "window"]

@@ -14,18 +14,10 @@ from skyband.states.coverage import Coverage
 from skyband.states.ranker_state import extra_arrays, together
 
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
+from skyband_totals.heavy_hitters.state_columns import OBJECT_TYPE
 
 if TYPE_CHECKING:
     from skyband_totals.heavy_hitters.query import HeavyHitters
-
-_OBJECT = b"skyband.object"
-"""Beside the column of states stands the type of the objects in them, in a frame without rows."""
-
-
-def state_field(objects: pa.DataType) -> pa.Field:
-    """The column of states whose objects are of this type."""
-    frame = pa.RecordBatch.from_pydict({"object": pa.array([], objects)})
-    return emitted_states.FIELD.with_metadata({_OBJECT: record_batch_bytes.to_bytes(frame).hex()})
 
 
 class StatesProcessor(TotalsProcessor):
@@ -36,7 +28,7 @@ class StatesProcessor(TotalsProcessor):
         super().__init__(query, ranker, answers)
 
     def _object_type(self) -> pa.DataType:
-        held = bytes.fromhex(self._schema.field("state").metadata[_OBJECT].decode())
+        held = bytes.fromhex(self._schema.field("state").metadata[OBJECT_TYPE].decode())
         return record_batch_bytes.from_bytes(held).schema.field("object").type
 
     def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> pa.RecordBatch | None:

@@ -1,7 +1,7 @@
 """How the stream of one group is answered in an uncertain-join: each side has a window and a matcher."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,20 +13,18 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns
 from skyband.groups.per_row_processor import PerRowProcessor
 from skyband.registry import Binding
-from skyband.roles.pair_ranker import MEETS
+from skyband.roles.sharding import PROBE
 
 from skyband_uncertain.tuple_windows import TupleWindow
 from skyband_uncertain.uncertain_join.query import UncertainJoin
 from skyband_uncertain.uncertain_join.side import JoinSide
+from skyband_uncertain.uncertain_join.tuples import Tuples
 from skyband_uncertain.uncertain_tuples import Samples, existence_and_means, samples_of
-
-if TYPE_CHECKING:
-    from skyband_uncertain.uncertain_join.small_groups import Tuples
 
 
 def _meeting(rows: Rows, turn: Int64) -> Int64:
     """Which of the rows at `turn` meet the other side's."""
-    return np.flatnonzero(rows[PART][turn] & MEETS) if PART in rows else np.arange(len(turn))
+    return np.flatnonzero(rows[PART][turn] & PROBE) if PART in rows else np.arange(len(turn))
 
 
 class JoinProcessor(PerRowProcessor):
@@ -57,7 +55,7 @@ class JoinProcessor(PerRowProcessor):
             side.evict(int(rows.times[-1]))
         return answers
 
-    def begin_with(self, tuples: "Tuples", columns: list[pa.Array]) -> "JoinProcessor":
+    def begin_with(self, tuples: Tuples, columns: list[pa.Array]) -> "JoinProcessor":
         """Go on from the tuples in the windows of a small group, each with what names it and what it carries."""
         for place, side in enumerate(self._sides):
             own = np.flatnonzero(tuples.side == place)

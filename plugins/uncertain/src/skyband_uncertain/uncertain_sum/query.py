@@ -1,11 +1,12 @@
 """uncertain-sum: the sum over a window of tuples that may not exist, after each arrival."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 from attrs import define
 from skyband.config.durations import Duration
+from skyband.config.literals import literal
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, Problem
 from skyband.groups.per_row_processor import time_field
@@ -34,7 +35,7 @@ STATISTICS = ("count", "average")
 
 def _check_statistics(value: Any) -> str | None:
     known = isinstance(value, tuple) and all(isinstance(name, str) and name in STATISTICS for name in value)
-    return None if known else f"must be a list of {' and '.join(map(repr, STATISTICS))} (got {value!r})"
+    return None if known else f"must be a list of {' and '.join(map(repr, STATISTICS))} (got {literal(value)})"
 
 
 def sample_inputs(values: str, probabilities: str) -> tuple[Input, Input]:
@@ -65,6 +66,9 @@ class UncertainSum(Query):
     roles: ClassVar[tuple[str, ...]] = ("window",)
     answered_by: ClassVar[str | None] = "skyband_uncertain.uncertain_sum.execution:UncertainSumExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample",)
+    compared_value: ClassVar[str | None] = "sum"
+    compared_scale: ClassVar[Literal["each", "mean"]] = "mean"
+    compared_totals: ClassVar[Mapping[str, str]] = {"tuples kept": "kept"}
 
     values: str = column_name(help="the column of values: a number, or a list with one for each sample")
     probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")

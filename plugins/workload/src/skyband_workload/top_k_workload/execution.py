@@ -14,8 +14,8 @@ from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.rank_order import SMALLEST, score_order
 from skyband.registry import Binding
 
-from skyband_workload.top_k_workload.processor import BEST, WorkloadProcessor
-from skyband_workload.top_k_workload.query import TopKWorkload
+from skyband_workload.top_k_workload.processor import WorkloadProcessor
+from skyband_workload.top_k_workload.query import BEST, TopKWorkload
 
 
 class TopKWorkloadExecution(Execution[TopKWorkload]):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +22,7 @@ from skyband.registry import Binding
 from skyband.roles import Answer, Answers, TopKQuery, WorkloadRanker
 from skyband.state_validation import StateReader
 
-if TYPE_CHECKING:
-    from skyband_workload.top_k_workload.query import TopKWorkload
-
-EACH, BEST = "each", "best"
-"""Whether each row is ranked by itself, or an object once, by its best row."""
+from skyband_workload.top_k_workload.query import BEST, EACH, TopKWorkload
 
 _MOST_MOMENTS = 1 << 20
 """Moments answered in one call. A silence may owe many times more, most of them empty: it is passed in parts."""
@@ -35,7 +31,7 @@ _MOST_MOMENTS = 1 << 20
 class WorkloadProcessor(ScheduledProcessor):
     """One group's ranker. Once its longest window is empty it begins anew, so that silence costs nothing then."""
 
-    def __init__(self, query: "TopKWorkload", ranker: Binding, answers: pa.Schema) -> None:
+    def __init__(self, query: TopKWorkload, ranker: Binding, answers: pa.Schema) -> None:
         self._query = query
         self._backend_parameters = query.backend_parameters("workload-ranker")
         super().__init__(query.schedule, query.rows)

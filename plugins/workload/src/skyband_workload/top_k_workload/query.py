@@ -35,8 +35,10 @@ from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
 from skyband.roles import Backend
 
-from skyband_workload.top_k_workload.processor import BEST, EACH
 from skyband_workload.top_k_workload.workload_file import NamedQuery, named_queries
+
+EACH, BEST = "each", "best"
+"""Whether each row is ranked by itself, or an object once, by its best row."""
 
 
 @define(eq=True)

@@ -9,6 +9,7 @@ import attrs
 from attrs import frozen
 from skyband.config.calendar_lengths import CalendarLength, parse_length
 from skyband.config.durations import Duration, parse
+from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.errors import Problem, suggest
 from skyband.roles import TopKQuery
@@ -84,7 +85,7 @@ def _entry(value: Any) -> Any:
 
 def _wrong(given: Any) -> Sequence[Problem]:
     if not isinstance(given, tuple) or not given:
-        return [Problem("", f"must be a list of tables with name, window, slide and k (got {given!r})")]
+        return [Problem("", f"must be a list of tables with name, window, slide and k (got {literal(given)})")]
     problems = [
         Problem(f"[{number}]{'.' if key else ''}{key}", message)
         for number, entry in enumerate(given)
@@ -98,15 +99,15 @@ def _faults(entry: Any) -> list[tuple[str, str]]:
     if isinstance(entry, NamedQuery):
         entry = attrs.asdict(entry, recurse=False)
     if not isinstance(entry, Mapping):
-        return [("", f"must be a table with name, window, slide and k (got {entry!r})")]
+        return [("", f"must be a table with name, window, slide and k (got {literal(entry)})")]
     known = [field.name for field in attrs.fields(NamedQuery)]
     faults = [(key, f"unknown; {suggest(key, known)}") for key in entry if key not in known]
     faults += [(key, "is required") for key in known if key not in entry and key != "phase"]
     name, k = entry.get("name", "-"), entry.get("k", 1)
     if not isinstance(name, str) or not name:
-        faults.append(("name", f"must be a name (got {name!r})"))
+        faults.append(("name", f"must be a name (got {literal(name)})"))
     if isinstance(k, bool) or not isinstance(k, int):
-        faults.append(("k", f"must be a whole number (got {k!r})"))
+        faults.append(("k", f"must be a whole number (got {literal(k)})"))
     elif k < 1:
         faults.append(("k", f"must be at least 1 (got {k})"))
     elif k > _MOST:

@@ -1,20 +1,22 @@
-"""A backend belongs to one thread at a time, and says so."""
+"""A backend belongs to one thread at a time, and to nobody once a call was cut short, and says so."""
 
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from inspect import Parameter, signature
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 from attrs import define, field
-from skyband import BusyError
+from skyband import BrokenError, BusyError
 from skyband.arrays import Array
 
 from skyband_specs.batching import fed, visible
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.driver import Case
 
-COUNT = 1
+COUNT = 2
 
 _PATIENCE = 120
 """Seconds after which a thread that should have come somewhere has not."""
@@ -89,3 +91,72 @@ def _refused(label: str, call: Callable[[], Any]) -> None:
     except BusyError:
         return
     raise AssertionError(f"{label}, asked for by a second thread, was given; it must raise BusyError")
+
+
+@define(eq=False)
+class _Interrupting:
+    """Stands before a backend; whoever reads the first array given to it is interrupted."""
+
+    backend: Any
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.backend, name)
+        return self._interrupted(value) if callable(value) else value
+
+    def _interrupted(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            first = next((i for i, given in enumerate(arguments) if isinstance(given, np.ndarray)), None)
+            if first is not None:
+                arguments = (*arguments[:first], _InterruptingArray(), *arguments[first + 1 :])
+            return method(*arguments, **named)
+
+        return call
+
+
+class _InterruptingArray:
+    """An array during whose reading somebody presses Ctrl-C."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        raise KeyboardInterrupt
+
+
+@check("bad-input", once=True)
+def check_call_that_was_cut_short_is_the_last(make: Make, case: Case) -> None:
+    """After a call that Ctrl-C ended, every public method raises BrokenError, as compiled code must not go on there."""
+    stream = case.driver.seeded(case, 1)
+    half, end = len(stream) // 2, len(stream)
+    backend = make()
+    case.driver.feed(backend, stream, 0, half)
+    try:
+        case.driver.feed(_Interrupting(backend), stream, half, end)
+    except KeyboardInterrupt:
+        pass
+    else:
+        raise AssertionError("the backend never looked at its input")
+    for name in _public_methods(type(backend)):
+        _is_refused(backend, name)
+
+
+def _public_methods(cls: type) -> list[str]:
+    names = (name for name in dir(cls) if not name.startswith("_") or name == "__len__")
+    return [name for name in names if isinstance(getattr(cls, name), FunctionType) and name != "parameters"]
+
+
+def _is_refused(backend: Any, name: str) -> None:
+    method = getattr(backend, name)
+    required = [
+        parameter
+        for parameter in signature(method).parameters.values()
+        if parameter.default is Parameter.empty
+        and parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    ]
+    places = [None for parameter in required if parameter.kind is not Parameter.KEYWORD_ONLY]
+    named = {parameter.name: None for parameter in required if parameter.kind is Parameter.KEYWORD_ONLY}
+    try:
+        method(*places, **named)
+    except BrokenError:
+        return
+    except Exception as error:
+        said = f"{name} raised {error!r} after a call was cut short; it must raise BrokenError"
+        raise AssertionError(said) from error
+    raise AssertionError(f"{name} was answered after a call was cut short; it must raise BrokenError")

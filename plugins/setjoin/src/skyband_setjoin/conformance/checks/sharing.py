@@ -1,7 +1,7 @@
 """Matchers that share the matches of a stream."""
 
 import numpy as np
-from skyband.roles.pair_ranker import BOTH, KEPT, MEETS
+from skyband.roles.sharding import BOTH, BUILD, PROBE
 from skyband_specs.batching import seeded
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.counterexample import holds_for
@@ -21,7 +21,7 @@ def check_sets_are_compared_by_their_parts(make: Make, case: Case) -> None:
         return
 
     def law(stream: PairStream) -> None:
-        parts = np.random.default_rng(len(stream)).choice([0, MEETS, KEPT, BOTH], len(stream)).astype(np.int8)
+        parts = np.random.default_rng(len(stream)).choice([0, PROBE, BUILD, BOTH], len(stream)).astype(np.int8)
         backend, got = make(), []
         for start in range(0, len(stream), 20):
             stop = min(start + 20, len(stream))
@@ -45,7 +45,7 @@ def check_the_cells_of_a_matrix_find_every_match_once(make: Make, case: Case) ->
         line, column = rng.integers(0, 2, len(stream)), rng.integers(0, 3, len(stream))
         together: list[list[tuple[int, float]]] = [[] for _ in range(len(stream))]
         for cell in range(6):
-            parts = (KEPT * (line == cell // 3) + MEETS * (column == cell % 3)).astype(np.int8)
+            parts = (BUILD * (line == cell // 3) + PROBE * (column == cell % 3)).astype(np.int8)
             for row, told in enumerate(matched(make(matches="all"), stream, [], parts)):
                 together[row] += told
         whole = matched(make(matches="all"), stream, [])

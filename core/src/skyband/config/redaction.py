@@ -1,0 +1,94 @@
+"""What is secret of a job, such as passwords: nothing that is shown or written down may hold it.
+
+One rule for errors, progress, summaries and pages: a value is secret where its key says so (`password`, `token`,
+`s3.secret-access-key`, …), and so are the password of a URL and what stands behind such a key within a text. What a job
+holds of this is learnt when it is read, so that it is hidden wherever it comes up, in messages of libraries too.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, unquote
+
+from skyband.config.literals import is_huge
+
+HIDDEN = "***"
+_KEY = (
+    r"passw|passphrase|pwd|secret|credential|jaas|signature|token(?!s|iz)"
+    r"|(?:access|api|private|account|shared|encryption)[._-]?key"
+)
+_SECRET_KEY = re.compile(_KEY, re.IGNORECASE)
+_PAIR = re.compile(
+    rf"(?P<key>[\w.-]*(?:{_KEY})[\w.-]*(?:\s*=\s*|:(?=\S)|[\"']\s*[:=]\s*))"
+    r"(?P<value>\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|[^\s;&,)}\]\"']+)",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"(?P<key>[A-Za-z][\w+.-]*://[^\s/@:'\"]*:)(?P<value>[^\s/'\"]+)(?=@)")
+_FEWEST_LETTERS = 4
+"""Of a secret that is hidden wherever it comes up: a shorter one is a part of any word, and hidden in quotes only."""
+_LONG = 24
+"""Letters by which a long secret is known where it was cut."""
+_PLAIN = ("true", "false", "none", "null")
+
+_known: set[str] = set()
+
+
+def is_secret(key: str) -> bool:
+    """Whether the value of this key is nobody's business."""
+    return _SECRET_KEY.search(key) is not None
+
+
+def learn(tables: Mapping[str, Any]) -> None:
+    """Hide from now on what is secret of a job. Keys of queries and backends hold none."""
+    for key, value in tables.items():
+        if key.partition(".")[0] not in ("query", "backends"):
+            _known.update(_secrets(key, value))
+
+
+def redact(text: str) -> str:
+    """The text without what is secret of the jobs that this process has read, nor what looks like it."""
+    text = _URL.sub(rf"\g<key>{HIDDEN}", _PAIR.sub(_hidden_pair, text))
+    for secret in sorted(_known, key=len, reverse=True):
+        text = _without(text, secret)
+    return text
+
+
+def redacted_line(line: str, above: str = "") -> str:
+    """A line of a file that cannot be read as a whole; `above`: the key or table that it may belong to."""
+    key, equals, _ = line.partition("=")
+    if is_secret(key) or is_secret(above):
+        return f"{key.rstrip()} = {HIDDEN}" if equals else HIDDEN
+    return redact(line)
+
+
+def _hidden_pair(pair: re.Match[str]) -> str:
+    quotes = pair["value"][0] if pair["value"][0] in "\"'" else ""
+    return f"{pair['key']}{quotes}{HIDDEN}{quotes}"
+
+
+def _secrets(key: str, value: Any, secret: bool = False) -> Iterator[str]:
+    secret = secret or is_secret(key)
+    if isinstance(value, Mapping):
+        for name, entry in value.items():
+            yield from _secrets(str(name), entry, secret)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from _secrets(key, entry, secret)
+    elif isinstance(value, str):
+        if secret and value.strip() and value.lower() not in _PLAIN:
+            yield value
+        for found in (*_PAIR.finditer(value), *_URL.finditer(value)):
+            plain = found["value"].strip("\"'")
+            yield from (word for word in {plain, unquote(plain)} if word)
+    elif secret and isinstance(value, int | float) and not isinstance(value, bool) and not is_huge(value):
+        yield str(value)
+
+
+def _without(text: str, secret: str) -> str:
+    if len(secret) < _FEWEST_LETTERS:
+        return re.sub(rf"(?<=['\"]){re.escape(secret)}(?=['\"])", HIDDEN, text)
+    for form in {secret, repr(secret)[1:-1], quote(secret, safe="")}:
+        text = text.replace(form, HIDDEN)
+        if len(form) > _LONG:
+            text = re.sub(rf"{re.escape(form[:_LONG])}[^'\"\n]*", HIDDEN, text)
+    return text

@@ -1,0 +1,30 @@
+"""What is wrong with a job, each line with where it was written: in the file, or on the command line."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from skyband.config.redaction import redact
+from skyband.errors import ConfigError, Problem
+
+
+class JobError(ConfigError):
+    """A job that cannot be run. Each line of its text names the file, or `--set` where the fault was typed there."""
+
+    def __init__(self, place: str, *problems: Problem, typed: Iterable[str] = ()) -> None:
+        super().__init__(*(Problem(problem.field, redact(problem.message), problem.code) for problem in problems))
+        self.place = place
+        self.typed = tuple(typed)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{self._place(problem)}: {problem}" for problem in self.problems)
+
+    def __reduce__(self) -> Any:
+        return _job_error, (self.place, self.problems, self.typed)
+
+    def _place(self, problem: Problem) -> str:
+        field = f"{problem.field}.".replace("[", ".[")
+        return "--set" if any(field.startswith(f"{key}.") for key in self.typed) else self.place
+
+
+def _job_error(place: str, problems: tuple[Problem, ...], typed: tuple[str, ...]) -> JobError:
+    return JobError(place, *problems, typed=typed)

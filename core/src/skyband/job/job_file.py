@@ -1,0 +1,130 @@
+"""A job's TOML file and what `--set` puts into it, as tables."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from skyband.config.literals import MOST_DIGITS, is_huge, literal
+from skyband.config.redaction import learn, redacted_line
+from skyband.errors import ConfigError, Problem
+from skyband.job.job_error import JobError
+
+MOST_BYTES = 10_000_000
+"""Of a job file."""
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """`KEY=VALUE`, the value in TOML, or as plain text where it is not."""
+    key, equals, value = text.partition("=")
+    if not equals or not all(key.strip().split(".")):
+        raise JobError("--set", Problem("", f"must be KEY=VALUE, such as query.k=10 (got {literal(text)})"))
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return key.strip(), value.strip()
+    except ValueError as error:  # Python reads no longer ones
+        raise JobError("--set", Problem(key.strip(), _TOO_MANY_DIGITS)) from error
+
+
+def assignments(sets: Iterable[str]) -> dict[str, Any]:
+    """What `--set` says, by key. Raises JobError where it says nothing."""
+    typed = dict(map(assignment, sets))
+    learn(typed)
+    return typed
+
+
+def tables_of(path: Path, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of a job's file with what was typed put into them. Raises ConfigError where they cannot be read."""
+    tables = _parsed(path)
+    learn(tables)
+    for key, value in typed.items():
+        _put(tables, key, value)
+    learn(tables)
+    wrong = [Problem(place, _TOO_MANY_DIGITS) for place in _huge_numbers("", tables)]
+    if wrong:
+        raise ConfigError(*wrong)
+    return tables
+
+
+_TOO_MANY_DIGITS = f"must be a number of at most {MOST_DIGITS} digits"
+
+
+def _huge_numbers(place: str, value: Any) -> Iterator[str]:
+    """Where numbers stand that have more digits than any use has."""
+    if is_huge(value):
+        yield place
+    elif isinstance(value, Mapping):
+        for key, entry in value.items():
+            yield from _huge_numbers(f"{place}.{key}".lstrip("."), entry)
+    elif isinstance(value, list):
+        for number, entry in enumerate(value):
+            yield from _huge_numbers(f"{place}[{number}]", entry)
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    text = _text_of(path)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(Problem("", _misspelt(text, str(error)))) from error
+    except ValueError as error:  # Python reads no longer numbers
+        raise ConfigError(Problem("", f"{_line_of_digits(text)}: {_TOO_MANY_DIGITS}")) from error
+    except RecursionError as error:
+        raise ConfigError(Problem("", "cannot be read: its brackets are nested too deeply")) from error
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:  # which may be a pipe, or never end
+            held = file.read(MOST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise ConfigError(Problem("", "does not exist")) from error
+    except OSError as error:
+        raise ConfigError(Problem("", f"cannot be read: {error.strerror or error}")) from error
+    if len(held) > MOST_BYTES:
+        raise ConfigError(Problem("", f"is no job: it is larger than {MOST_BYTES:,} bytes"))
+    try:
+        return held.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ConfigError(Problem("", f"cannot be read: byte {error.start} is not UTF-8")) from error
+
+
+def _line_of_digits(text: str) -> str:
+    """Where the first number stands that is too long."""
+    digits = re.search(rf"[\d_]{{{MOST_DIGITS}}}", text)
+    return f"line {text.count(chr(10), 0, digits.start()) + 1}" if digits else "the file"
+
+
+def _misspelt(text: str, message: str) -> str:
+    """What is not TOML, with the line it stands in; the commonest fault is text without quotes."""
+    what, _, where = message.rstrip(")").partition(" (at ")
+    said = f"{where or 'the file'}: {what[0].lower()}{what[1:]}"
+    number = re.match(r"line (\d+)", where)
+    if number is None:
+        return said
+    *above, line = text.split("\n")[: int(number[1])]
+    belongs_to = " ".join(_headings(above)) if "=" not in line else _headings(above)[0]
+    quotes = '; text needs quotes: "…"' if what == "Invalid value" else ""
+    return f"{said}: {redacted_line(line.strip(), belongs_to)}{quotes}"
+
+
+def _headings(lines: Sequence[str]) -> tuple[str, str]:
+    """The last table and the last key that lines begin."""
+    table = next((line for line in reversed(lines) if line.lstrip().startswith("[")), "")
+    return table, next((line.partition("=")[0] for line in reversed(lines) if "=" in line), "")
+
+
+def _put(tables: dict[str, Any], key: str, value: Any) -> None:
+    *outer, last = key.split(".")
+    table = tables
+    for number, name in enumerate(outer):
+        held = table.get(name, {})
+        if outer[:number] == ["backends"] and isinstance(held, str):
+            held = {"name": held}  # sketch = "k-skb" is short for a table, so a parameter can be put into it
+        if not isinstance(held, dict):
+            raise ConfigError(Problem(key, f"{'.'.join(outer[: number + 1])} is {literal(held)}, not a table"))
+        table[name] = dict(held)
+        table = table[name]
+    table[last] = value

@@ -1,0 +1,108 @@
+"""The local engine: this machine's files, in this process."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+from attrs import evolve
+
+from skyband.errors import ConfigError, Problem, suggest
+from skyband.job.engine import Engine
+from skyband.job.local import sink_manifest as local_sink_manifest
+from skyband.job.model import Job, Sink, Source, local_path, option_text
+from skyband.job.progress import Progress, Totals
+from skyband.job.sources.source_files import READABLE
+from skyband.job.sources.spark_ddl import ZONE_SETTING
+from skyband.job.sources.topic_source import KAFKA, topic_problems
+from skyband.tables import FORMATS as TABLES
+from skyband.tables import table_problem
+
+READS = (*READABLE, *TABLES, KAFKA)
+WRITABLE = ("parquet", "csv", "json", "console", *TABLES)
+_UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
+
+
+class LocalEngine(Engine):
+    """Reads and writes files of this machine; a stream starts anew each time."""
+
+    name: ClassVar[str] = "local"
+    resumes: ClassVar[bool] = False
+    shards: ClassVar[bool] = False
+
+    def source_problems(self, source: Source, zone: str | None) -> list[Problem]:
+        problems = _unreadable(source)
+        if source.format in ("csv", "json") and zone not in (None, *_UTC):
+            said = f"the local engine reads times that are written without a zone as UTC (got {zone!r})"
+            problems.append(Problem(ZONE_SETTING, f"{said}: write their zone, or use --engine spark"))
+        return problems
+
+    def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:  # noqa: ARG002 - the same for both
+        problems = []
+        if sink.format not in WRITABLE:
+            known = f"{', '.join(WRITABLE[:-1])} and {WRITABLE[-1]}"
+            problems.append(Problem("sink.format", f"the local engine writes {known} (got {sink.format!r})"))
+        elif sink.format in TABLES and table_problem(sink.format) is not None:
+            problems.append(Problem("sink.format", f"{sink.format} {table_problem(sink.format)}"))
+        if sink.path is not None and local_path(sink.path) is None:
+            problems.append(Problem("sink.path", f"the local engine writes to this machine (got {sink.path!r})"))
+        return problems
+
+    def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:
+        foreign = local_sink_manifest.foreign_files(folder, suffix)
+        return foreign, "the local engine did not write, or that were changed since"
+
+    def run(
+        self,
+        job: Job,
+        progress: Progress,
+        path: str | Path,  # noqa: ARG002
+        sets: Iterable[str],  # noqa: ARG002
+        savepoint: Path | None = None,
+    ) -> Totals:
+        if savepoint is not None:
+            raise ConfigError(Problem("--from", "the local engine starts a stream anew each time: use --engine spark"))
+        from skyband.job.local import run as run_local
+
+        return run_local.run(job, self, progress)
+
+
+def _unreadable(source: Source) -> list[Problem]:
+    from skyband.job.sources.text_files import OPTIONS, text_option_problems
+    from skyband.job.sources.where_and_select import Shape
+
+    if source.format not in READS:
+        known = f"{', '.join(READS[:-1])} and {READS[-1]}"
+        return [Problem("source.format", f"the local engine reads {known} (got {source.format!r})")]
+    problems = [] if source.format != KAFKA else [one.within("source") for one in topic_problems(source)]
+    if source.format in TABLES and table_problem(source.format) is not None:
+        problems.append(Problem("source.format", f"{source.format} {table_problem(source.format)}"))
+    if source.path is not None and local_path(source.path) is None:
+        problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
+    try:
+        Shape.of(source.where, source.select)
+    except ConfigError as error:
+        problems += [problem.within("source") for problem in error.problems]
+    problems += _amounts(source)
+    known_options = OPTIONS.get(source.format, ())
+    problems += [
+        evolve(one, message=f"{one.message}; use it, or --engine spark").within("source")
+        for one in text_option_problems(source)
+    ]
+    for name in source.options if source.format in OPTIONS else ():
+        if name.lower() not in map(str.lower, known_options) and not name.lower().startswith("max"):
+            message = f"the local engine does not know it; {suggest(name, known_options)}"
+            problems.append(Problem(f"source.options.{name}", message))
+    return problems
+
+
+def _amounts(source: Source) -> list[Problem]:
+    """What is wrong with the options that say how much a micro-batch takes: which rows are late depends on it."""
+    problems = []
+    for name, value in source.options.items() if source.of_files else ():
+        if name.lower() == "maxfilespertrigger" and not (option_text(value).isdecimal() and int(value) > 0):
+            said = f"must be a whole number, at least 1 (got {value!r})"
+            problems.append(Problem(f"source.options.{name}", said))
+        if name.lower() == "maxbytespertrigger" and source.stream:
+            said = "the local engine counts files, not bytes: use maxFilesPerTrigger, or --engine spark"
+            problems.append(Problem(f"source.options.{name}", said))
+    return problems

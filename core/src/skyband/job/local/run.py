@@ -1,0 +1,120 @@
+"""Runs a job in this process: the reference, and the way without Java."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from skyband.engines.local import LocalRun, in_order
+from skyband.errors import ConfigError, InputError, Problem
+from skyband.job.compilation_notice import announced
+from skyband.job.engine import Engine
+from skyband.job.local.sink import open_writer
+from skyband.job.model import Job
+from skyband.job.progress import Progress, Totals
+from skyband.job.sources.row_location import PlacedBatches
+from skyband.job.sources.source_files import Files, open_files
+from skyband.job.sources.table_source import Table
+from skyband.job.sources.topic_source import TopicRows
+
+
+def run(job: Job, engine: Engine, progress: Progress) -> Totals:
+    """Run a job to the end of its files, on the local engine. A stream's answers end at its watermark, as they would
+    on Spark; with `source.finish` they go on to the moment after its last row.
+
+    An interrupted stream keeps what it had answered; an interrupted batch leaves nothing. Raises ConfigError where
+    the sink holds answers already, InputError where a row breaks the query's contract.
+    """
+    files = _files(job)
+    query = job.query
+    columns = list(query.columns)
+    schema = pa.schema([files.schema.field(name) for name in columns])
+    held = LocalRun.start(query, schema, job.backends)
+    totals = Totals(in_rows=query.rows, micro_batches=0 if job.source.stream else None)
+    writer = open_writer(job, engine, held.operator.result_schema, progress)
+    if writer is None:
+        return totals
+    try:
+        with announced(progress, totals):
+            for answers in _answers(job, held, files.batches(columns), totals, progress):
+                totals.answers += len(answers)
+                writer.write(answers)
+    except KeyboardInterrupt:
+        if not job.source.stream:
+            writer.abandon()
+            raise
+        totals.stopped = True
+    except BaseException:
+        writer.abandon()
+        raise
+    try:
+        writer.commit()
+    except BaseException:
+        writer.abandon()
+        raise
+    return totals
+
+
+def _answers(
+    job: Job, held: LocalRun, batches: PlacedBatches, totals: Totals, progress: Progress
+) -> Iterator[pa.Table]:
+    files = _files_a_step(job)
+    waiting, step = None, 0
+    for batch in batches:
+        if waiting is not None and batches.file // (files or 1) != step:
+            yield _sorted(job, held.operator.step(waiting))
+            waiting = None
+            _take(held, totals)
+        step = batches.file // (files or 1)
+        try:
+            added = held.add(batch)
+        except InputError as error:
+            raise batches.placed(error) from error
+        if files is not None:
+            added.add(waiting or added)
+            waiting = added
+            continue
+        if job.source.stream:
+            yield _sorted(job, held.operator.step(added))
+        _take(held, totals)
+        progress.show(totals)
+    if waiting is not None:
+        yield _sorted(job, held.operator.step(waiting))
+        _take(held, totals)
+    if not job.source.stream or job.source.finish:
+        progress.waiting(f"{totals.rows_in:,} rows read, answering")
+        yield _sorted(job, held.flush() if job.source.stream else held.finish())
+        _take(held, totals)
+
+
+def _files_a_step(job: Job) -> int | None:
+    """How many files a stream takes before it answers, and calls rows late: `maxFilesPerTrigger`, as on Spark.
+
+    None: it answers after each batch of rows.
+    """
+    given = {name.lower(): value for name, value in job.source.options.items()}.get("maxfilespertrigger")
+    return int(given) if job.source.stream and job.source.of_files and given is not None else None
+
+
+def _take(held: LocalRun, totals: Totals) -> None:
+    metrics = held.operator.take_metrics()
+    totals.rows_in += metrics.rows_in
+    totals.rows_late += metrics.rows_late
+    totals.count_dropped(metrics.dropped)
+    totals.retained, totals.groups = metrics.retained, metrics.groups
+    if totals.micro_batches is not None and metrics.rows_in:
+        totals.micro_batches += 1
+    totals.watermark = None if held.operator.watermark == -(2**63) else held.operator.watermark
+
+
+def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:
+    return in_order(job.query, pa.Table.from_batches([answers]))
+
+
+def _files(job: Job) -> Files | Table | TopicRows:
+    try:
+        files = open_files(job.source)
+    except ConfigError as error:
+        raise ConfigError(*(problem.within("source") for problem in error.problems)) from error
+    if files is None:
+        raise ConfigError(Problem("source", "the local engine reads this machine's files; use --engine spark"))
+    return files

@@ -1,0 +1,165 @@
+"""Starts a stream from a savepoint: makes its checkpoint, from which it then goes on as from any other."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from skyband import spark
+from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
+from skyband.job.model import Job, local_path
+from skyband.job.savepoints import savepoint
+from skyband.job.savepoints.savepoint import Savepoint, checkpoint_of
+from skyband.job.savepoints.stream_lock import in_use
+from skyband.job.spark import sink_log as spark_sink_log
+from skyband.job.spark.errors import python_was_late
+from skyband.operator.resharding import take_over
+from skyband.queries.query import Query
+from skyband.version import __version__
+
+_STARTS = 3
+"""How often it is tried where Spark gives up waiting for its first Python, as a busy machine has it."""
+
+MARK = "from-savepoint.json"
+_PREFIX, _SUFFIX = ".skyband-", ".partial"
+_OWN = "skyband-partial.json"
+"""Says of a folder that it is ours, and for which checkpoint: no other is removed."""
+
+
+def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
+    """Make the checkpoint of a job that goes on from the savepoint in `folder`.
+
+    Nothing is done where that was done before. It is complete or not there, whenever this is interrupted.
+    Raises ConfigError and SnapshotError where the job cannot go on from it, saying why.
+    """
+    from skyband.engines.spark.first_state import SEEDS
+
+    held = savepoint.read(folder)
+    if not job.source.stream:
+        raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
+    checkpoint = checkpoint_of(job)
+    if _is_begun(checkpoint, held):
+        return
+    _check_source(job, held)
+    sink = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
+    if sink is not None and not spark_sink_log.is_seeded(sink, SEEDS):
+        spark_sink_log.check_belong(checkpoint, sink)
+    ticking = spark.ticking_of(job.source.idle_after, False if job.source.finish else None)
+    plan = spark.plan_of(source, job.query, job.backends, job.shards, ticking)
+    states = take_over(held.snapshots(), held.query, lambda shared: _operator(plan, shared), plan.shards)
+    with _partial_folder(checkpoint) as partial:
+        made = _write(session, plan, [operator.snapshot() for operator in states], held, partial, checkpoint)
+        if sink is not None:
+            spark_sink_log.seed(sink, SEEDS)
+        if checkpoint.exists():
+            checkpoint.rmdir()  # it is empty
+        made.rename(checkpoint)
+
+
+def check_shards(checkpoint: Path, query: Query, shards: int) -> None:
+    """Raise SnapshotError where a stream began from a savepoint whose shards may have been taken for one another.
+
+    With `by` its groups tell, wherever its state is read.
+    """
+    mark = _mark(checkpoint)
+    if mark is not None and shards > 1 and not query.by and "shards" not in mark:
+        raise SnapshotError(
+            f"the checkpoint {str(checkpoint)!r} began from a savepoint with an older skyband, which took its {shards} "
+            "shards for one another: give the job a new checkpoint and begin it with history"
+        )
+
+
+@contextmanager
+def _partial_folder(checkpoint: Path) -> Iterator[Path]:
+    """A folder beside the checkpoint that is to be, gone afterwards, as are those that killed starts left."""
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    whose = json.dumps({"checkpoint": checkpoint.name})
+    for mark in checkpoint.parent.glob(f"{_PREFIX}*{_SUFFIX}/{_OWN}"):
+        if not mark.parent.is_symlink() and mark.is_file() and mark.read_text("utf-8") == whose:
+            with suppress(EngineError), in_use(mark.parent):  # another start is at it
+                shutil.rmtree(mark.parent)
+    partial = Path(tempfile.mkdtemp(_SUFFIX, _PREFIX, checkpoint.parent))
+    with in_use(partial):
+        (partial / _OWN).write_text(whose, "utf-8")
+        try:
+            yield partial
+        finally:
+            shutil.rmtree(partial)
+
+
+def _write(
+    session: Any, plan: ShardedPlan, snapshots: list[bytes], held: Savepoint, partial: Path, checkpoint: Path
+) -> Path:
+    """The checkpoint, complete but for its place."""
+    from skyband.engines.spark.first_state import set_place, set_position, write_checkpoint
+
+    for starts in range(1, _STARTS + 1):
+        folder = partial / str(starts)
+        folder.mkdir()
+        try:
+            made = write_checkpoint(session, plan, snapshots, folder)
+            break
+        except Exception as error:
+            if starts == _STARTS or not python_was_late(error):
+                raise
+    set_place(made, checkpoint)
+    if held.position is None:
+        set_position(made)
+    else:
+        set_position(made, held.position.offset, held.position.log)
+    mark = {"savepoint": held.id, "skyband": __version__, "shards": len(snapshots)}
+    (made / MARK).write_text(json.dumps(mark), "utf-8")
+    return made
+
+
+def _operator(plan: ShardedPlan, shared: bool) -> Any:
+    from skyband.operator.operator import Operator
+
+    return Operator(plan.query, plan.bindings, plan.schema, shared and not plan.query.by)
+
+
+def _is_begun(checkpoint: Path, held: Savepoint) -> bool:
+    """Whether the checkpoint began with this savepoint. Raises EngineError where it began with anything else."""
+    if not checkpoint.exists() or (checkpoint.is_dir() and not any(checkpoint.iterdir())):
+        return False
+    mark = _mark(checkpoint)
+    if mark is not None and mark.get("savepoint") == held.id:
+        return True
+    raise EngineError(
+        f"the checkpoint {str(checkpoint)!r} is of a stream that has begun otherwise: run the job without --from to go "
+        "on with it, or choose another sink.checkpoint and sink.path"
+    )
+
+
+def _mark(checkpoint: Path) -> dict[str, Any] | None:
+    """What is written of the savepoint that a checkpoint began from; None where it began otherwise."""
+    path = checkpoint / MARK
+    if not path.is_file():
+        return None
+    try:
+        held = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"damaged: {str(path)!r}: {type(error).__name__}: {error}") from error
+    return held if isinstance(held, dict) else {}
+
+
+def _check_source(job: Job, held: Savepoint) -> None:
+    """Raise ConfigError where the position in the savepoint's source means nothing in the job's."""
+    if held.position is None:
+        return
+    before, here = held.position.source, savepoint.source_facts(job.source)
+    problems = [
+        Problem(
+            f"source.{name}",
+            f"was {before.get(name)!r} when the savepoint was made (got {here.get(name)!r}), and it goes on where that "
+            "was left: rows would be lost or read twice; change it back",
+        )
+        for name in sorted({*before, *here})
+        if before.get(name) != here.get(name) and (name in before or name not in ("where", "select"))
+    ]
+    if problems:
+        raise ConfigError(*problems)

@@ -1,0 +1,127 @@
+"""Makes a savepoint: of a stopped stream, from its checkpoint; or of history, from a batch over the past."""
+
+from pathlib import Path
+from typing import Any
+
+from skyband import spark
+from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.errors import EngineError, InputError, SnapshotError
+from skyband.job import checkpoint_record
+from skyband.job.model import Job
+from skyband.job.progress import Progress
+from skyband.job.savepoints import savepoint
+from skyband.job.savepoints.savepoint import Position, Savepoint, checkpoint_of
+from skyband.job.savepoints.start import check_shards
+from skyband.job.savepoints.stream_lock import in_use
+from skyband.job.spark import sink_log as spark_sink_log
+from skyband.job.spark.errors import plain_errors
+from skyband.job.spark.session import spark_session
+from skyband.operator.first_states import begin_with_states
+from skyband.states.since_or_last import moment_named
+from skyband.states.table import StatesTable
+
+
+def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Savepoint:
+    """The savepoint of a stream that was stopped after a micro-batch.
+
+    Raises EngineError where it runs, was stopped within a micro-batch, or has no checkpoint here, and SnapshotError
+    where that is damaged or of another job.
+    """
+    savepoint.check_free(folder)
+    checkpoint = checkpoint_of(job)
+    if not checkpoint.is_dir():
+        raise EngineError(f"the checkpoint {str(checkpoint)!r} is not there: run the job first")
+    with in_use(checkpoint), plain_errors(job), spark_session(job, progress or Progress()) as session:
+        from skyband.engines.spark.checkpoint import read_shards
+        from skyband.engines.spark.first_state import offset_of
+        from skyband.job.spark.source import source_frame
+
+        batch = _ended(checkpoint)
+        shards = read_shards(session, str(checkpoint), batch)
+        if not shards or len(shards) != shards[0].head.shards:
+            raise SnapshotError(f"the checkpoint {str(checkpoint)!r} lacks the state of a shard")
+        check_shards(checkpoint, job.query, len(shards))
+        checkpoint_record.check_goes_on(job, checkpoint)
+        plan = spark.plan_of(source_frame(session, job), job.query, job.backends, len(shards))
+        snapshots, watermarks = [], []
+        while shards:  # one after the other is in memory as an operator
+            operator = shards.pop(0).restore(plan)
+            snapshots.append(operator.snapshot())
+            watermarks.append(operator.watermark)
+        log = checkpoint / "sources" / "0"
+        position = Position(
+            savepoint.source_facts(job.source), offset_of(checkpoint, batch), log if log.is_dir() else None
+        )
+        if _ended(checkpoint) != batch:
+            raise EngineError(f"a stream runs on the checkpoint {str(checkpoint)!r}: stop it first")
+        watermark = min((moment for moment in watermarks if moment is not None), default=None)
+        return savepoint.write(folder, job.query, snapshots, watermark, _versions(session, plan), position)
+
+
+def save_history(job: Job, folder: Path, until: str, progress: Progress | None = None) -> Savepoint:
+    """The savepoint of a batch: the state of a stream that has had all its rows before the moment `until`.
+
+    Raises InputError where that is no moment, and EngineError where no row is before it.
+    """
+    savepoint.check_free(folder)
+    with plain_errors(job), spark_session(job, progress or Progress()) as session:
+        from skyband.engines.spark.history import states_before
+        from skyband.job.spark.source import source_frame
+
+        source = source_frame(session, job)
+        plan = spark.plan_of(source, job.query, job.backends, job.shards)
+        moment = _moment(until, plan)
+        snapshots = states_before(spark.numbered(source, plan.query.columns), plan, moment)
+        if len(snapshots) != plan.shards:
+            raise EngineError(f"the source holds no row before {until}")
+        return savepoint.write(folder, job.query, snapshots, moment, _versions(session, plan), None)
+
+
+def save_states(
+    job: Job, folder: Path, states: Path, at: str | None = None, progress: Progress | None = None
+) -> Savepoint:
+    """The savepoint of a table of states: the state of a stream that has had all their rows, up to one moment.
+
+    at: a moment of the table, the newest where it is None. Raises ConfigError with everything in which the job does not
+    fit the states, InputError where they are no table of states or have none of the moment.
+    """
+    savepoint.check_free(folder)
+    table = StatesTable(str(states))
+    chosen = None if at is None else moment_named("at", at)
+    with plain_errors(job), spark_session(job, progress or Progress()) as session:
+        from skyband.job.spark.source import source_frame
+
+        plan = spark.plan_of(source_frame(session, job), job.query, job.backends, 1)
+        operator = plan.operator(0)
+        moment = begin_with_states(operator, table, chosen)
+        versions = _versions(session, plan)
+        return savepoint.write(folder, job.query, [operator.snapshot()], moment, versions, None)
+
+
+def _ended(checkpoint: Path) -> int:
+    """The last micro-batch, which is committed. Raises EngineError where one was begun since, or none ever."""
+    begun, committed = (spark_sink_log.latest(checkpoint / name) for name in ("offsets", "commits"))
+    if committed < 0:
+        raise EngineError(f"the checkpoint {str(checkpoint)!r} holds no state yet: run the job first")
+    if begun != committed:
+        remedy = 'stop it, then let it end: run it once more with --set sink.trigger="available-now"'
+        raise EngineError(
+            f"micro-batch {begun} of the checkpoint {str(checkpoint)!r} was begun and not ended: the stream runs, or "
+            f"was stopped within it; {remedy}"
+        )
+    return committed
+
+
+def _versions(session: Any, plan: ShardedPlan) -> dict[str, str]:
+    return {"spark": session.version, **{one.distribution: one.version for one in plan.bindings.values()}}
+
+
+def _moment(until: str, plan: ShardedPlan) -> int:
+    from skyband.states.since_or_last import moment_of
+
+    if plan.query.rows and until.lstrip("-").isdigit():
+        return int(until)
+    try:
+        return moment_of(until)
+    except InputError:
+        raise InputError("until", f'must be a moment such as "2026-11-22 10:30", in UTC (got {until!r})') from None

@@ -1,0 +1,212 @@
+"""CSV files read with Arrow, block by block, by the names in their first line where they have one."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from attrs import define, field
+
+from skyband.errors import InputError
+from skyband.job.model import Source
+from skyband.job.sources.csv_dialect import NONE, Dialect, dialect_of
+from skyband.job.sources.spark_ddl import ZONE
+from skyband.job.sources.text_blocks import Block, blocks
+from skyband.job.sources.text_values import as_read, typed
+from skyband.job.sources.utf8 import check_utf8
+from skyband.kernels.text_records import csv_records
+
+_ROW = re.compile(r"CSV parse error: Row #(\d+): ")
+_ALL = 1 << 62
+_HEADER = "; where the first line names the columns, set source.options = { header = true }"
+
+
+def csv_schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
+    """The columns of the first file that has any: text unless `inferSchema` is set. Raises InputError."""
+    for path in paths:
+        file = CsvFile(path, dialect_of(source))
+        names = file.names
+        if names:
+            return file.inferred() if file.dialect.infers else pa.schema([(name, pa.string()) for name in names])
+    raise InputError("path", f"{paths[0]} is empty{', and so are the others' if len(paths) > 1 else ''}")
+
+
+def read_csv(path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """A file's rows with the columns `wanted` of a schema. Raises InputError where it is not of that schema."""
+    file = CsvFile(path, dialect_of(source))
+    if not file.names:
+        return
+    places = file.places(wanted.names, schema)
+    for block in file.records():
+        yield file.parsed(block, wanted, places)
+
+
+@define
+class CsvFile:
+    """One file, in a dialect."""
+
+    path: Path
+    dialect: Dialect
+    _names: list[str] | None = field(default=None, init=False)
+    _as_text: bool = field(default=False, init=False)
+    """Whether a value was not of its type as Arrow reads it, so that all are read as text and cast here."""
+    _is_broken: bool = field(default=False, init=False)
+    """Whether the last block ends with a record that a line's end breaks, which this dialect has not."""
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, `_c0`, `_c1`, … where no line names them; none of an empty file."""
+        if self._names is None:
+            block = next((block for block in self._blocks(1 << 16) if block.data.strip(b"\r\n")), None)
+            texts = [] if block is None else self.texts_of(block.data[: self.end_of(block.data, 1)])
+            named = texts if self.dialect.header else [""] * len(texts)
+            self._names = [name or f"_c{place}" for place, name in enumerate(named)]
+        return self._names
+
+    def records(self, size: int | None = None) -> Iterator[Block]:
+        """The file without the line of names."""
+        for block in self._blocks(size):
+            if block.is_first and self.dialect.header:
+                end = self.end_of(block.data, 1)
+                block = Block(block.data[end:], block.line_at(end), block.is_first, block.is_cut)
+            if block.data.strip(b"\r\n"):
+                yield block
+
+    def end_of(self, data: bytes, records: int) -> int:
+        """Where the first records of text end."""
+        end, count, _ = self._scan(data, records)
+        return end if count == records else len(data)
+
+    def places(self, wanted: Sequence[str], schema: pa.Schema) -> list[int]:
+        """Where each column stands in this file. Raises InputError where its first line says other than the schema."""
+        names = self.names
+        if not self.dialect.header or self.dialect.by_position:
+            if len(names) != len(schema):
+                columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
+                said = f"its first line has {columns}, the schema {len(schema)} ({', '.join(schema.names)})"
+                raise InputError(str(self.path), f"{said}: mend the file, or the schema")
+            names = schema.names
+        at = {name: place for place, name in enumerate(names)}
+        missing = [name for name in wanted if name not in at]
+        twice = [name for name in wanted if len(at) < len(names) and names.count(name) > 1]
+        if missing:
+            said = f"line 1 names no column {missing[0]!r} (it names {', '.join(names[:20])})"
+            remedy = "name them alike, or take them by their order with source.options = { enforceSchema = true }"
+            raise InputError(str(self.path), f"{said}: {remedy}")
+        if twice:
+            raise InputError(str(self.path), f"line 1 names two columns {twice[0]!r}: rename one")
+        return [at[name] for name in wanted]
+
+    def inferred(self) -> pa.Schema:
+        """What the values of the first block look like."""
+        for block in self.records():
+            table = self._parse(block, None, range(len(self.names)))
+            return pa.schema([(name, _kind(kind)) for name, kind in zip(self.names, table.schema.types, strict=True)])
+        return pa.schema([(name, pa.string()) for name in self.names])
+
+    def parsed(self, block: Block, wanted: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
+        """A block's rows. Raises InputError with the line, or the row, that cannot be read."""
+        if not self._as_text:
+            try:
+                return self._typed(block, wanted, places, [as_read(kind) for kind in wanted.types])
+            except pa.ArrowInvalid as error:
+                if "parse error" in str(error):
+                    raise self._not_read(block, error) from error
+            self._as_text = True
+        try:
+            return self._typed(block, wanted, places, [pa.string()] * len(wanted))
+        except pa.ArrowInvalid as error:
+            raise self._not_read(block, error) from error
+
+    def texts_of(self, record: bytes) -> list[str]:
+        """The values of one record."""
+        count = len(self._parse(Block(record, 1), None, None).columns)
+        values = self._parse(Block(record, 1), [pa.string()] * count, range(count)).to_pylist()
+        return [text or "" for row in values[:1] for text in row.values()]
+
+    def _typed(self, block: Block, wanted: pa.Schema, places: Sequence[int], kinds: list[Any]) -> pa.RecordBatch:
+        table = self._parse(block, kinds, places).rename_columns(wanted.names)
+        (batch,) = table.combine_chunks().to_batches()
+        try:
+            return typed(batch, wanted)
+        except InputError as error:
+            hint = _HEADER if block.is_first and error.row == 0 and not self.dialect.header else ""
+            raise InputError(error.argument, error.message + hint, error.row) from error
+
+    def _parse(
+        self, block: Block, kinds: list[Any] | None, places: Sequence[int] | None, threads: bool = True
+    ) -> pa.Table:
+        data = block.data if block.data.endswith((b"\n", b"\r")) else block.data + b"\n"
+        separator, quote, escape = (chr(mark) if mark < 128 else False for mark in self.dialect.bytes)
+        names = [] if places is None else [str(place) for place in range(max(len(self._names or ()), len(places)))]
+        asked = [] if places is None else [str(place) for place in places]
+        options = (
+            pyarrow.csv.ReadOptions(
+                column_names=names, autogenerate_column_names=not names, block_size=len(data) + 1, use_threads=threads
+            ),
+            pyarrow.csv.ParseOptions(
+                delimiter=separator, quote_char=quote, escape_char=escape, newlines_in_values=self.dialect.multi_line
+            ),
+            pyarrow.csv.ConvertOptions(
+                column_types=None if kinds is None else dict(zip(asked, kinds, strict=True)),
+                include_columns=asked,
+                null_values=["", self.dialect.null],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        try:
+            return pyarrow.csv.read_csv(pa.BufferReader(data), *options)
+        except pa.ArrowInvalid as error:
+            if "UTF8" in str(error):
+                check_utf8(self.path)  # Arrow tells a column of a block that it cannot read, not where in the file
+            raise
+
+    def _not_read(self, block: Block, error: pa.ArrowInvalid) -> InputError:
+        check_utf8(self.path)
+        said = " ".join(str(error).split())
+        try:
+            self._parse(block, None, range(len(self.names)), threads=False)  # which numbers the rows
+        except pa.ArrowInvalid as numbered:
+            said = " ".join(str(numbered).split())
+        row = _ROW.match(said)
+        if row is None:
+            return InputError(str(self.path), f"cannot be read: {said}")
+        before = self.end_of(block.data, int(row[1]) - 1) if int(row[1]) > 1 else 0
+        return InputError(str(self.path), f"line {block.line_at(before)}: {said[row.end() :]}")
+
+    def _blocks(self, size: int | None = None) -> Iterator[Block]:
+        for block in blocks(self.path, self._cut, *([] if size is None else [size])):
+            if self._is_broken or not block.is_cut:
+                _, _, opened = self._scan(block.data, _ALL)
+                if opened >= 0:
+                    raise self._unclosed(block, opened)
+            yield block
+
+    def _cut(self, data: bytes) -> int:
+        if not any(chr(mark).encode() in data for mark in self.dialect.bytes[1:] if mark != NONE):
+            return max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
+        end, _, opened = self._scan(data, _ALL)
+        broken = 0 if self.dialect.multi_line or opened < 0 else data.find(b"\n", opened) + 1
+        self._is_broken = broken > 0
+        return broken or end
+
+    def _scan(self, data: bytes, most: int) -> tuple[int, int, int]:
+        scanned: tuple[int, int, int] = csv_records(
+            np.frombuffer(data, np.uint8), *self.dialect.bytes, self.dialect.multi_line, most
+        )
+        return scanned
+
+    def _unclosed(self, block: Block, opened: int) -> InputError:
+        check_utf8(self.path)
+        within = "" if self.dialect.multi_line else " in it: set source.options.multiLine = true, or close it"
+        return InputError(str(self.path), f"the quote in line {block.line_at(opened)} is not closed{within}")
+
+
+def _kind(kind: Any) -> Any:
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", ZONE)
+    return pa.string() if pa.types.is_time(kind) or pa.types.is_null(kind) else kind

@@ -1,0 +1,100 @@
+"""JSON files read with Arrow, block by block, once each line is known to be an object: others can end the process."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+from skyband.columns.keyed_frames import plain_type
+from skyband.errors import InputError
+from skyband.job.sources.text_blocks import Block, blocks, is_utf8
+from skyband.job.sources.text_values import as_read, typed
+from skyband.job.sources.utf8 import check_utf8
+from skyband.kernels.text_records import FINE, GOES_ON, MOST_NESTED, NO_OBJECT, SECOND_VALUE, TOO_DEEP, json_lines
+
+_ROW = re.compile(r"(.*?)(?: in row (\d+))?$")
+_SAID = {
+    NO_OBJECT: "is no JSON object",
+    SECOND_VALUE: "holds more than one JSON object",
+    GOES_ON: "begins a JSON object that does not end in it",
+    TOO_DEEP: f"holds a JSON object of more than {MOST_NESTED:,} levels",
+}
+_REMEDY = "write one object a line, as jq -c . does"
+
+
+class NoObjectError(ValueError):
+    """Text in which a line is not one JSON object; `place` is where that line begins."""
+
+    def __init__(self, what: int, place: int) -> None:
+        super().__init__(f"{_SAID[what]}: {_REMEDY}")
+        self.place = place
+
+
+def json_schema_of(paths: Sequence[Path]) -> pa.Schema:
+    """What the values of the first file that has rows look like; times are text, as on Spark. Raises InputError."""
+    for path in paths:
+        schemas = [_parsed(path, block, None).schema for block in _blocks(path)]
+        if schemas:
+            try:
+                found = pa.unify_schemas(schemas, promote_options="permissive")
+            except pa.ArrowTypeError as error:
+                raise InputError(str(path), f"{error}: say the columns' types with source.schema") from error
+            return pa.schema([pa.field(field.name, _kind(field.type)) for field in found])
+    raise InputError("path", f"{paths[0]} is empty{', and so are the others' if len(paths) > 1 else ''}")
+
+
+def read_json(path: Path, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """A file's rows with the columns `wanted`, null where a row has none of that name. Raises InputError."""
+    for block in _blocks(path):
+        yield from (typed(batch, wanted) for batch in _parsed(path, block, wanted).combine_chunks().to_batches())
+
+
+def json_rows_of(lines: bytes, wanted: pa.Schema) -> pa.Table:
+    """The columns `wanted` of JSON, an object a line. Raises InputError, NoObjectError or ArrowInvalid."""
+    batches = [typed(batch, wanted) for batch in _rows(lines, wanted).combine_chunks().to_batches()]
+    return pa.Table.from_batches(batches, wanted)
+
+
+def _blocks(path: Path) -> Iterator[Block]:
+    return (block for block in blocks(path, lambda data: data.rfind(b"\n") + 1) if block.data.strip())
+
+
+def _parsed(path: Path, block: Block, wanted: pa.Schema | None) -> pa.Table:
+    if not is_utf8(block.data):
+        check_utf8(path)
+    try:
+        return _rows(block.data, wanted)
+    except NoObjectError as error:
+        raise InputError(str(path), f"line {block.line_at(error.place)} {error}") from error
+    except pa.ArrowInvalid as error:
+        said, row = _ROW.fullmatch(" ".join(str(error).split())).groups()  # type: ignore[union-attr]
+        line = "" if row is None else f"line {_line(block, int(row))}: "
+        raise InputError(str(path), f"{line}{said.removeprefix('JSON parse error: ').rstrip('.')}") from error
+
+
+def _rows(lines: bytes, wanted: pa.Schema | None) -> pa.Table:
+    what, place = json_lines(np.frombuffer(lines, np.uint8))
+    if what != FINE:
+        raise NoObjectError(what, place)
+    read = None if wanted is None else pa.schema([(field.name, as_read(field.type)) for field in wanted])
+    return pyarrow.json.read_json(
+        pa.BufferReader(lines),
+        pyarrow.json.ReadOptions(block_size=len(lines) + 1),
+        pyarrow.json.ParseOptions(
+            explicit_schema=read, unexpected_field_behavior="infer" if wanted is None else "ignore"
+        ),
+    )
+
+
+def _line(block: Block, row: int) -> int:
+    """The number of the line that an object of a block is in: blank lines hold none."""
+    lines = [number for number, line in enumerate(block.data.split(b"\n")) if line.strip()]
+    return block.line + lines[min(row, len(lines) - 1)]
+
+
+def _kind(kind: pa.DataType) -> pa.DataType:
+    plain = plain_type(kind)
+    return pa.string() if pa.types.is_timestamp(plain) or pa.types.is_null(plain) else kind

@@ -1,0 +1,128 @@
+"""The files of a source on this machine: found, in the order Spark would take them, and read batch by batch."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from skyband.data_files import data_files, is_pattern
+from skyband.errors import ConfigError, Problem
+from skyband.job.model import Source, local_path
+from skyband.job.sources.row_location import PlacedBatches
+from skyband.job.sources.spark_ddl import parse_ddl
+from skyband.tables import FORMATS as TABLES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from skyband.job.sources.columnar_files import Layout
+    from skyband.job.sources.table_source import Table
+    from skyband.job.sources.topic_source import TopicRows
+    from skyband.job.sources.where_and_select import Shape
+
+READABLE = ("parquet", "csv", "json", "arrow")
+"""The formats of files that are read here; those of `skyband.tables` are, too."""
+
+
+@frozen
+class Files:
+    """The files of a source, at least one, oldest first, with their schema."""
+
+    source: Source
+    paths: tuple[Path, ...]
+    raw: "pa.Schema"
+    """The columns the files hold."""
+    shape: "Shape"
+    schema: "pa.Schema"
+    """The columns that `source.select` makes of them: all, unless it says which."""
+    layout: "Layout | None"
+    """How Parquet and Arrow files are read; None of text files."""
+
+    def batches(self, columns: Iterable[str]) -> PlacedBatches:
+        """Their rows, file by file, only the columns named; iterating raises InputError where one cannot be read."""
+        import pyarrow as pa
+
+        wanted = list(columns)
+        read = pa.schema([self.raw.field(name) for name in self.shape.reads(wanted)])
+        given = pa.schema([self.schema.field(name) for name in wanted])
+        return PlacedBatches(
+            self.paths, lambda path: self._read(path, read), lambda batch: self.shape.apply(batch, given)
+        )
+
+    def _read(self, path: Path, wanted: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        if self.layout is None:
+            from skyband.job.sources import text_files
+
+            return text_files.read(path, self.source, self.raw, wanted)
+        from skyband.job.sources import columnar_files
+
+        return columnar_files.read(path, self.layout, wanted)
+
+
+def open_files(source: Source) -> "Files | Table | TopicRows | None":
+    """The files of a source, table or topic; None where only Spark can look: elsewhere, or in a format not read here.
+
+    Raises ConfigError where there is nothing to read, it cannot be read, or `where` and `select` are not known here.
+    """
+    if source.format in TABLES:
+        from skyband.job.sources.table_source import open_rows
+
+        return open_rows(source)
+    if source.format == "kafka":
+        from skyband.job.sources.topic_source import open_topic
+
+        return open_topic(source)
+    path = None if source.path is None else local_path(source.path)
+    if path is None or source.format not in READABLE:
+        return None
+    import pyarrow as pa
+
+    from skyband.job.sources.text_files import beyond_readers
+    from skyband.job.sources.where_and_select import Shape
+
+    if beyond_readers(source) is not None:
+        return None
+    shape = Shape.of(source.where, source.select)
+    try:
+        paths = data_files(path)
+        if not paths:
+            raise ConfigError(Problem("path", _nothing_at(path, source)))
+        schema, layout = _schema(source, _base(path), paths)
+    except ConfigError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:
+        detail = " ".join(str(error).split())
+        raise ConfigError(Problem("path", f"cannot be read as {source.format}: {detail}")) from error
+    return Files(source, tuple(paths), schema, shape, shape.schema(schema), layout)
+
+
+def _schema(source: Source, base: Path, paths: list[Path]) -> "tuple[pa.Schema, Layout | None]":
+    declared = None if source.schema is None else parse_ddl(source.schema)
+    if source.format in ("csv", "json"):
+        from skyband.job.sources import text_files
+
+        return text_files.schema_of(paths, source) if declared is None else declared, None
+    from skyband.job.sources import columnar_files
+
+    layout = columnar_files.Layout(source.format, str(base if base.is_dir() else base.parent))
+    if declared is not None:
+        return declared, layout
+    return columnar_files.schema_of(paths, layout)
+
+
+def _base(path: Path) -> Path:
+    """The folder below which `key=value` folders are columns."""
+    fixed = [part for part in path.parts if not any(mark in part for mark in "*?[")]
+    return Path(*fixed) if len(fixed) < len(path.parts) else path
+
+
+def _nothing_at(path: Path, source: Source) -> str:
+    if is_pattern(path):
+        return f"no file matches {str(path)!r}"
+    if not path.exists():
+        return f"{str(path)!r} does not exist"
+    if source.stream:
+        remedy = "; put a first file there, or say its columns with source.schema" if source.schema is None else ""
+        return f"{str(path)!r} holds no file yet{remedy}"
+    return f"{str(path)!r} holds no file"

@@ -1,0 +1,58 @@
+"""CSV and JSON files, typed as Spark types them, so that a job gives the same rows on every engine."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from skyband.columns.keyed_frames import plain_type
+from skyband.errors import Problem
+from skyband.job.model import Source
+from skyband.job.sources.csv_dialect import OPTIONS as CSV_OPTIONS
+from skyband.job.sources.csv_dialect import dialect_problems
+from skyband.job.sources.csv_files import csv_schema_of, read_csv
+from skyband.job.sources.json_files import json_schema_of, read_json
+
+OPTIONS = {"csv": CSV_OPTIONS, "json": ()}
+"""The options of Spark that are honoured here, in any case."""
+
+
+def text_option_problems(source: Source) -> list[Problem]:
+    """What is beyond the readers here though Spark's own may know it."""
+    return dialect_problems(source) if source.format == "csv" else []
+
+
+FILE_OPTIONS = ("latestfirst", "filenameonly", "cleansource", "sourcearchivedir", "pathglobfilter",
+                "recursivefilelookup", "modifiedbefore", "modifiedafter")  # fmt: skip
+"""Those of Spark's that say which files are taken, in lower case; so do all that begin with `max`."""
+
+
+def beyond_readers(source: Source) -> str | None:
+    """The option of text files that only Spark's own readers know, if there is one."""
+    if source.format not in OPTIONS:
+        return None
+    known = {name.lower() for name in OPTIONS[source.format]} | set(FILE_OPTIONS)
+    problems = [problem.field.partition(".")[2] for problem in text_option_problems(source)]
+    unknown = [name for name in source.options if name.lower() not in known and not name.lower().startswith("max")]
+    return next(iter([*unknown, *problems]), None)
+
+
+def schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
+    """The schema Spark would find. Raises InputError where there is none."""
+    return json_schema_of(paths) if source.format == "json" else csv_schema_of(paths, source)
+
+
+def read(path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """A file's rows with the columns `wanted` of its `schema`. Raises InputError where a value is not of its type."""
+    return read_json(path, wanted) if source.format == "json" else read_csv(path, source, schema, wanted)
+
+
+def unwritable_in_csv(answers: pa.Schema) -> list[Problem]:
+    """The first column of answers that has no text which CSV could hold: bytes, lists, structs."""
+    for field in answers:
+        kind = plain_type(field.type)
+        binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+        if binary or pa.types.is_nested(kind):
+            said = f"CSV cannot hold the answers' column {field.name!r}, which is {kind}: use parquet or json"
+            return [Problem("sink.format", said)]
+    return []

@@ -1,0 +1,100 @@
+"""`source.where` and `source.select` without Spark: which rows of a source stay, and which columns are made of them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from skyband.config.literals import literal
+from skyband.errors import ConfigError, Problem
+from skyband.job.sources.conditions import columns_of
+from skyband.job.sources.sql_reader import Made, UnknownSqlError, parse_column, parse_condition
+
+
+class OnlySparkError(ConfigError):
+    """Columns and values that the local engine does not compare, though Spark's SQL may."""
+
+
+@frozen
+class Shape:
+    """What a source makes of the rows it reads: those where `where` is true, with the columns of `select`."""
+
+    where: Any = None
+    select: tuple[Made, ...] | None = None
+
+    @classmethod
+    def of(cls, where: str | None, select: Sequence[str] | None) -> "Shape":
+        """Raises ConfigError, naming what is beyond the common part."""
+        problems, condition = [], None
+        columns: list[Made] = []
+        try:
+            condition = None if where is None else parse_condition(where)
+        except UnknownSqlError as error:
+            problems.append(Problem("where", f"{error}; use --engine spark"))
+        for number, text in enumerate(select or ()):
+            try:
+                columns.append(parse_column(text))
+            except UnknownSqlError:
+                said = "the local engine knows columns, `column AS name` and `literal AS name`; use --engine spark"
+                problems.append(Problem(f"select[{number}]", f"{said} (got {literal(text)})"))
+        if problems:
+            raise ConfigError(*problems)
+        return cls(condition, None if select is None else tuple(columns))
+
+    def schema(self, source: pa.Schema) -> pa.Schema:
+        """The columns it gives of a source.
+
+        Raises ConfigError where it has not those that are read, OnlySparkError where they are of another type or case.
+        """
+        from skyband.queries.query import no_column
+
+        problems: list[Problem] = []
+        only_spark: list[Problem] = []
+        names = set(source.names)
+        alike = {name.casefold() for name in names}
+        said = None if self.where is None else self.where.problem(source)
+        if said is not None:
+            known = all(name.casefold() in alike for name in columns_of(self.where))
+            (only_spark if known else problems).append(Problem("where", said))
+        for number, made in enumerate(self.select or ()):
+            if made.column is not None and made.column not in names:
+                told = only_spark if made.column.casefold() in alike else problems
+                told.append(Problem(f"select[{number}]", no_column(made.column, source)))
+        counts = Counter(made.name for made in self.select or ())
+        twice = next((name for name, count in counts.items() if count > 1), None)
+        if twice is not None:
+            problems.append(Problem("select", f"makes two columns called {twice!r}"))
+        if problems:
+            raise ConfigError(*problems, *only_spark)
+        if only_spark:
+            raise OnlySparkError(*only_spark)
+        if self.select is None:
+            return source
+        return pa.schema([pa.field(made.name, made.type_in(source)) for made in self.select])
+
+    def reads(self, columns: Sequence[str]) -> list[str]:
+        """The columns of the source that it needs for these of its own."""
+        by_name = {made.name: made.column for made in self.select or ()}
+        wanted = [by_name.get(name, name) if self.select is not None else name for name in columns]
+        tested = [] if self.where is None else columns_of(self.where)
+        return list(dict.fromkeys([name for name in wanted if name is not None] + tested))
+
+    def apply(self, batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, Any]:
+        """The rows with the columns of `schema`, and int64[m], where each stood; None where all stay."""
+        kept = None
+        if self.where is not None:
+            mask = self.where.of(batch).fill_null(False)
+            kept = pc.indices_nonzero(mask).to_numpy().astype("int64")
+            batch = batch.take(pa.array(kept))
+        by_name = {made.name: made for made in self.select or ()}
+        columns = []
+        for field in schema:
+            made = by_name.get(field.name, Made(field.name, field.name))
+            if made.column is None:
+                columns.append(pa.repeat(pa.scalar(made.value, field.type), len(batch)))
+            else:
+                columns.append(batch.column(made.column))
+        return pa.RecordBatch.from_arrays(columns, schema=schema), kept

@@ -1,0 +1,59 @@
+"""Spark as an engine of jobs: any source and sink of Spark, streams that go on from their checkpoint."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from skyband.errors import ConfigError, Problem
+from skyband.job.engine import Engine
+from skyband.job.model import Job, Sink, Source
+from skyband.job.progress import Progress, Totals
+
+_NO_CHECKPOINT = ("console", "memory", "noop")
+
+
+class SparkEngine(Engine):
+    """Runs a job on Spark, in batch or as a stream."""
+
+    name: ClassVar[str] = "spark"
+    resumes: ClassVar[bool] = True
+    shards: ClassVar[bool] = True
+
+    def source_problems(self, source: Source, zone: str | None) -> list[Problem]:  # noqa: ARG002 - Spark knows zones
+        if source.format == "arrow":
+            return [Problem("source.format", "Spark does not read arrow; use --engine local, or parquet")]
+        if source.format == "kafka" and source.schema is not None:
+            said = "is for the local engine: Kafka's columns on Spark are its own, so take fields with source.select"
+            return [Problem("source.schema", said)]
+        return []
+
+    def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:
+        problems = []
+        if sink.format == "arrow":
+            problems.append(Problem("sink.format", "Spark does not write arrow; use parquet"))
+        if stream and sink.checkpoint is None and sink.format not in _NO_CHECKPOINT:
+            message = "is required for a stream: a folder of its own, from which it goes on after a stop"
+            problems.append(Problem("sink.checkpoint", message))
+        return problems
+
+    def query_problems(self, query: Any, tables: Mapping[str, Any]) -> list[Problem]:
+        from skyband.spark import shard_count
+
+        try:
+            shard_count(query, tables.get("shards"))
+        except ConfigError as error:
+            return list(error.problems)
+        return []
+
+    def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:  # noqa: ARG002
+        visible = (path for path in folder.iterdir() if not path.name.startswith(("_", ".")))
+        others = sorted(path for path in visible if path.is_dir() or not path.name.startswith("part-"))
+        return others, "are no answers, and Spark would delete them"
+
+    def run(
+        self, job: Job, progress: Progress, path: str | Path, sets: Iterable[str], savepoint: Path | None = None
+    ) -> Totals:
+        from skyband.job.spark import run as run_spark
+        from skyband.job.spark.precompile import Warming
+
+        return run_spark.run(job, self, progress, Warming(path, sets), savepoint)

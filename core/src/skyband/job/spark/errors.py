@@ -1,0 +1,162 @@
+"""Spark's exceptions in one sentence: our own where a worker raised it, else Spark's innermost cause and its remedy."""
+
+import logging
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from skyband.engines.spark.java_process import how_java_ended
+from skyband.errors import ConfigError, EngineError, Problem, SkybandError
+from skyband.job.model import Job, local_path
+
+_OURS = "skyband.errors."
+_FAILED_STREAM = re.compile(r"\[STREAM_FAILED\] .*? terminated with exception: ")
+_DUMP = re.compile(
+    r"\n\s*\n|\n\s*at |\n\s*File \"|\n===|\n?\s*(?:During handling|The above exception|Traceback \(|Caused by:|"
+    r"(?:Driver|JVM) stacktrace)|\s*SQLSTATE: \w{5}"
+)
+"""Where what Spark appends to an error begins."""
+
+_CAUSE = re.compile(r"^(?:Caused by|): (?P<name>[\w.$]+): (?P<what>.+)$", re.MULTILINE)
+_OF_CHECKPOINT = re.compile(
+    r"STATE_STORE|[Ss]tate ?[Ss]tore|RocksDB|[Cc]hangelog|/(?:offsets|commits|state|sources|metadata)\b|MALFORMED_LOG|"
+    r"^Json\w+Exception"
+)
+_GONE = "Error while sending or receiving", "does not exist in the JVM", "Answer from Java side is empty"
+_LATE_PYTHON = "Python worker failed to connect back"
+_OF_MACHINE = re.compile(
+    r"No space left on device|[Dd]isk quota exceeded|Too many open files|Read-only file system|File too large"
+)
+"""What an operating system refuses, whatever Spark makes of it."""
+_ROOM = 1 << 20
+"""Bytes that a micro-batch may be expected to write."""
+_NO_PROGRAM = re.compile(r'Cannot run program "([^"]+)"')
+_OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
+
+
+_OF_WORKER = re.compile(
+    r"\[PYTHON_EXCEPTION\][\s\S]*?Traceback \(most recent call last\):\n(?:[ \t].*\n)*(?P<what>\S.*)"
+)
+"""What a Python worker raised: the first line of a traceback that is not indented."""
+
+
+@contextmanager
+def plain_errors(job: Job | None = None) -> Iterator[None]:
+    """Raise EngineError with one sentence instead of Spark's exceptions; `job`: whose files may be at fault."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except SkybandError:
+        raise
+    except Exception as error:
+        ended = how_java_ended() if is_gone(error) else None
+        if ended is not None:
+            said = f"Java, in which Spark runs, ended {ended} while the job ran"
+            raise EngineError(f"{said}: give it more memory with spark.driver.memory, and run again") from error
+        if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
+            raise EngineError(sentence(f"{_refusal(error)}{error}", job)) from error
+        raise
+
+
+def _refusal(error: Exception) -> str:
+    """The cause that an operating system gave, as a line of its own where Spark's text leaves it out, or nothing."""
+    cause = getattr(error, "_origin", None)
+    while cause is not None:
+        message = str(cause.getMessage())
+        refused = _OF_MACHINE.search(message)
+        if refused is not None and cause.getCause() is None and refused[0] not in str(error):
+            return f"Caused by: {cause.getClass().getName()}: {message}\n"
+        cause = cause.getCause()
+    return ""
+
+
+def python_was_late(error: Exception) -> bool:
+    """Whether Spark gave up waiting for a Python to start, which a busy machine makes slow."""
+    return _LATE_PYTHON in str(error)
+
+
+def is_gone(error: Exception) -> bool:
+    """Whether it was raised because Java has ended."""
+    return isinstance(error, ConnectionError) or any(text in str(error) for text in _GONE)
+
+
+@contextmanager
+def sql_of(key: str) -> Iterator[None]:
+    """Raise ConfigError that names the key of a job where Spark finds a fault in its SQL, and no log of its stack."""
+    from pyspark.errors import AnalysisException, ParseException
+    from pyspark.logger import PySparkLogger
+
+    log = PySparkLogger.getLogger("SQLQueryContextLogger")  # its lines are 6 KB each, on stderr
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    except (AnalysisException, ParseException) as error:
+        raise ConfigError(Problem(key, _innermost(str(error)))) from error
+    finally:
+        log.setLevel(level)
+
+
+def sentence(text: str, job: Job | None = None) -> str:
+    """What an error of Spark says, without its stack; with the remedy where one of the job's files is damaged."""
+    if _OURS in text:
+        return _without_dump(text[text.rindex(_OURS) :].partition(": ")[2])
+    if "sources in the checkpoint" in text:
+        return (
+            "the checkpoint was made by a job with another number of sources; source.finish and source.idle_after add "
+            "one: change it back, or give the changed job a new checkpoint"
+        )
+    raised = _OF_WORKER.search(text)
+    if raised is not None:
+        what = _without_dump(raised["what"])
+        refused = _refused_by_machine(job) if what.startswith("EOFError") else None
+        if refused is not None:  # Java could not write and hung up, which is all that its Python knows
+            return f"Spark: {refused}{_remedy(refused, job)}"
+        return f"a Python worker of Spark failed: {what}; Spark's log shows where"
+    cause = _innermost(text) or "failed without saying why"
+    return f"Spark: {cause}{_remedy(cause, job)}"
+
+
+def _refused_by_machine(job: Job | None) -> str | None:
+    """What the system says where there is no room in a job's checkpoint; None where there is."""
+    checkpoint = None if job is None or job.sink.checkpoint is None else local_path(job.sink.checkpoint)
+    if checkpoint is None or not checkpoint.is_dir():
+        return None
+    try:
+        with tempfile.TemporaryFile(dir=checkpoint) as file:
+            file.write(bytes(_ROOM))
+    except OSError as error:
+        return f"{error.strerror}: {str(checkpoint)!r}"
+    return None
+
+
+def _innermost(text: str) -> str:
+    """The cause that stands behind all others, in one line."""
+    message = _FAILED_STREAM.sub("", text).split("\n===")[0]
+    causes = [(match["name"].rpartition(".")[2], _without_dump(match["what"])) for match in _CAUSE.finditer(message)]
+    return ": ".join(causes[-1]) if causes else _without_dump(message)
+
+
+def _without_dump(text: str) -> str:
+    return " ".join(_DUMP.split(text.strip(), maxsplit=1)[0].split())
+
+
+def _remedy(cause: str, job: Job | None) -> str:
+    checkpoint = None if job is None else job.sink.checkpoint
+    if _OF_MACHINE.search(cause):
+        whole = "" if checkpoint is None else f": {checkpoint!r} is as after the last micro-batch that ended"
+        return f": see to that, and run again{whole}"
+    if _OF_SOURCE.search(cause):
+        return ": a file of the source is damaged; mend it or move it away, and run again"
+    program = _NO_PROGRAM.search(cause)
+    if program is not None:
+        said = f"Spark starts the workers' Python, {program[1]!r}, on the driver's machine as well, where it is not"
+        return f": {said}; unpack the environment here too, or name another with spark.pyspark.python"
+    if _LATE_PYTHON in cause:
+        return ": Python did not start within the 10 s that Spark waits for it; run again when the machine is less busy"
+    if checkpoint is not None and _OF_CHECKPOINT.search(cause):
+        remedy = "bring a copy of it back, or begin anew with another checkpoint and another path"
+        return f": the checkpoint {checkpoint!r} is damaged or incomplete; {remedy}"
+    return ""

@@ -1,0 +1,55 @@
+"""A job's first rows through its operator, to no other end than that all its kernels are compiled and on disk.
+
+`precompile` runs this module in a process of its own while Spark starts.
+"""
+
+import sys
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from skyband.engines.local import LocalRun
+from skyband.job.model import Job
+from skyband.job.reading import read_job
+from skyband.job.sources.source_files import open_files
+from skyband.job.spark import compiled_kernels_marker
+
+_ROWS, _PUSHES = 5_000, 5
+"""Rows that go through, enough for what begins small (a sketch's exact counts) to become what it is; in pieces."""
+
+
+def rehearse(job: Job) -> bool:
+    """Put a job's first rows through its operator, answer, and go on from its state, as a worker does.
+
+    Returns whether there were enough of them for all to begin that does so with time.
+    """
+    files = open_files(job.source)
+    if files is None:
+        return False
+    columns = list(job.query.columns)
+    schema = pa.schema([files.schema.field(name) for name in columns])
+    run = LocalRun.start(job.query, schema, job.backends)
+    rows = 0
+    for piece in _pieces(iter(files.batches(columns))):
+        run.push(piece)
+        rows += len(piece)
+    run.flush()
+    LocalRun.start(job.query, schema, job.backends).operator.restore(run.operator.snapshot())
+    return rows >= _ROWS
+
+
+def _pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    taken, size = 0, _ROWS // _PUSHES
+    for batch in batches:
+        for start in range(0, min(len(batch), _ROWS - taken), size):
+            piece = batch.slice(start, min(size, _ROWS - taken))
+            taken += len(piece)
+            yield piece
+        if taken >= _ROWS:
+            return
+
+
+if __name__ == "__main__":
+    asked = read_job(sys.argv[1], sys.argv[2:], "spark")
+    if rehearse(asked):
+        compiled_kernels_marker.write(asked)

@@ -1,0 +1,286 @@
+"""Runs a job on Spark, in batch or as a stream, and watches it."""
+
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from skyband import spark
+from skyband.job import checkpoint_record
+from skyband.job.engine import Engine
+from skyband.job.local.sink import Console, check_free
+from skyband.job.model import AVAILABLE_NOW, Job, local_path
+from skyband.job.names_alike import check_names, tells_case
+from skyband.job.progress import Progress, Totals
+from skyband.job.savepoints.stream_lock import in_use
+from skyband.job.spark.errors import is_gone, plain_errors, python_was_late
+from skyband.job.spark.plain_files_of_tables import is_ours
+from skyband.job.spark.precompile import Warming
+from skyband.job.spark.session import require_spark, spark_session
+from skyband.job.spark.source import source_frame, text_options
+from skyband.job.table_location import place_of
+from skyband.job.table_sink import check_columns, check_goes_on, is_free, sink_of, told_of_sink
+
+_POLL = 0.3
+_STARTS = 3
+"""How often a stream is started whose first Python Spark gives up waiting for: nothing has been written by then."""
+_FINISHING = 3
+"""Runs that try to find the input complete, where rows come in between."""
+
+
+def run(
+    job: Job, engine: Engine, progress: Progress, warming: Warming | None = None, savepoint: Path | None = None
+) -> Totals:
+    """Run a job on Spark: a batch to its end, a stream until it ends, fails or is interrupted.
+
+    savepoint: what a stream that has no checkpoint yet begins from.
+
+    Ctrl-C (and SIGTERM) stop a stream; its checkpoint goes on where the last micro-batch ended. Raises EngineError
+    where Java is missing or Spark fails, ConfigError where the job does not fit its source or sink.
+    """
+    require_spark()
+    if savepoint is None:
+        check_free(job, engine)
+    with plain_errors(job), spark_session(job, progress, warming) as session:
+        source = source_frame(session, job)
+        if savepoint is not None:
+            from skyband.job.savepoints.start import begin_from
+
+            begin_from(session, job, source, savepoint)
+            check_free(job, engine)
+        if not job.source.stream:
+            return _batch(job, session, source, progress)
+        with _checkpoint_in_use(job):
+            _check_goes_on(job)
+            return _stream(job, source, progress)
+
+
+def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
+    """Keep a stream's checkpoint from other runs, where it is on this machine."""
+    checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
+    if checkpoint is None:
+        return nullcontext()
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    return in_use(checkpoint)
+
+
+def _check_goes_on(job: Job) -> None:
+    from skyband.job.savepoints.start import check_shards
+
+    checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
+    if checkpoint is not None:
+        check_shards(checkpoint, job.query, spark.shard_count(job.query, job.shards))
+        checkpoint_record.check_goes_on(job, checkpoint)
+
+
+def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as sql
+
+    observed, counted = Observation("skyband"), Observation("skyband_answers")
+    answers = spark.apply(source, job.query, backends=job.backends, shards=job.shards, observe=observed)
+    _check_names(job, answers)
+    answers = answers.observe(counted, sql.count(sql.lit(1)).alias("answers"))
+    totals = Totals(in_rows=job.query.rows)
+    with _watched(session, progress):
+        if job.sink.format == "console":
+            Console(job.query, progress, together=True).write(_in_order(job, answers.toArrow()))
+        elif is_ours(session, job.sink):
+            if not _into_table(job, answers, progress):
+                return totals
+        else:
+            writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
+            writer.options(**text_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
+    if job.sink.mode != "ignore":
+        _add(totals, observed.get, counted.get["answers"])
+    return totals
+
+
+def _check_names(job: Job, answers: Any) -> None:
+    """Also where only Spark knows the source's columns."""
+    if not tells_case(job.spark):
+        check_names(job.sink, answers.columns)
+
+
+def _into_table(job: Job, answers: Any, progress: Progress) -> bool:
+    """Write a batch's answers from here; False where the table is there and the mode says to leave it."""
+    with told_of_sink():
+        sink = sink_of(job)
+        check_columns(job.sink, _arrow_schema(answers))
+        if is_free(job, sink):
+            sink.append(_in_order(job, answers.toArrow()), replace=job.sink.mode == "overwrite")
+            return True
+    progress.note(f'{place_of(job.sink)} holds answers already and sink.mode is "ignore": nothing was done')
+    return False
+
+
+def _arrow_schema(answers: Any) -> Any:
+    """The columns in which answers come to a table, also those of a stream."""
+    return answers.sparkSession.createDataFrame([], answers.schema).toArrow().schema
+
+
+def _stream(job: Job, source: Any, progress: Progress) -> Totals:
+    totals = Totals(in_rows=job.query.rows, micro_batches=0)
+    _run_to_its_end(job, source, progress, totals, last=False)
+    for _ in range(_FINISHING if job.source.finish else 0):
+        before = totals.rows_in
+        if not totals.stopped:
+            _run_to_its_end(job, source, progress, totals, last=True)
+        if totals.rows_in == before:
+            break  # else rows came meanwhile, and the last windows wait for a run without any
+    return totals
+
+
+def _run_to_its_end(job: Job, source: Any, progress: Progress, totals: Totals, last: bool) -> None:
+    """Start the stream and follow it, anew where Spark gave up on its first Python before the first micro-batch."""
+    before = totals.micro_batches
+    for starts in range(1, _STARTS + 1):
+        try:
+            _follow(_start(job, source, progress, last), totals, progress)
+            return
+        except Exception as error:
+            if starts == _STARTS or not python_was_late(error) or totals.micro_batches != before:
+                raise
+        progress.note("Python did not start within the 10 s that Spark waits for it: starting the stream again")
+
+
+def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
+    """Start the stream; `last`: the run in which it is taken as complete."""
+    from pyspark.sql import functions as sql
+
+    idle_after, finish = job.source.idle_after, last if job.source.finish else None
+    answers = spark.apply(
+        source, job.query, backends=job.backends, shards=job.shards, idle_after=idle_after, finish=finish
+    )
+    _check_names(job, answers)
+    answers = answers.observe("skyband_answers", sql.count(sql.lit(1)).alias("answers"))
+    writer = (
+        answers.writeStream.queryName(job.name).outputMode("append").options(**text_options(job.sink.with_defaults))
+    )
+    if job.sink.checkpoint is not None:
+        writer = writer.option("checkpointLocation", job.sink.checkpoint)
+    if job.sink.trigger is not None:
+        now = job.sink.trigger == AVAILABLE_NOW
+        writer = writer.trigger(availableNow=True) if now else writer.trigger(processingTime=job.sink.trigger)
+    if job.sink.format == "console":
+        console = Console(job.query, progress, together=False)
+        return writer.foreachBatch(lambda rows, _: console.write(_in_order(job, rows.toArrow()))).start()
+    if is_ours(source.sparkSession, job.sink):
+        with told_of_sink():
+            sink = sink_of(job)
+            check_columns(job.sink, _arrow_schema(answers))
+            check_goes_on(job, sink)
+        return writer.foreachBatch(sink).start()
+    return writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))
+
+
+def _follow(started: Any, totals: Totals, progress: Progress) -> None:
+    """Watch a streaming query until it ends or a signal stops it."""
+    stop = threading.Event()
+    last = -1
+    with _signals(stop):
+        while True:
+            ended = started.awaitTermination(_POLL)
+            for update in started.recentProgress:
+                if update["batchId"] > last and "skyband" in update["observedMetrics"]:
+                    last = update["batchId"]
+                    _add(totals, _plain(update["observedMetrics"]["skyband"]), _answers(update))
+                    totals.micro_batches = (totals.micro_batches or 0) + 1
+                    totals.recent_rate = update["processedRowsPerSecond"]
+                    progress.show(totals, always=True)
+            if ended:
+                return
+            if stop.is_set():
+                totals.stopped = True
+                started.stop()
+                return
+            progress.show(totals)
+
+
+def _add(totals: Totals, metrics: dict[str, Any], answers: int) -> None:
+    rows = {name.removeprefix("rows_"): int(value or 0) for name, value in metrics.items() if name.startswith("rows_")}
+    totals.rows_in += rows.pop("in")
+    totals.rows_late += rows.pop("late")
+    totals.count_dropped({name.replace("_", " "): number for name, number in rows.items()})
+    totals.answers += answers
+    totals.retained = int(metrics["retained"] or 0)
+    totals.groups = int(metrics["groups"] or 0)
+    totals.state_bytes = int(metrics["state_bytes"] or 0) or None
+    totals.watermark = metrics["watermark"] if metrics["watermark"] is not None else totals.watermark
+
+
+def _plain(row: Any) -> dict[str, Any]:
+    return row.asDict() if hasattr(row, "asDict") else dict(row)
+
+
+def _answers(update: Any) -> int:
+    seen = update["observedMetrics"].get("skyband_answers")
+    return 0 if seen is None else int(_plain(seen)["answers"] or 0)
+
+
+def _in_order(job: Job, answers: pa.Table) -> pa.Table:
+    at = answers.column_names[len(job.query.by)]
+    return answers.sort_by([(name, "ascending") for name in (at, *job.query.by)])
+
+
+@contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM ask for a stop; a second one is not held back. Only the main thread may listen.
+
+    py4j makes an error of its own of an interruption that meets it while it listens to Java, and a SIGTERM to all
+    processes of a job ends Java as well.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    again = threading.Event()
+
+    def ask(*_: Any) -> None:
+        if stop.is_set():
+            again.set()
+            raise KeyboardInterrupt
+        logging.getLogger().addHandler(logging.NullHandler())  # else py4j tells of calls cut short, with tracebacks
+        stop.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except Exception as error:
+        if again.is_set() or (stop.is_set() and is_gone(error)):
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _watched(session: Any, progress: Progress) -> Iterator[None]:
+    """Say how many tasks are done while Spark works on a batch."""
+    done = threading.Event()
+
+    def watch() -> None:
+        tracker = session.sparkContext.statusTracker()
+        while not done.wait(_POLL):
+            try:
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            except Exception:  # Java has ended, of which the run itself tells
+                return
+            found = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage is not None]
+            if found and not done.is_set():
+                tasks = f"{sum(ended for ended, _ in found)} of {sum(tasks for _, tasks in found)} tasks"
+                progress.waiting(f"{tasks} · {progress.seconds():.0f} s")
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()

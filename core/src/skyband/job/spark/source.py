@@ -1,0 +1,43 @@
+"""The rows of a job's source as a DataFrame of Spark, shaped by `where` and `select`."""
+
+from typing import Any
+
+from skyband.job.model import Job, Source, option_text
+from skyband.job.spark.errors import sql_of
+from skyband.job.spark.plain_files_of_tables import is_ours, table_frame
+
+
+def source_frame(session: Any, job: Job) -> Any:
+    """The DataFrame of a job's source."""
+    source = job.source
+    if is_ours(session, source):
+        return _shaped(table_frame(session, source), source)
+    reader = session.read.format(source.format).options(**text_options(source.options))
+    path = [] if source.path is None else [source.path]
+    if source.stream:
+        schema = source.schema
+        if schema is None and source.of_files:
+            schema = reader.load(*path).schema  # as a batch, because streams of files do not look for themselves
+        reader = session.readStream.format(source.format).options(**text_options(source.options))
+        reader = reader.schema(schema) if schema is not None else reader
+    elif source.schema is not None:
+        reader = reader.schema(source.schema)
+    return _shaped(reader.load(*path), source)
+
+
+def _shaped(rows: Any, source: Source) -> Any:
+    """The rows that `where` leaves, with the columns of `select`."""
+    if source.where is not None:
+        with sql_of("source.where"):
+            rows = rows.where(source.where)
+    if source.select is None:
+        return rows
+    for place, column in enumerate(source.select):
+        with sql_of(f"source.select[{place}]"):
+            rows.selectExpr(column)
+    return rows.selectExpr(*source.select)
+
+
+def text_options(options: Any) -> dict[str, str]:
+    """Options as Spark takes them."""
+    return {name: option_text(value) for name, value in options.items()}

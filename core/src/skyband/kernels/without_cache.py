@@ -1,0 +1,67 @@
+"""Where numba can keep no compiled kernel, each process compiles its own, and says once what to set.
+
+In a container whose files may not be written to, with no home, numba refuses to make a kernel at all; a folder that is
+full, or somebody else's, fails the call for which it has just compiled one. Neither is a reason not to answer.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any
+
+from numba.core.caching import Cache
+
+_NO_FOLDER = "no locator available"
+"""What numba says where it finds no folder to write to."""
+
+
+def is_about_the_folder(error: BaseException) -> bool:
+    """Whether numba refused to make a kernel because no folder can be written to."""
+    return isinstance(error, RuntimeError) and _NO_FOLDER in str(error)
+
+
+@cache
+def _say(why: str) -> None:
+    said = f"compiled kernels cannot be kept ({why}), so every process compiles its own, which takes seconds to minutes"
+    logging.getLogger("skyband").warning("warning: %s: set NUMBA_CACHE_DIR to a folder that can be written to", said)
+
+
+def compile_without_a_folder() -> None:
+    """Have numba compile and go on where it cannot read or keep what it compiled."""
+    if not hasattr(Cache.save_overload, "__wrapped__"):
+        Cache.__init__ = _kept_nowhere(Cache.__init__)
+        Cache.load_overload = _unless_refused(Cache.load_overload)
+        Cache.save_overload = _unless_refused(Cache.save_overload)
+
+
+def _kept_nowhere(begin: Callable[..., None]) -> Callable[..., None]:
+    @wraps(begin)
+    def begun(kept: Any, function: Callable[..., Any]) -> None:
+        try:
+            begin(kept, function)
+        except RuntimeError as error:
+            if not is_about_the_folder(error):
+                raise
+            kept._cache_path, kept._cache_file, kept._impl = "", None, None
+            kept.disable()
+            _say("no folder can be written to")
+
+    return begun
+
+
+def _unless_refused(work: Callable[..., Any]) -> Callable[..., Any]:
+    """`work`, or nothing where the system refuses it: then this kernel is not looked for any more."""
+
+    @wraps(work)
+    def careful(kept: Any, *arguments: Any) -> Any:
+        try:
+            return work(kept, *arguments)
+        except OSError as error:
+            kept.disable()
+            _say(f"{kept.cache_path}: {error.strerror or error}")
+            return None
+
+    return careful
+
+
+compile_without_a_folder()

@@ -1,5 +1,0 @@
-"""Answers over time as charts of Altair, shown by a notebook, saved as a page or a picture."""
-
-from skyband.plots.drawing import plot
-
-__all__ = ["plot"]

@@ -1,5 +1,0 @@
-"""The reference in Markdown, read from the registry: a page a role, backend and query, and those of jobs and errors."""
-
-from skyband.reference.site import Pages, everything
-
-__all__ = ["Pages", "everything"]

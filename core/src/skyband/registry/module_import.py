@@ -1,0 +1,20 @@
+"""The import of a plugin's module, where kernels can be kept and where they cannot."""
+
+from importlib import import_module
+from types import ModuleType
+
+
+def import_plugin(name: str) -> ModuleType:
+    """A module by its name.
+
+    Its kernels may be made by numba alone, which refuses to where no folder can be written to: then numba is told to
+    go on without, and the module is imported again.
+    """
+    try:
+        return import_module(name)
+    except RuntimeError as error:
+        from skyband.kernels.without_cache import is_about_the_folder  # on use: it loads numba, which is there by now
+
+        if not is_about_the_folder(error):
+            raise
+    return import_module(name)

@@ -1,0 +1,87 @@
+"""Where numba can keep nothing (a container's read-only files, no home), kernels are compiled all the same."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+KERNEL = """
+from numba import njit
+
+@njit(cache=True)
+def answer(number):
+    return number + 1
+"""
+CORE = "import skyband.kernels.cache_invalidation\nfrom kernel import answer\nprint(answer(1))\nprint(answer(1.5))"
+PLUGIN = """
+from skyband.registry.module_import import import_plugin
+answer = import_plugin("kernel").answer
+print(answer(1))
+print(answer(1.5))
+"""
+NOBODY = 65534
+READS_ALL = [
+    "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+    "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search",
+]  # fmt: skip
+"""Of root's tests: a user without rights, but for reading this Python wherever it is."""
+
+
+@pytest.fixture
+def as_nobody(tmp_path):
+    """Runs code as a user that can write to no folder."""
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        pytest.skip("root, and no setpriv to be another user")
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    tmp_path.chmod(0o555)
+
+    def run(code, **environment):
+        own = {"HOME": "/nonexistent", "PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), **environment}
+        before = READS_ALL if os.geteuid() == 0 else []
+        call = [*before, sys.executable, "-P", "-c", code]
+        return subprocess.run(call, env=own, cwd="/", capture_output=True, text=True)
+
+    yield run
+    tmp_path.chmod(0o755)
+
+
+@pytest.mark.parametrize("code", [CORE, PLUGIN], ids=["core", "plugin"])
+def test_kernels_are_compiled_where_no_folder_can_be_written_to(as_nobody, code):
+    ran = as_nobody(code)
+    assert ran.stdout.split() == ["2", "2.5"], ran.stderr
+    assert ran.stderr.count("set NUMBA_CACHE_DIR to a folder that can be written to") == 1
+    assert len(ran.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("kept", ["index", "data"])
+def test_what_cannot_be_read_or_written_any_more_is_compiled(tmp_path, kept):
+    """A folder that is full, or whose files are somebody else's."""
+    code = """
+import errno
+from numba.core.caching import IndexDataCacheFile
+import skyband.kernels.cache_invalidation
+
+def full(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+IndexDataCacheFile._save_{kept} = full
+from kernel import answer
+print(answer(1))
+print(answer(1.5))
+"""
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    call = [sys.executable, "-P", "-c", code.format(kept=kept)]
+    ran = subprocess.run(call, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+    assert ran.stdout.split() == ["2", "2.5"], ran.stderr
+    assert "No space left on device" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_a_folder_of_somebody_else_is_passed_over(as_nobody, tmp_path):
+    cache = tmp_path.with_name(f"{tmp_path.name}-cache")
+    cache.mkdir(mode=0o700)
+    ran = as_nobody(CORE, NUMBA_CACHE_DIR=str(cache))
+    assert ran.stdout.split() == ["2", "2.5"], ran.stderr
+    assert "set NUMBA_CACHE_DIR" in ran.stderr

@@ -1,0 +1,107 @@
+"""skyband plot: answers over time, as a page or a picture."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from skyband.cli.options import settings
+
+_EVERY = 2
+"""Seconds between two looks at a sink that grows."""
+
+
+@click.command(short_help="Draw a job's answers over time.")
+@click.argument("place", metavar="JOB|TABLE", type=click.Path(exists=True))
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="FILE.html, a page that opens without a network, FILE.png or FILE.svg. "
+              "[default: the name of the job or table, .html]")  # fmt: skip
+@click.option("--last", metavar="DURATION", help='Draw the moments of so long before the newest, such as "2 hours".')
+@click.option("--only", metavar="COLUMN=VALUE", multiple=True,
+              help="Draw the answers that have this value; may be given several times.")  # fmt: skip
+@click.option("--by", metavar="COLUMN", multiple=True,
+              help="The grouping columns. [default: the job's; of a table those before `at` or `time`]")  # fmt: skip
+@click.option("--watch", is_flag=True, help="Draw again whenever answers have come, until Ctrl-C.")
+@click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
+              help="Change a key of the job, such as sink.path=other; may be given several times.")  # fmt: skip
+def command(
+    place: str, output: Path | None, last: str | None, only: tuple[str, ...], by: tuple[str, ...], watch: bool,
+    sets: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Draw the answers of JOB, a TOML file, or those of TABLE, a file or folder of Parquet, CSV, JSON or Delta.
+
+    Counts and sums become lines with their bands, ranks a bump chart, pairs and matches a table. Only the files of
+    answers are read; a stream that writes them may run meanwhile. Needs `pip install 'skyband[plot]'`.
+    """
+    from skyband_compare.plots import saving, sinks
+    from skyband_compare.plots.theme import altair
+
+    altair()
+    answered = sinks.answers_at(place, sets)
+    path = output or _free(Path(f"{answered.name.removesuffix('.html')}.html"))
+    saving.check(path)
+    options = {"last": last, "by": by, "only": _values(only)}
+    if not watch:
+        _draw(answered, path, options)
+        click.echo(f"plot: {path}", err=True)
+        return
+    watch_answers(answered, path, options)
+
+
+def watch_answers(
+    answered: Any, path: Path, options: dict[str, Any], pause: Callable[[float], None] = time.sleep
+) -> None:
+    """Draw whenever the answers have changed. What is wrong with files that are just being written is said once."""
+    from skyband.cli.commands import INTERRUPTED
+    from skyband.errors import ConfigError, InputError
+
+    drawn, said = None, ""
+    click.echo(f"plot: {path}, drawn again when answers come; Ctrl-C ends", err=True)
+    try:
+        while True:
+            try:
+                version = answered.version()
+                if version and version != drawn:
+                    _draw(answered, path, options, refresh=_EVERY)
+                    drawn, said = version, ""
+            except (ConfigError, InputError, OSError) as error:
+                if str(error) != said:
+                    said = str(error)
+                    click.echo(f"waiting: {said}", err=True)
+            pause(_EVERY)
+    except KeyboardInterrupt:
+        if drawn is not None:
+            _draw(answered, path, options)
+        click.echo("stopped", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def _draw(answered: Any, path: Path, options: dict[str, Any], refresh: int | None = None) -> None:
+    from skyband_compare.plots import saving
+    from skyband_compare.plots.drawing import plot
+
+    by = options["by"] or answered.by
+    title = answered.name if answered.kind is None else f"{answered.kind} of {answered.name}"
+    saving.save(plot(answered.read(), by=by, last=options["last"], only=options["only"], title=title), path, refresh)
+
+
+def _free(path: Path) -> Path:
+    """The file that is written unless `--output` names one. Raises Failure where it is there and no such page."""
+    from skyband.cli.commands import Failure
+
+    from skyband_compare.plots.saving import is_page
+
+    if path.exists() and not is_page(path):
+        raise Failure(f"{path} is there and no page of `skyband plot`: name a file with --output")
+    return path
+
+
+def _values(only: tuple[str, ...]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for entry in only:
+        name, equals, value = entry.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"must be COLUMN=VALUE (got {entry!r})", param_hint="--only")
+        found.setdefault(name, []).append(value)
+    return found

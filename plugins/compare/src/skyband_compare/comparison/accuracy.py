@@ -1,0 +1,180 @@
+"""How far answers are from the exact ones, as each kind of query defines it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+from skyband.arrays import Array, Float64, Int64
+from skyband.queries.query import Query
+
+Ids = tuple[Int64, Int64]
+Measure = Callable[[int, pa.Table, pa.Table], "Accuracy"]
+
+
+@frozen(eq=False)
+class Accuracy:
+    """Answers against the exact ones."""
+
+    measure: str
+    """What `error` and `errors` are."""
+    error: float
+    """Over all answers; 0 is exact."""
+    largest: float
+    """Of any one answer, or moment."""
+    equal: float
+    """Share of the rows of either that the other has too, to the last bit."""
+    figures: dict[str, float]
+    """What else the kind of query is measured by, such as precision and recall."""
+    at: Int64
+    """int64[m]: moments, ascending, in microseconds since the epoch or rows."""
+    errors: Float64
+    """float64[m]: the error at each."""
+
+
+def accuracy(query: Query, answers: pa.Table, exact: pa.Table) -> Accuracy:
+    """Hold answers against the exact ones. O(n log n) for n rows of answers."""
+    if query.compared_value is None:
+        how = _sets(*query.compared_columns)
+    elif query.compared_scale == "mean":
+        how = _in_turn(query.compared_value, query.compared_totals)
+    else:
+        how = _values(query.compared_value, query.compared_columns)
+    return how(len(query.by), answers, exact)
+
+
+def _values(value: str, keys: Sequence[str]) -> Measure:
+    def measured(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
+        """Relative error of each value, and how often the exact one is within what was declared, where it is.
+
+        A value that is missing, or that the exact answers do not have, is off by all of it.
+        """
+        mine, theirs = _common(answers, exact, [*answers.column_names[: by + 1], *keys])
+        given, right = _numbers(answers, value)[mine], _numbers(exact, value)[theirs]
+        errors = _bounded(np.abs(given - right) / np.maximum(np.abs(right), 1.0))
+        unmatched = _unmatched(answers, mine, by), _unmatched(exact, theirs, by)
+        total = len(errors) + sum(map(len, unmatched))
+        at = np.concatenate([moments_of(answers, by)[mine], *unmatched])
+        each = np.concatenate([errors, np.ones(total - len(errors))])
+        figures = {}
+        if {"low", "high"} <= {*answers.column_names}:
+            low, high = (_numbers(answers, name)[mine] for name in ("low", "high"))
+            within = (low <= right) & (right <= high)
+            figures["within low and high"] = float(within.sum()) / total if total else 1.0
+        return _accuracy(f"relative error of the {value}", at, each, each, _equal(answers, exact), figures)
+
+    return measured
+
+
+def _sets(*keys: str) -> Measure:
+    def measured(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
+        """Precision and recall of the answers; the error of a moment is 1 − F1."""
+        names = [*answers.column_names[: by + 1], *(keys or answers.column_names[by + 1 :])]
+        mine, theirs = _common(answers, exact, names)
+        at, right = moments_of(answers, by), moments_of(exact, by)
+        every = np.unique(np.concatenate([at, right]))
+        found, given, wanted = (
+            np.bincount(np.searchsorted(every, part), minlength=len(every)) for part in (at[mine], at, right)
+        )
+        figures = {
+            "precision": len(mine) / len(at) if len(at) else 1.0,
+            "recall": len(theirs) / len(right) if len(right) else 1.0,
+            "F1": 2 * len(mine) / (len(at) + len(right)) if len(every) else 1.0,
+        }
+        errors = 1.0 - 2 * found / np.maximum(given + wanted, 1)
+        whole = np.array([1.0 - figures["F1"]])
+        return _accuracy("1 − F1 of the answers", every, errors, whole, _equal(answers, exact), figures)
+
+    return measured
+
+
+def _in_turn(value: str, totals: Mapping[str, str]) -> Measure:
+    def measured(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
+        """Error of each value, relative to the mean size of the exact ones, for one may be next to nothing.
+
+        Each row has an answer and they come in one order, so they are held against each other in turn.
+        """
+        rows = min(len(answers), len(exact))
+        answers, exact = answers.slice(0, rows), exact.slice(0, rows)
+        given, right = _numbers(answers, value), _numbers(exact, value)
+        size = float(np.abs(right).mean()) if rows else 1.0
+        errors = _bounded(np.abs(given - right) / (size or 1.0))
+        figures = {
+            name: float(_numbers(answers, column).sum() / max(_numbers(exact, column).sum(), 1.0))
+            for name, column in totals.items()
+        }
+        equal = _equal(answers, exact)
+        return _accuracy(f"relative error of the {value}", moments_of(answers, by), errors, errors, equal, figures)
+
+    return measured
+
+
+def moments_of(answers: pa.Table, by: int) -> Int64:
+    """int64[n]: the moment of each answer, in microseconds since the epoch or rows."""
+    return answers.column(by).cast(pa.int64()).combine_chunks().to_numpy()
+
+
+def upto(answers: pa.Table, by: int, reached: int) -> pa.Table:
+    """The answers of moments at most `reached`."""
+    return answers.filter(pa.array(moments_of(answers, by) <= reached))
+
+
+def _accuracy(
+    measure: str, at: Int64, errors: Float64, every: Float64, equal: float, figures: dict[str, float]
+) -> Accuracy:
+    """The error at each moment is the mean of its `errors`, the whole one that of `every`."""
+    known, place = np.unique(at, return_inverse=True)
+    sums = np.bincount(place, errors, len(known)) / np.maximum(np.bincount(place, minlength=len(known)), 1)
+    whole = float(every.mean()) if len(every) else 0.0
+    return Accuracy(measure, whole, float(errors.max()) if len(errors) else 0.0, equal, figures, known, sums)
+
+
+def _bounded(errors: Float64) -> Float64:
+    """What is not a number is off without bound."""
+    return np.where(np.isnan(errors), np.inf, errors)
+
+
+def _numbers(table: pa.Table, name: str) -> Float64:
+    return table.column(name).cast(pa.float64()).combine_chunks().to_numpy(zero_copy_only=False)
+
+
+def _unmatched(table: pa.Table, rows: Int64, by: int) -> Int64:
+    """int64[u]: the moments of the rows that are not among `rows`."""
+    return np.delete(moments_of(table, by), rows)
+
+
+def _equal(answers: pa.Table, exact: pa.Table) -> float:
+    mine, _ = _common(answers, exact, answers.column_names)
+    return 2 * len(mine) / (len(answers) + len(exact)) if len(answers) + len(exact) else 1.0
+
+
+def _common(answers: pa.Table, exact: pa.Table, keys: Sequence[str]) -> Ids:
+    """The rows of either table that are in both, paired: each as often as both have it. Nulls are equal."""
+    ids = np.zeros(len(answers) + len(exact), np.int64)
+    for name in keys:
+        codes = _codes([table.column(name) for table in (answers, exact)])
+        _, ids = np.unique(ids * (codes.max(initial=0) + 1) + codes, return_inverse=True)
+    sides = ids[: len(answers)], ids[len(answers) :]
+    # a row that comes again is another one: the second of its kind is paired with the second
+    one, other = (side * (len(ids) + 1) + _occurrence(side) for side in sides)
+    _, mine, theirs = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    return mine, theirs
+
+
+def _codes(columns: Sequence[Any]) -> Int64:
+    """int64[n]: equal numbers for equal values, null among them, over two columns of a type."""
+    together = pa.concat_arrays([column.combine_chunks() for column in columns])
+    return pc.dictionary_encode(together, null_encoding="encode").indices.to_numpy().astype(np.int64)
+
+
+def _occurrence(ids: Array) -> Int64:
+    """int64[n]: how many equal ids came before each."""
+    order = np.argsort(ids, kind="stable")
+    ranked = ids[order]
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]]) if len(ids) else np.empty(0, np.int64)
+    counted = np.arange(len(ids)) - np.repeat(starts, np.diff(np.append(starts, len(ids))))
+    found = np.empty(len(ids), np.int64)
+    found[order] = counted
+    return found

@@ -1,0 +1,182 @@
+"""What a comparison found: backends measured side by side, on one stream or on several, and as plain data."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+
+from skyband_compare.comparison.accuracy import Accuracy, accuracy, upto
+from skyband_compare.comparison.candidates import Choice
+from skyband_compare.comparison.downsampling import grid, on_grid
+from skyband_compare.comparison.measurement import Measured, Progress, measure, passed_over_by_collections
+from skyband_compare.comparison.replay_steps import Steps
+
+
+@frozen(eq=False)
+class Entry:
+    """One backend on one stream."""
+
+    measured: Measured
+    accuracy: Accuracy | None
+    """None where it failed, or what it is held against did."""
+    is_reference: bool
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return self.measured.choice.label
+
+
+@frozen(eq=False)
+class Case:
+    """Backends on one stream."""
+
+    title: str
+    rows: int
+    moments: int
+    moment: str
+    """What a latency is of."""
+    in_rows: bool
+    """Moments are numbers of rows, not times."""
+    entries: tuple[Entry, ...]
+    window: float | None = None
+    """What differs between the cases of a bench."""
+
+    @property
+    def reference(self) -> Entry:
+        """Whose answers the others' are held against."""
+        return next(entry for entry in self.entries if entry.is_reference)
+
+
+@define(eq=False)
+class Comparison:
+    """One case, or several that differ in their window."""
+
+    command: str
+    """compare or bench"""
+    role: str
+    subject: str
+    """What was asked of the backends, in a line."""
+    provenance: Mapping[str, Any]
+    axis: str = ""
+    """What `Case.window` is, where there are several."""
+    cases: list[Case] = field(factory=list)
+
+
+def run_case(
+    title: str,
+    role: str,
+    steps: Steps,
+    choices: Sequence[Choice],
+    against: Choice,
+    others: Mapping[str, Any],
+    seconds: float,
+    progress: Progress,
+    window: float | None = None,
+) -> Case:
+    """Measure every backend on the same steps and hold its answers against the reference's, measured first.
+
+    An interruption ends the measuring: those that were not finished say so.
+    """
+    order = sorted([*choices, *([] if against in choices else [against])], key=lambda choice: choice != against)
+    done: dict[str, Measured] = {}
+    with passed_over_by_collections():
+        for choice in order:
+            try:
+                done[choice.label] = measure(choice, role, steps, others, seconds, progress)
+            except KeyboardInterrupt:
+                break
+    held: dict[str, Measured] = {
+        choice.label: done.get(choice.label, Measured(choice, failed=INTERRUPTED)) for choice in order
+    }
+    right = held[against.label]
+    shown = [*choices, *([] if against in choices else [against])]
+    entries = tuple(
+        Entry(held[choice.label], _accuracy(steps, held[choice.label], right), choice == against) for choice in shown
+    )
+    moments = len(steps) * max(steps.each, 1)
+    return Case(title, int(steps.cuts[-1]), moments, steps.moment, steps.in_rows, entries, window)
+
+
+INTERRUPTED = "interrupted"
+
+
+def _accuracy(steps: Steps, measured: Measured, right: Measured) -> Accuracy | None:
+    if measured.answers is None or right.answers is None:
+        return None
+    reached, by = min(measured.reached, right.reached), len(steps.query.by)
+    return accuracy(steps.query, upto(measured.answers, by, reached), upto(right.answers, by, reached))
+
+
+def as_data(comparison: Comparison) -> dict[str, Any]:
+    """The whole comparison as JSON takes it: seconds, bytes and shares as numbers, what is not finite as null."""
+    cases = []
+    for case in comparison.cases:
+        held = {"title": case.title, "window": case.window, "rows": case.rows, "moments": case.moments}
+        cases.append({**held, "latency_of": case.moment, "backends": [_entry(entry) for entry in case.entries]})
+    told = {"command": comparison.command, "role": comparison.role, "subject": comparison.subject}
+    return _finite({**told, "cases": cases, "provenance": dict(comparison.provenance)})
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    measured, binding = entry.measured, entry.measured.binding
+    told: dict[str, Any] = {
+        "backend": entry.label,
+        "name": measured.choice.name,
+        "reference": entry.is_reference,
+        "failed": measured.failed,
+    }
+    if measured.failed is not None or binding is None:
+        return told
+    told |= {"guarantee": binding.info.guarantee, "distribution": f"{binding.distribution} {binding.version}"}
+    told |= {"parameters": {name: _plain(value) for name, value in measured.parameters.items()}}
+    told |= {
+        "rows": measured.rows,
+        "stopped": measured.stopped,
+        "seconds": measured.seconds,
+        "rows_per_second": measured.rate,
+        "backend_seconds": measured.own_seconds,
+        "backend_rows_per_second": measured.own_rate,
+        "first_call_seconds": measured.first_call,
+        "latency_median_seconds": latency(measured, 50),
+        "latency_p99_seconds": latency(measured, 99),
+        "retained_most": most(measured.retained),
+        "retained_mean": float(measured.retained.mean()),
+        "bytes_most": most(measured.nbytes),
+        "snapshot_bytes": measured.snapshot_bytes,
+    }
+    found = entry.accuracy
+    if found is None:
+        return {**told, "accuracy": None}
+    figures = {"measure": found.measure, "error": found.error, "largest": found.largest, "rows_equal": found.equal}
+    ends = grid(found.at, MOST_POINTS)
+    series = {"at": ends.tolist(), "errors": on_grid(found.at, found.errors, ends).tolist()}
+    return {**told, "accuracy": {**figures, **found.figures, **series}}
+
+
+MOST_POINTS = 500
+"""Of a series of errors in JSON; neighbouring moments are put together where there are more."""
+
+
+def latency(measured: Measured, percent: float) -> float:
+    """Seconds a moment, at a percentile."""
+    return float(np.percentile(measured.latencies, percent)) if len(measured.latencies) else 0.0
+
+
+def most(values: Any) -> int:
+    """The largest, 0 of none."""
+    return int(values.max(initial=0))
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,155 @@
+"""Answers as a chart reads them: moments as numbers, names as text, whatever file they came from."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+from skyband.arrays import Array, Float64, Int64
+from skyband.columns.keyed_frames import plain_type
+from skyband.errors import InputError, suggest
+from skyband.instants import python_values
+from skyband.job.sources.text_values import instants
+from skyband.text_tables import text
+
+MOMENTS = ("at", "time")
+"""What the column of moments is called, the first one first."""
+_FARTHEST = 8_640_000_000_000_000_000 - 1
+"""Microseconds from 1970 that a browser has dates for, the years -271821 to 275760."""
+
+
+@frozen(eq=False)
+class Answers:
+    """A table of answers in the order of their moments.
+
+    at: int64[n], microseconds since the epoch or, with `in_rows`, rows. unplaced: rows left out because no chart has a
+    place for their moment.
+    """
+
+    table: pa.Table
+    moment: str
+    at: Int64
+    in_rows: bool
+    zone: str
+    by: tuple[str, ...]
+    unplaced: int = 0
+    _codes: dict[str, tuple[Int64, list[str]]] = field(factory=dict, init=False)
+    """By column, once they were asked for."""
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @property
+    def after(self) -> list[str]:
+        """The columns that are neither grouping columns nor the moment, in their order."""
+        return [name for name in self.table.column_names if name not in (*self.by, self.moment)]
+
+    def where(self, mask: Array) -> "Answers":
+        """Those where bool[n] is true."""
+        kept = self.table.filter(pa.array(mask))
+        return Answers(kept, self.moment, self.at[mask], self.in_rows, self.zone, self.by, self.unplaced)
+
+    def newest(self, most: int) -> "Answers":
+        """The last of them, the newest first."""
+        last = np.arange(len(self) - 1, max(len(self) - most, 0) - 1, -1)
+        kept = self.table.take(pa.array(last))
+        return Answers(kept, self.moment, self.at[last], self.in_rows, self.zone, self.by, self.unplaced)
+
+    def numbers(self, name: str) -> Float64:
+        """float64[n] of a column; NaN where it is null."""
+        return _numbers(self.table.column(name)).to_numpy(zero_copy_only=False).astype(np.float64)
+
+    def is_number(self, name: str) -> bool:
+        """Whether a column holds numbers, as text too."""
+        try:
+            _numbers(self.table.column(name))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return False
+        return True
+
+    def codes(self, name: str) -> tuple[Int64, list[str]]:
+        """int64[n], for each row the place of its value in a list of texts: two values are never one."""
+        if name not in self._codes:
+            self._codes[name] = self._encoded(name)
+        return self._codes[name]
+
+    def _encoded(self, name: str) -> tuple[Int64, list[str]]:
+        column = self.table.column(name)
+        encoded = column.cast(plain_type(column.type)).combine_chunks()
+        if isinstance(encoded, pa.ChunkedArray):  # of no chunk
+            encoded = pa.array([], encoded.type)
+        encoded = encoded.dictionary_encode(null_encoding="encode")
+        values = [shown(value) for value in python_values(encoded.dictionary)]
+        return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), values
+
+    def texts(self, name: str) -> list[str]:
+        """A column's values as people read them."""
+        return [shown(value) for value in python_values(self.table.column(name))]
+
+    def cells(self, name: str) -> list[str]:
+        """A column's values as in a table: nothing where there is none, fractions to four places."""
+        return [text(value) for value in python_values(self.table.column(name))]
+
+
+def read(table: pa.Table, by: Sequence[str] = ()) -> Answers:
+    """Answers of any query; `by`: their grouping columns, those before the moment where it is empty.
+
+    Raises InputError where these are no answers, or columns are not there.
+    """
+    names = table.column_names
+    moment = next((name for name in MOMENTS if name in names), None)
+    if moment is None:
+        raise InputError("table", f"has no column 'at' or 'time', as answers have (its columns: {', '.join(names)})")
+    for name in by:
+        if name not in names:
+            raise InputError("by", f"there is no column {name!r}; {suggest(name, names)}")
+    if any(pa.types.is_binary(table.schema.field(name).type) for name in names if name == "state"):
+        said = "holds states, not answers: `skyband ask` answers windows of them; draw what that, or a job, gives"
+        raise InputError("table", said)
+    column = _moments(moment, table.column(moment))
+    in_rows = pa.types.is_integer(column.type)
+    zone = "" if in_rows or column.type.tz is None else "UTC"
+    at = column.cast(pa.int64())
+    placed = pc.fill_null(pc.and_(pc.less_equal(at, _FARTHEST), pc.greater_equal(at, -_FARTHEST)), False)
+    unplaced = len(table) - (pc.sum(placed).as_py() or 0)
+    if unplaced:
+        table, at = table.filter(placed), at.filter(placed)
+    order = pc.sort_indices(pa.table({"at": at}), sort_keys=[("at", "ascending")])
+    grouping = tuple(by) or tuple(names[: names.index(moment)])
+    moments = at.take(order).to_numpy().astype(np.int64)
+    return Answers(table.take(order), moment, moments, in_rows, zone, grouping, unplaced)
+
+
+def shown(value: Any) -> str:
+    """A value as it is written in a chart, without what would end or turn a line."""
+    if value is None:
+        return "null"
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    return text(value) or "''"
+
+
+def _moments(name: str, column: Any) -> Any:
+    """Whole numbers, or timestamps in microseconds."""
+    kind = column.type
+    try:
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            column = column.cast(pa.string())
+            try:
+                return column.cast(pa.int64())
+            except pa.ArrowInvalid:
+                return instants(column)
+        if pa.types.is_integer(kind):
+            return column.cast(pa.int64())
+        return column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(name, f"must be moments, timestamps or whole numbers (it is {kind}): {error}") from error
+
+
+def _numbers(column: Any) -> Any:
+    kind = plain_type(column.type)
+    if pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
+        raise pa.ArrowInvalid("not a number")
+    return column.cast(kind).cast(pa.float64(), safe=False)

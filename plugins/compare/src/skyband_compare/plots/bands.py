@@ -1,0 +1,177 @@
+"""Numbers over time, each with a band around it: counts between their bounds, sums, any query's numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+from skyband.arrays import Array, Float64, Int64
+
+from skyband_compare.plots import axes
+from skyband_compare.plots.answers import Answers
+from skyband_compare.plots.downsampling import Series, shortened
+from skyband_compare.plots.panels import SPLIT, Panels, combined, natural, panels
+from skyband_compare.plots.theme import COLOURS
+
+MOST_POINTS, MOST_A_LINE, FEWEST_A_LINE = 6000, 400, 20
+_DOTS = 60
+"""Lines of so few moments have a dot at each."""
+_UNLIKE = 20
+"""Where the largest values of two panels are so many times apart, each has a scale of its own."""
+
+Values = tuple[Float64, Float64, Float64]
+
+
+@frozen(eq=False)
+class Lines:
+    """What is drawn: by the name of each line its values, and the least and the most they may be, float64[n] each."""
+
+    values: Mapping[str, Values]
+    told: str = ""
+
+    @property
+    def first(self) -> tuple[str, Float64]:
+        """The name and values by which panels are chosen."""
+        return next((name, values[0]) for name, values in self.values.items())
+
+
+@define(eq=False)
+class _Points:
+    """The points of all lines, and what is to know of them."""
+
+    rows: list[dict[str, Any]] = field(factory=list)
+    longest: int = 0
+    each: float = 1.0
+    hidden: list[str] = field(factory=list)
+
+
+def lines_of(answers: Answers) -> Lines | None:
+    """The numbers of a query's answers; None where there are none."""
+    names = [name for name in answers.after if name not in SPLIT]
+    if "sum" in names and "expected" in names:
+        total, expected = answers.numbers("sum"), answers.numbers("expected")
+        band = expected, np.fmin(total, expected), np.fmax(total, expected)
+        return Lines({"expected": band, "sum": (total, total, total)}, "the band is what lies between the two")
+    numbers = [name for name in names if name not in ("low", "high") and answers.is_number(name)]
+    if not numbers:
+        return None
+    value = answers.numbers(numbers[0])
+    if "low" not in names or "high" not in names:
+        return Lines({numbers[0]: (value, value, value)})
+    low, high = answers.numbers("low"), answers.numbers("high")
+    told = "the band is from low to high, the bounds that the backend declares" if (low < high).any() else ""
+    return Lines({numbers[0]: (value, low, high)}, told)
+
+
+def draw(alt: Any, answers: Answers, lines: Lines) -> tuple[Any, list[str]]:
+    """Lines with bands: a colour for each window or, where there is one window and few groups, for each group."""
+    coloured, cut = _colours_and_panels(answers, len(lines.values))
+    name, values = lines.first
+    held = panels(answers, cut, lambda: values, f"the largest {name}")
+    hue, hues = combined(answers, coloured)
+    points = _points(answers, lines, hue, hues if coloured else None, held)
+    apart = len(held.names) > 1 and _far_apart(values, held)
+    notes = [*([lines.told] if lines.told else []), *held.notes, *_notes(lines, points, held, apart)]
+    shown = sorted(hues, key=natural) if coloured else list(lines.values)
+    chart = axes.beside(alt, _layers(alt, answers, lines, points, shown, coloured, held), held.names, points.rows)
+    return (chart.resolve_scale(y="independent") if apart else chart), notes
+
+
+def _layers(
+    alt: Any, answers: Answers, lines: Lines, points: _Points, shown: list[str], coloured: list[str], held: Panels
+) -> Any:
+    said, many = " and ".join(lines.values), len(held.names) > 1
+    scale = alt.Scale(zero=_least(lines) >= 0, nice=True)
+    hue = alt.Color("line:N", title=" · ".join(coloured) or None, scale=alt.Scale(domain=shown))
+    colour = {"color": hue} if len(shown) > 1 else {}
+    tips = [alt.Tooltip("when:N", title="moment")]
+    tips += [alt.Tooltip(f"{name}:Q", format=",~r") for name in ("value", "low", "high")]
+    tips += [alt.Tooltip("line:N")] if len(shown) > 1 else []
+    tips += [alt.Tooltip("panel:N", title="of")] if many else []
+    base = alt.Chart().encode(x=axes.moments(alt, answers, many), **colour)
+    value = alt.Y("value:Q", title=said, scale=scale, axis=axes.numbers(alt))
+    low = alt.Y("low:Q", title=said, scale=scale, axis=axes.numbers(alt))
+    few = points.longest <= _DOTS
+    band = base.mark_rule(opacity=0.5) if points.longest == 1 else base.mark_area(opacity=0.22)
+    return alt.layer(
+        band.encode(y=low, y2="high:Q"),
+        base.mark_line().encode(y=value),
+        base.mark_point(opacity=float(few), size=36 if few else 90).encode(y=value, tooltip=tips),
+    ).properties(**axes.size(len(held.names)))
+
+
+def _colours_and_panels(answers: Answers, series: int) -> tuple[list[str], list[str]]:
+    """The columns told apart by colour, and those that have a panel each."""
+    windows = [name for name in SPLIT if name in answers.after and len(answers.codes(name)[1]) > 1]
+    groups = [name for name in answers.by if len(answers.codes(name)[1]) > 1]
+    if series == 1 and not windows and groups and len(combined(answers, groups)[1]) <= COLOURS:
+        return groups, []
+    if series == 1 and windows and len(combined(answers, windows)[1]) <= COLOURS:
+        return windows, groups
+    return [], [*groups, *windows]
+
+
+def _points(answers: Answers, lines: Lines, hue: Int64, hues: list[str] | None, held: Panels) -> _Points:
+    """Every line of every panel, shortened where all of them have too many points."""
+    parts = [
+        (panel, name if hues is None else hues[shade], (held.place == number) & (hue == shade), values)
+        for number, panel in enumerate(held.names)
+        for shade in range(1 if hues is None else len(hues))
+        for name, values in lines.values.items()
+    ]
+    parts = [part for part in parts if part[2].any()]
+    most = max(FEWEST_A_LINE, min(MOST_A_LINE, MOST_POINTS // max(len(parts), 1)))
+    found, above = _Points(), dict[tuple[str, bytes], str]()
+    for panel, name, mask, values in parts:
+        series, each = shortened(Series(answers.at[mask], *(column[mask] for column in values)), most)
+        first = above.setdefault((panel, series.at.tobytes() + series.value.tobytes()), name)
+        if first != name:
+            found.hidden.append(f"{name} is the same as {first} all along{f' ({panel})' if panel else ''}")
+        found.each, found.longest = max(found.each, each), max(found.longest, len(series.at))
+        found.rows += _rows(answers, series, each > 1, {"line": name, "panel": panel})
+    return found
+
+
+def _rows(answers: Answers, series: Series, several: bool, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    told = axes.written(answers, series.at)
+    bounded = np.isfinite(series.low) & np.isfinite(series.high)
+    numbers = (
+        _plain(series.value, np.isfinite(series.value)),
+        _plain(series.low, bounded),
+        _plain(series.high, bounded),
+    )
+    return [
+        {"at": at, "when": f"up to {when}" if several else when, "value": value, "low": low, "high": high, **names}
+        for at, when, value, low, high in zip(axes.places(answers, series.at), told, *numbers, strict=True)
+    ]
+
+
+def _plain(values: Float64, known: Array) -> list[float | None]:
+    """As JSON has them: null where there is no number."""
+    return [float(f"{value:.9g}") if here else None for value, here in zip(values.tolist(), known, strict=True)]
+
+
+def _notes(lines: Lines, points: _Points, held: Panels, apart: bool) -> list[str]:
+    drawn = held.place >= 0
+    notes = points.hidden[:3]
+    if len(points.hidden) > 3:
+        notes.append(f"so it is with {len(points.hidden) - 3:,} more lines")
+    if points.each > 1:
+        notes.append(f"a point stands for up to {np.ceil(points.each):,.0f} answers: their mean, and a band from the "
+                     "least to the most of them (`last` draws a shorter time in full)")  # fmt: skip
+    known = [np.isfinite(values).all(axis=0) for values in map(np.stack, lines.values.values())]
+    unseen = sum(int((~each & drawn).sum()) for each in known)
+    if unseen:
+        notes.append(f"of {unseen:,} answers the value or a bound is null or infinite, and not drawn")
+    return [*notes, "each panel has a scale of its own"] if apart else notes
+
+
+def _least(lines: Lines) -> float:
+    every = np.concatenate([column for values in lines.values.values() for column in values])
+    return float(every[np.isfinite(every)].min(initial=0.0))
+
+
+def _far_apart(values: Array, held: Panels) -> bool:
+    most = [np.abs(values[(held.place == number) & np.isfinite(values)]).max(initial=0.0)
+            for number in range(len(held.names))]  # fmt: skip
+    return bool(max(most) > _UNLIKE * max(min(most), 1e-300))

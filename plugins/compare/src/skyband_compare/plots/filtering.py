@@ -1,0 +1,50 @@
+"""The answers that are asked for: of the last hours, of some groups."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from skyband.config.durations import parse
+from skyband.errors import InputError, suggest
+
+from skyband_compare.plots.answers import Answers, shown
+
+
+def chosen(answers: Answers, last: str | None, only: Mapping[str, Sequence[Any]]) -> tuple[Answers, list[str]]:
+    """Those of the `last` length before the newest moment, with one of the values `only` has for a column.
+
+    What they are is said as sentences. Raises InputError where a column, a value or the length is none.
+    """
+    notes = []
+    for name, values in only.items():
+        answers = _with(answers, name, [shown(value) for value in values])
+        notes.append(f"only {name} = {' or '.join(shown(value) for value in values)}")
+    if last is None or not len(answers):
+        return answers, notes
+    try:
+        length = parse(last)
+    except ValueError as error:
+        raise InputError("last", str(error)) from error
+    if length.rows != answers.in_rows or length.length < 1:
+        said = "rows, as the moments are" if answers.in_rows else "a length of time above 0, as the moments are"
+        raise InputError("last", f"must be in {said} (got {last!r})")
+    newest = int(answers.at.max())
+    return answers.where(answers.at > newest - length.length), [*notes, f"the last {length}"]
+
+
+def _with(answers: Answers, name: str, values: Sequence[str]) -> Answers:
+    if name not in answers.table.column_names:
+        raise InputError("only", f"there is no column {name!r}; {suggest(name, answers.table.column_names)}")
+    if not len(answers):
+        return answers
+    codes, texts = answers.codes(name)
+    for value in values:
+        if value not in texts:
+            raise InputError("only", f"no answer has {name} = {value!r}; {_some(value, texts)}")
+    wanted = np.array([text in values for text in texts])
+    return answers.where(wanted[codes])
+
+
+def _some(value: str, texts: Sequence[str]) -> str:
+    said = suggest(value, texts)
+    return said if len(said) <= 200 else f"there are {len(texts):,} others, such as {texts[0]!r}"

@@ -1,0 +1,147 @@
+"""Ranks over time as a bump chart: a line for each object, broken where it is not among the answers."""
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from skyband.arrays import Int64
+
+from skyband_compare.plots import axes
+from skyband_compare.plots.answers import Answers
+from skyband_compare.plots.panels import SPLIT, Panels, combined, panels, unlike
+from skyband_compare.plots.theme import COLOURS
+
+RANK = "rank"
+MOST_RANKS = 20
+MOST_MOMENTS, FEW_MOMENTS = 120, 50
+"""Drawn in a wide panel and in one of half the width."""
+_DOTS = 60
+_VALUES = ("score", "total", "similarity", "probability")
+_ROW, _NARROW_ROW = 26, 18
+_STACKED, _NARROW = 4, 340
+_LETTER = 6.0
+_LABEL = 32
+
+
+@frozen(eq=False)
+class Ranked:
+    """Ranked objects: int64[n] ranks, and for each answer the place of its object in `names`."""
+
+    rank: Int64
+    thing: Int64
+    names: list[str]
+    value: str | None
+
+
+def ranked(answers: Answers) -> Ranked:
+    """The ranks of a query's answers: the object is named by the columns between rank and score, or all after rank."""
+    after = answers.after
+    behind = after[after.index(RANK) + 1 :]
+    value = next((name for name in behind if name in _VALUES), None)
+    objects = behind if value is None else behind[: behind.index(value)]
+    thing, names = combined(answers, objects)
+    rank = np.nan_to_num(answers.numbers(RANK), nan=0, posinf=0, neginf=0).astype(np.int64)
+    return Ranked(rank, thing, names, value)
+
+
+def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
+    """A panel for each group, query and window; objects that are ranked most often have colours."""
+    found = ranked(answers)
+    columns = [name for name in (*answers.by, *SPLIT) if name in answers.table.column_names]
+    columns = [name for name in columns if len(answers.codes(name)[1]) > 1]
+    held = panels(answers, columns, lambda: _count_of(answers, columns), "the most answers")
+    notes = list(held.notes)
+    if found.rank.max(initial=0) > MOST_RANKS:
+        notes.append(f"ranks 1 to {MOST_RANKS} of {found.rank.max():,}")
+    rows, dots, each = _rows(answers, found, held)
+    if each > 1:
+        notes.append(f"one of {each:,} moments is drawn, the newest among them (`last` draws a shorter time in full)")
+    coloured = [label for label, _ in Counter(row["label"] for row in rows).most_common(COLOURS)]
+    others = len({row["label"] for row in rows}) - len(coloured)
+    if others:
+        said = "is grey" if others == 1 else "are grey"
+        notes.append(f"the {COLOURS} objects ranked most often have colours, {others:,} {said}")
+    for row in rows:
+        row["top"] = row["label"] in coloured
+    chart, options = _chart(alt, answers, rows, held, coloured, dots)
+    return axes.beside(alt, chart, held.names, rows, **options), notes
+
+
+def _chart(
+    alt: Any, answers: Answers, rows: list[dict[str, Any]], held: Panels, coloured: list[str], dots: bool
+) -> tuple[Any, dict[str, int]]:
+    """A panel, and how panels stand beside each other, with room for the names to their right."""
+    many, narrow = len(held.names) > 1, len(held.names) > _STACKED
+    last = max((row["rank"] for row in rows), default=1)
+    beside = int(24 + _LETTER * max((len(row["label"]) for row in rows), default=0))
+    ended = not many and {row["label"] for row in rows if row["end"]} >= set(coloured)  # all names stand at their ends
+    legend = None if ended else alt.Legend(offset=18 if many else beside)
+    scale = alt.Scale(domain=[0.5, last + 0.5], reverse=True, nice=False, zero=False)
+    ticks = alt.Axis(values=list(range(1, last + 1)), format="d", grid=False)
+    rank = alt.Y("rank:Q", title="rank", scale=scale, axis=ticks)
+    hue = alt.Color("label:N", title=None, scale=alt.Scale(domain=coloured), legend=legend)
+    tips = [alt.Tooltip("when:N", title="moment"), alt.Tooltip("rank:Q"), alt.Tooltip("name:N", title="object"),
+            alt.Tooltip("value:N"), *([alt.Tooltip("panel:N", title="of")] if many else [])]  # fmt: skip
+    base = alt.Chart().encode(x=axes.moments(alt, answers, narrow), y=rank)
+    grey = base.transform_filter("!datum.top")
+    top = base.transform_filter("datum.top")
+    run = alt.Detail("run:N")
+    opacity, area = (1, 44) if dots else (0, 90)
+    faint = [
+        grey.mark_line(style="faint", opacity=0.45, strokeWidth=1.5).encode(detail=run),
+        grey.mark_point(style="faint", opacity=0.6 * opacity, size=area).encode(tooltip=tips),
+    ]
+    layers = [
+        *(faint if any(not row["top"] for row in rows) else []),
+        top.mark_line(strokeWidth=2.5).encode(detail=run, color=hue),
+        top.mark_point(opacity=opacity, size=area).encode(color=hue, tooltip=tips),
+        base.transform_filter("datum.end").mark_text(style="ink", align="left", dx=9, limit=_LETTER * _LABEL * 1.2)
+        .encode(text="label:N"),
+    ]  # fmt: skip
+    tall = max((_NARROW_ROW if many else _ROW) * last, 60)
+    panel = alt.layer(*layers).properties(width=_NARROW if narrow else axes.WIDE, height=tall)
+    return panel, {"columns": 2 if narrow else 1, "spacing": beside if narrow else 24}
+
+
+def _rows(answers: Answers, found: Ranked, held: Panels) -> tuple[list[dict[str, Any]], bool, int]:
+    """A row for each point; whether moments are few; of how many moments one is drawn."""
+    made: list[dict[str, Any]] = []
+    labels = unlike(found.names, _LABEL)
+    each, dots = 1, True
+    inside = (found.rank >= 1) & (found.rank <= MOST_RANKS)
+    values = answers.texts(found.value) if found.value is not None else []
+    for number, panel in enumerate(held.names):
+        here = np.flatnonzero(inside & (held.place == number))
+        moments = np.unique(answers.at[here])
+        step = -(-len(moments) // (MOST_MOMENTS if len(held.names) <= _STACKED else FEW_MOMENTS))
+        drawn = moments[::-1][:: max(step, 1)][::-1]  # the newest among them
+        each, dots = max(each, step), dots and len(drawn) <= _DOTS
+        here = here[np.isin(answers.at[here], drawn)]
+        turn = np.searchsorted(drawn, answers.at[here])
+        runs = _runs(found.thing[here], turn)
+        told = axes.written(answers, answers.at[here])
+        for place, (row, when, run) in enumerate(zip(here.tolist(), told, runs, strict=True)):
+            thing = int(found.thing[row])
+            made.append({
+                "at": axes.places(answers, answers.at[row : row + 1])[0], "when": when, "rank": int(found.rank[row]),
+                "name": found.names[thing], "label": labels[thing], "run": f"{number}-{run}", "panel": panel,
+                "end": bool(turn[place] == len(drawn) - 1), "value": values[row] if values else "",
+            })  # fmt: skip
+    return made, dots, each
+
+
+def _runs(things: Int64, turns: Int64) -> list[int]:
+    """For each point the number of its line: a new one for each object, and where it missed a moment."""
+    order = sorted(range(len(things)), key=lambda place: (things[place], turns[place]))
+    run, runs = 0, [0] * len(things)
+    for before, place in pairwise(order):
+        run += bool(things[before] != things[place] or turns[place] > turns[before] + 1)
+        runs[place] = run
+    return runs
+
+
+def _count_of(answers: Answers, columns: list[str]) -> Any:
+    place, names = combined(answers, columns)
+    return np.bincount(place, minlength=len(names))[place].astype(np.float64)

@@ -1,0 +1,117 @@
+"""Where the answers to draw are: the sink of a job, or a table by its path. Only their files are read."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+from attrs import frozen
+from skyband.data_files import data_files
+from skyband.errors import ConfigError, Problem
+from skyband.job.job_error import JobError
+from skyband.job.model import Sink, Source, local_path, option_text
+from skyband.job.reading import read_sink
+from skyband.job.sources.source_files import READABLE, open_files
+from skyband.job.table_location import arguments, location_problems
+from skyband.tables import FORMATS as TABLES
+from skyband.tables import open_table, table_problem
+
+_LOG = "_delta_log"
+_SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
+
+
+@frozen
+class Answered:
+    """A table of answers on this machine.
+
+    name: what it is called. kind: of the query, where it is a job's. by: the grouping columns, where they are known.
+    """
+
+    name: str
+    kind: str | None
+    by: tuple[str, ...]
+    source: Source
+
+    def read(self) -> pa.Table:
+        """Its rows as they are now. Raises ConfigError where there are none, InputError where a file is damaged."""
+        try:
+            files = open_files(self.source)
+        except ConfigError as error:
+            place = "table" if self.kind is None else "sink"
+            raise ConfigError(*(problem.within(place) for problem in error.problems)) from error
+        assert files is not None, self.source
+        return pa.Table.from_batches(files.batches(files.schema.names), files.schema)
+
+    def version(self) -> tuple[object, ...]:
+        """What changes when answers come: a table's version, or the files with their sizes and times. Empty: none."""
+        if self.source.format in TABLES:
+            version = open_table(self.source.format, *arguments(self.source)).version
+            return () if version is None else (version,)
+        found = []
+        for path in data_files(Path(str(self.source.path))):
+            stat = path.stat()
+            found.append((path.name, stat.st_size, stat.st_mtime_ns))
+        return tuple(found)
+
+
+def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
+    """The sink of the job in a TOML file, changed by `sets`, or the table at a path.
+
+    Raises JobError or ConfigError where there is none that is read here.
+    """
+    if Path(place).suffix != ".toml":
+        if tuple(sets):
+            raise ConfigError(Problem("--set", f"changes a job, and {place!r} is a table"))
+        return Answered(Path(place).resolve().name, None, (), _source(_format_at(Path(place)), place, "table"))
+    name, query, sink = read_sink(place, sets)
+    try:
+        if query.gives_states:
+            said = "gives states, and answers are drawn: `skyband ask` answers windows of states"
+            raise ConfigError(Problem("query.emit", said))
+        options = dict(sink.with_defaults) if sink.format == "csv" else {}
+        if any(name.lower() == "header" and option_text(value) != "true" for name, value in options.items()):
+            said = "is false, so that its files do not name their columns: drop it from a job that is to be drawn"
+            raise ConfigError(Problem("sink.options.header", said))
+        source = _source(sink.format, sink.path, "sink", options) if sink.table is None else _catalogued(sink)
+    except ConfigError as error:
+        raise JobError(place, *error.problems) from error
+    return Answered(name, query.kind, query.by, source)
+
+
+def _source(format: str, path: str | None, field: str, options: dict[str, object] | None = None) -> Source:
+    if format not in (*READABLE, *TABLES):
+        said = f"the answers are read from files of {', '.join((*READABLE, *TABLES))} (got {format!r})"
+        raise ConfigError(Problem(f"{field}.format", f"{said}: write them there, or pass their table"))
+    _check_library(format, field)
+    local = None if path is None else local_path(path)
+    if local is None:
+        raise ConfigError(Problem(f"{field}.path", f"only files of this machine are read (got {path!r})"))
+    return Source(format=format, path=str(local.absolute()), options=options or {"header": True})
+
+
+def _catalogued(sink: Sink) -> Source:
+    """The table of a sink that has its name in a catalogue."""
+    _check_library(sink.format, "sink")
+    wrong = location_problems(sink, on_spark=False)
+    if wrong:
+        raise ConfigError(*(problem.within("sink") for problem in wrong))
+    return Source(format=sink.format, table=sink.table, catalog=sink.catalog)
+
+
+def _check_library(format: str, field: str) -> None:
+    lacking = table_problem(format) if format in TABLES else None
+    if lacking is not None:
+        raise ConfigError(Problem(field, f"{format} {lacking}"))
+
+
+def _format_at(path: Path) -> str:
+    """What the files at a path are, by their names."""
+    if not path.exists():
+        raise ConfigError(Problem("table", f"{str(path)!r} does not exist"))
+    if (path / _LOG).is_dir():
+        return "delta"
+    for file in data_files(path):
+        known = [_SUFFIXES[suffix] for suffix in file.suffixes if suffix in _SUFFIXES]
+        if known:
+            return known[-1]
+    said = f"{str(path)!r} holds no file that ends in {', '.join(_SUFFIXES)}"
+    raise ConfigError(Problem("table", f"{said}: is it a job? Its name then ends in .toml"))

@@ -1,0 +1,106 @@
+"""Errors of answers, against counting in plain Python."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from skyband.queries import make_query
+from skyband_compare.comparison.accuracy import accuracy
+
+MOMENT = pa.timestamp("us")
+PAIRS = make_query(
+    {"kind": "top-k-pairs", "time": "t", "id": "id", "tokens": "w", "k": 3, "window": "1 hour", "every": "1 hour"}
+)
+COUNTS = make_query(
+    {
+        "kind": "distinct-count",
+        "time": "t",
+        "item": "k",
+        "windows": ["1 hour", "1 day"],
+        "every": "1 hour",
+        "by": "site",
+    }
+)
+SUMS = make_query({"kind": "uncertain-sum", "time": "t", "values": "v", "probabilities": "p", "size": 5})
+
+pair = st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.sampled_from("abc"))
+
+
+def pairs(rows):
+    columns = list(zip(*rows, strict=True)) or [[], [], []]
+    names = zip(("at", "left", "right"), (MOMENT, pa.string(), pa.string()), columns, strict=True)
+    return pa.table({name: pa.array(list(column), kind) for name, kind, column in names})
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(pair, max_size=12), st.lists(pair, max_size=12))
+def test_precision_and_recall_count_pairs_as_often_as_they_come(answers, exact):
+    found = accuracy(PAIRS, pairs(answers), pairs(exact))
+    common = (Counter(answers) & Counter(exact)).total()
+    assert found.figures["precision"] == pytest.approx(common / len(answers) if answers else 1.0)
+    assert found.figures["recall"] == pytest.approx(common / len(exact) if exact else 1.0)
+    assert found.error == pytest.approx(1 - found.figures["F1"])
+    assert found.equal == pytest.approx(found.figures["F1"]), "here the pair is all there is of a row"
+    for at, error in zip(found.at.tolist(), found.errors.tolist(), strict=True):
+        mine, theirs = ([row for row in rows if row[0] == at] for rows in (answers, exact))
+        both = (Counter(mine) & Counter(theirs)).total()
+        assert error == pytest.approx(1 - 2 * both / (len(mine) + len(theirs)))
+    assert sorted(found.at.tolist()) == sorted({row[0] for row in (*answers, *exact)})
+
+
+def counts(rows):
+    names = ("site", "at", "window", "count", "low", "high")
+    kinds = (pa.string(), MOMENT, pa.string(), pa.float64(), pa.float64(), pa.float64())
+    columns = list(zip(*rows, strict=True)) or [[] for _ in names]
+    parts = zip(names, kinds, columns, strict=True)
+    return pa.table({name: pa.array(list(column), kind) for name, kind, column in parts})
+
+
+def test_counts_are_held_against_those_of_their_own_group_moment_and_window():
+    exact = [("x", 1, "1 hour", 100, 100, 100), (None, 1, "1 hour", 50, 50, 50), ("x", 2, "1 day", 0, 0, 0)]
+    answers = [(None, 1, "1 hour", 60, 55, 65), ("x", 2, "1 day", 0, 0, 0), ("x", 1, "1 hour", 99, 95, 105)]
+    found = accuracy(COUNTS, counts(answers), counts(exact))
+    assert found.error == pytest.approx((0.01 + 0.2 + 0) / 3)
+    assert found.largest == pytest.approx(0.2)
+    assert found.figures == {"within low and high": pytest.approx(2 / 3)}
+    assert found.equal == pytest.approx(1 / 3)
+    assert found.errors.tolist() == pytest.approx([(0.01 + 0.2) / 2, 0])
+
+
+def test_a_count_that_is_missing_or_made_up_is_off_by_all_of_it():
+    exact = [("x", 1, "1 hour", 9, 9, 9), ("x", 3, "1 hour", 4, 4, 4)]
+    answers = [("x", 1, "1 hour", 9, 9, 9), ("x", 2, "1 hour", 4, 4, 4)]
+    found = accuracy(COUNTS, counts(answers), counts(exact))
+    assert (found.error, found.figures["within low and high"]) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+
+
+def test_a_count_that_is_no_number_is_off_without_bound():
+    exact = [("x", 1, "1 hour", 9, 9, 9)]
+    found = accuracy(COUNTS, counts([("x", 1, "1 hour", float("nan"), 0, 9)]), counts(exact))
+    assert found.error == np.inf
+
+
+def test_sums_are_relative_to_the_mean_size_of_the_exact_ones():
+    def sums(values, kept):
+        times = pa.array(range(len(values)), MOMENT)
+        return pa.table({"time": times, "sum": values, "expected": values, "kept": pa.array(kept)})
+
+    found = accuracy(SUMS, sums([1.0, -3.0, 0.5], [2, 2, 3]), sums([1.0, -4.0, 1.0], [2, 2, 2]))
+    assert found.error == pytest.approx((0 + 1 + 0.5) / 3 / 2)
+    assert found.figures == {"tuples kept": pytest.approx(7 / 6)}
+
+
+def test_no_answers_at_all_are_right_where_there_are_none():
+    found = accuracy(PAIRS, pairs([]), pairs([]))
+    assert (found.error, found.equal, len(found.at)) == (0.0, 1.0, 0)
+
+
+def test_answers_of_a_kind_that_a_plugin_brings_are_held_against_each_other_whole():
+    class Theirs:
+        kind, by, compared_columns, compared_value = "theirs", (), (), None
+
+    found = accuracy(Theirs, pairs([(1, "a", "b"), (2, "a", "c")]), pairs([(1, "a", "b"), (2, "a", "b")]))
+    assert found.figures["precision"] == found.figures["recall"] == 0.5

@@ -1,0 +1,406 @@
+"""Charts of answers: what is drawn is what the answers say, and what is not drawn is told."""
+
+import datetime
+import json
+import subprocess
+import sys
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import skyband
+import skyband_compare
+from skyband.engines import local
+from skyband.errors import ConfigError, EngineError, InputError
+from skyband_compare.plots.downsampling import Series, shortened
+from skyband_compare.plots.panels import natural, unlike
+from skyband_compare.plots.saving import save, specification, svg
+
+pytest.importorskip("vl_convert")
+
+START = datetime.datetime(2026, 6, 20, 9, tzinfo=datetime.UTC)
+NAMES = ["<b>bold</b>", "</script><script>alert(1)</script>", "\x1b[31mred\x1b[0m", "‮turned", "", None, "a" * 300]
+
+
+def moments(count, start=START, step=datetime.timedelta(minutes=10)):
+    return pa.array([start + step * number for number in range(count)], pa.timestamp("us", "UTC"))
+
+
+def counts(at, *, window="1 hour", seed=0, **columns):
+    values = np.random.default_rng(seed).uniform(10, 100, len(at))
+    return pa.table({**columns, "at": at, "window": [window] * len(at), "count": values,
+                     "low": values * 0.9, "high": values * 1.1})  # fmt: skip
+
+
+def ranked(order_by_moment, at=None, **columns):
+    """top-k answers: for each moment its objects, the best first."""
+    at = moments(len(order_by_moment)) if at is None else at
+    rows = [(moment, rank + 1, thing, 1 / (rank + 1)) for moment, things in zip(at, order_by_moment, strict=True)
+            for rank, thing in enumerate(things)]  # fmt: skip
+    when, ranks, things, scores = zip(*rows, strict=True)
+    made = {"at": pa.array(when, at.type), "rank": ranks, "object": things, "score": scores}
+    return pa.table({**{name: [value] * len(rows) for name, value in columns.items()}, **made})
+
+
+def drawn(chart):
+    """The specification of a chart, and all rows of its data."""
+    spec = specification(chart)
+    return spec, [row for rows in spec["datasets"].values() for row in rows]
+
+
+def said(chart):
+    return " ".join(specification(chart)["title"]["subtitle"])
+
+
+def milliseconds(moment):
+    return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) / datetime.timedelta(milliseconds=1)
+
+
+def test_importing_skyband_loads_no_library_of_charts():
+    names = "print([name for name in ('altair', 'vl_convert') if name in sys.modules])"
+    code = f"import sys, skyband, skyband_compare.plots; {names}"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+def test_counts_are_points_between_their_bounds():
+    answers = pa.concat_tables(
+        [counts(moments(48), window=name, seed=seed) for seed, name in enumerate(("1 hour", "5 h"))]
+    )
+    chart = skyband.plot(answers, title="visits")
+    spec, rows = drawn(chart)
+    assert spec["title"]["text"] == "visits"
+    found = {(row["at"], row["line"]): (row["value"], row["low"], row["high"]) for row in rows}
+    wanted = {(milliseconds(row["at"]), row["window"]): (row["count"], row["low"], row["high"])
+              for row in answers.to_pylist()}  # fmt: skip
+    assert found.keys() == wanted.keys()
+    for key, values in wanted.items():
+        assert found[key] == pytest.approx(values, rel=1e-8)
+    assert "2026-06-20 09:00:00 UTC to 2026-06-20 16:50:00 UTC" in said(chart)
+    assert "the band is from low to high" in said(chart)
+
+
+def test_ranges_of_values_are_lines_of_their_own():
+    answers = pa.concat_tables(
+        [
+            counts(moments(5), seed=seed).add_column(2, "range", pa.array([name] * 5))
+            for seed, name in enumerate(("[0, 10)", "[10, inf)"))
+        ]
+    )
+    _, rows = drawn(skyband.plot(answers))
+    assert {row["line"] for row in rows} == {"[0, 10)", "[10, inf)"} and len(rows) == 10
+
+
+def test_an_exact_count_has_no_band_to_tell_of_and_lines_that_hide_each_other_are_named():
+    one, other = (counts(moments(5), window=name).set_column(3, "low", pa.array([1.0] * 5)) for name in ("1 h", "2 h"))
+    exact = pa.concat_tables([one, other]).drop(["low", "high"])
+    assert "band" not in said(skyband.plot(exact))
+    assert "2 h is the same as 1 h all along" in said(skyband.plot(exact))
+
+
+def test_few_groups_are_colours_and_many_are_panels_of_which_the_largest_are_drawn():
+    few = pa.concat_tables(
+        [counts(moments(4), site=pa.array([name] * 4), seed=place) for place, name in enumerate("abc")]
+    )
+    spec, rows = drawn(skyband.plot(few))
+    assert "facet" not in spec and {row["line"] for row in rows} == {"a", "b", "c"}
+    many = pa.concat_tables(
+        [counts(moments(4), site=pa.array([place] * 4, pa.int64()), seed=place) for place in range(1000)]
+    )
+    largest = sorted(range(1000), key=lambda place: -max(counts(moments(4), seed=place)["count"].to_pylist()))[:12]
+    spec, rows = drawn(skyband.plot(many))
+    assert {row["panel"] for row in rows} == {str(place) for place in largest}
+    assert spec["facet"]["sort"] == [str(place) for place in largest]
+    chart = skyband.plot(many, only={"site": 7})
+    assert "only site = 7" in said(chart) and len(drawn(chart)[1]) == 4
+    assert "1,000 values of site: drawn are the 12 with the largest count, 988 are left out" in said(skyband.plot(many))
+
+
+def test_a_long_series_is_put_together_and_the_chart_says_so():
+    count = 20_011
+    answers = counts(moments(count))
+    chart = skyband.plot(answers)
+    _, rows = drawn(chart)
+    assert len(rows) == 400
+    assert "a point stands for up to 51 answers" in said(chart)
+    low, high = answers["low"].to_numpy(), answers["high"].to_numpy()
+    assert min(row["low"] for row in rows) == pytest.approx(low.min())
+    assert max(row["high"] for row in rows) == pytest.approx(high.max())
+    within = skyband.plot(answers, last="10 hours")
+    assert len(drawn(within)[1]) == 60 and "the last 10 hours" in said(within)
+
+
+@pytest.mark.parametrize(("count", "most"), [(1, 20), (20, 20), (21, 20), (1000, 7), (999, 400)])
+def test_a_shortened_series_has_means_and_extremes_of_neighbours(count, most):
+    rng = np.random.default_rng(count)
+    value = np.where(rng.random(count) < 0.2, np.nan, rng.normal(0, 1, count))
+    at = np.cumsum(rng.integers(1, 9, count))
+    short, each = shortened(Series(at, value, value - 1, value + 1), most)
+    assert len(short.at) == min(count, most) and each == pytest.approx(max(count / most, 1))
+    start = 0
+    for number, end in enumerate(short.at.tolist()):
+        stop = at.tolist().index(end) + 1
+        part = [entry for entry in value[start:stop].tolist() if entry == entry]
+        assert short.value[number] == pytest.approx(np.mean(part) if part else np.nan, nan_ok=True)
+        if part:
+            assert (short.low[number], short.high[number]) == pytest.approx((min(part) - 1, max(part) + 1))
+        start = stop
+    assert start == count
+
+
+def test_ranks_are_lines_that_break_where_an_object_is_missing():
+    order = ["abc", "bac", "bda", "bca", "cab", "cba"]
+    chart = skyband.plot(ranked(order))
+    _, rows = drawn(chart)
+    at = [milliseconds(moment.as_py()) for moment in moments(len(order))]
+    places = {(row["at"], row["rank"]): row["name"] for row in rows}
+    assert places == {
+        (at[turn], rank + 1): thing for turn, things in enumerate(order) for rank, thing in enumerate(things)
+    }
+    runs = {}
+    for row in rows:
+        runs.setdefault(row["run"], set()).add((row["name"], at.index(row["at"])))
+    wanted = [
+        {(thing, turn) for turn, _ in part}
+        for thing in "abcd"
+        for there, part in groupby(enumerate(order), key=lambda turn, thing=thing: thing in turn[1])
+        if there
+    ]
+    assert sorted(map(sorted, runs.values())) == sorted(map(sorted, wanted))
+    assert [row["label"] for row in rows if row["end"]] == ["c", "b", "a"]
+
+
+def test_ranks_of_many_moments_and_objects():
+    rng = np.random.default_rng(3)
+    order = [[f"client {place}" for place in rng.permutation(40)[:25]] for _ in range(500)]
+    chart = skyband.plot(ranked(order))
+    _, rows = drawn(chart)
+    assert {row["rank"] for row in rows} == set(range(1, 21)) and "ranks 1 to 20 of 25" in said(chart)
+    at = sorted({row["at"] for row in rows})
+    assert len(at) == 100 and at[-1] == milliseconds(moments(500)[-1].as_py())
+    assert "one of 5 moments is drawn, the newest among them" in said(chart)
+    assert "the 8 objects ranked most often have colours, 32 are grey" in said(chart)
+    assert len({row["name"] for row in rows if row["top"]}) == 8
+
+
+def test_several_queries_or_windows_or_groups_of_ranks_are_panels():
+    parts = [ranked(["ab", "ba"], query=name, site=site) for name in ("now", "lately") for site in "xy"]
+    answers = pa.concat_tables(parts).select(["site", "at", "query", "rank", "object", "score"])
+    _, rows = drawn(skyband.plot(answers))
+    assert {row["panel"] for row in rows} == {"x · now", "x · lately", "y · now", "y · lately"}
+
+
+def test_an_object_of_several_columns_and_carried_ones():
+    answers = ranked(["ab"]).rename_columns(["at", "rank", "host", "score"])
+    answers = answers.add_column(3, "page", pa.array(["/x", "/y"])).append_column("colour", pa.array(["red", "blue"]))
+    _, rows = drawn(skyband.plot(answers))
+    assert [row["name"] for row in rows] == ["a · /x", "b · /y"]
+
+
+def test_pairs_are_a_table_of_the_newest_moment_and_a_band_over_time():
+    at = moments(3)
+    rows = [(moment, rank, f"l{rank}", f"r{turn}", 1 - 0.1 * rank - 0.01 * turn) for turn, moment in enumerate(at)
+            for rank in range(1, 5)]  # fmt: skip
+    when, rank, left, right, alike = zip(*rows, strict=True)
+    answers = pa.table({"at": pa.array(when, at.type), "rank": rank, "left": left, "right": right, "similarity": alike})
+    chart = skyband.plot(answers)
+    _, made = drawn(chart)
+    texts = [row["text"] for row in made if "text" in row]
+    assert texts.count("r2") == 4 and "r0" not in texts and "l4" in texts
+    band = [(row["most"], row["least"]) for row in made if "most" in row]
+    assert band == [pytest.approx((0.9 - 0.01 * turn, 0.6 - 0.01 * turn)) for turn in range(3)]
+    assert "the 4 pairs of the newest moment, 2026-06-20 09:20:00 UTC" in said(chart)
+
+
+def test_matches_are_counted_over_time_and_the_newest_listed():
+    rng = np.random.default_rng(5)
+    seconds = np.sort(rng.uniform(0, 86_400, 300))
+    at = pa.array([START + datetime.timedelta(seconds=second) for second in seconds], pa.timestamp("us", "UTC"))
+    chart = skyband.plot(
+        pa.table({"time": at, "left": range(300), "right": range(300), "probability": rng.random(300)})
+    )
+    _, rows = drawn(chart)
+    assert sum(row["count"] for row in rows if "count" in row) == 300
+    assert "the newest 25 of 300" in said(chart)
+    assert [row["text"] for row in rows if row.get("y") == 40.0][:2] == [
+        at[-1].as_py().isoformat(" ").replace("+00:00", " UTC"), "299"
+    ]  # fmt: skip
+
+
+SITES = ["a.example", "b.example", "a-site-with-a-very-long-name.example", None]
+
+
+def visits(rows=60):
+    rng = np.random.default_rng(3)
+    return pa.table({
+        "ts": moments(rows), "host": [SITES[number] for number in rng.integers(0, 3, rows)],
+        "page": [f"/a/rather/long/path/to/page/{number % 15}" for number in range(rows)],
+        "words": [[f"w{word}" for word in rng.integers(0, 4, 3)] for _ in range(rows)], "count": range(rows),
+        "value": rng.integers(0, 3, rows).astype(float), "chance": [1.0] * rows,
+    })  # fmt: skip
+
+
+COMPOSITE = {"time": "ts", "id": ["host", "page"]}
+PAIRED = {
+    "top-k-pairs": {"tokens": "words", "similarity": "jaccard", "k": 4, "window": "3 hours", "every": "1 hour"},
+    "uncertain-join": {"values": "value", "probabilities": "chance", "size": 3, "epsilon": 1},
+    "near-duplicates": {"tokens": "words", "threshold": 0.6, "window": "3 hours", "output": "rows"},
+}
+
+
+@pytest.mark.parametrize("kind", PAIRED)
+def test_ids_of_several_columns_are_one_column_of_the_table(kind):
+    """As with ids of one column, and what is carried stays apart; long ids are cut in their middle, none to nothing."""
+    asked = {"kind": kind, **COMPOSITE, **PAIRED[kind], "carry": "count"}
+    answers = local.apply(visits(), asked)
+    _, made = drawn(skyband.plot(answers, asked))
+    heads = [row["text"] for row in made if row.get("head")]
+    sides = ("row", "match") if kind == "near-duplicates" else ("left", "right")
+    assert {f"{side}: host · page" for side in sides} <= set(heads)
+    carried = {"count"} if kind == "near-duplicates" else {"left_count", "right_count"}
+    assert carried <= set(heads)
+    assert not {name for name in heads if name.endswith(("_host", "_page"))}
+    texts = {row["text"] for row in made if row.get("head") is False}
+    ids = {text for text in texts if "/a/rather" in text or "…" in text or "page/" in text}
+    assert len(ids) > 4 and max(map(len, texts)) <= 48
+    assert all(text.endswith(tuple(f"/{page}" for page in range(15))) for text in ids)
+    plain = {**asked, "id": "count", "carry": ()}
+    _, alone = drawn(skyband.plot(local.apply(visits(), plain), plain))
+    charted = [name for name in ("most", "least", "count") if any(name in row for row in alone)]
+    assert charted
+    for name in charted:
+        assert [row[name] for row in made if name in row] == [row[name] for row in alone if name in row]
+
+
+def test_a_row_without_a_match_has_nothing_in_its_place():
+    answers = pa.table({
+        "time": [1, 2], "host": ["a", None], "page": ["/x", "/y"],
+        "match_host": [None, "a"], "match_page": [None, "/x"], "match_time": [None, 1], "similarity": [None, 0.5],
+    })  # fmt: skip
+    _, made = drawn(skyband.plot(answers))
+    cells = [(row["y"], row["text"]) for row in made if row.get("head") is False]
+    assert ("a · /x" in [text for y, text in cells if y == 40.0]) and ("null · /y" in [text for _, text in cells])
+    assert {text for y, text in cells if y == 60.0} == {"1", "a · /x", ""}
+
+
+def test_columns_that_only_look_like_pairs_are_lines():
+    answers = pa.table({"at": [1, 2], "left_x": [1.0, 2.0], "right_x": [2.0, 3.0]})
+    _, made = drawn(skyband.plot(answers))
+    assert {row["line"] for row in made} == {"left_x"}
+
+
+def test_sums_are_two_lines_with_what_lies_between():
+    answers = pa.table({"time": [3, 1, 2], "sum": [9.0, 2.0, 6.5], "expected": [6.0, 2.0, 4.5], "kept": [3, 1, 2]})
+    chart = skyband.plot(
+        answers, {"kind": "uncertain-sum", "time": "t", "values": "v", "probabilities": "p", "size": 2}
+    )
+    spec, rows = drawn(chart)
+    assert [(row["at"], row["value"], row["low"], row["high"]) for row in rows if row["line"] == "expected"] == [
+        (1, 2, 2, 2), (2, 4.5, 4.5, 6.5), (3, 6, 6, 9)
+    ]  # fmt: skip
+    assert spec["title"]["text"] == "uncertain-sum" and "1 to 3" in said(chart)
+
+
+def test_what_has_no_place_is_counted():
+    answers = counts(moments(10)).to_pydict()
+    answers["count"][3], answers["high"][5], answers["low"][6] = None, float("inf"), float("nan")
+    answers["at"][0] = None
+    chart = skyband.plot(pa.table({**answers, "at": pa.array(answers["at"], pa.timestamp("us", "UTC"))}))
+    _, rows = drawn(chart)
+    assert "of 3 answers the value or a bound is null or infinite, and not drawn" in said(chart)
+    assert "with no moment or one beyond the years that charts have: 1" in said(chart)
+    json.dumps(rows, allow_nan=False)
+    assert sum(row["value"] is None for row in rows) == 1 and sum(row["low"] is None for row in rows) == 2
+
+
+@pytest.mark.parametrize("start", [datetime.datetime(1, 1, 1, tzinfo=datetime.UTC), START,
+                                   datetime.datetime(9999, 12, 31, 20, tzinfo=datetime.UTC)])  # fmt: skip
+def test_any_year_is_drawn_and_so_is_a_single_moment(start):
+    for count in (1, 5):
+        chart = skyband.plot(counts(moments(count, start)))
+        assert f"{start.year:04}-" in said(chart)
+        assert "NaN" not in svg(specification(chart))
+
+
+def test_no_answers_yet():
+    for table in (counts(moments(0)), ranked(["ab"]).slice(0, 0)):
+        assert "no answers yet" in svg(specification(skyband.plot(table)))
+
+
+def test_names_cannot_leave_the_page_they_are_in(tmp_path):
+    page, picture = tmp_path / "x.html", tmp_path / "x.svg"
+    chart = skyband.plot(ranked([NAMES]), title=NAMES[1])
+    save(chart, page)
+    save(chart, picture)
+    text = page.read_text()
+    assert text.count("<script") == text.count("</script>") == 3 and "<b>" not in text and "\x1b" not in text
+    _, _, held = text.partition('id="spec">')
+    spec = json.loads(held.partition("</script>")[0])["chart"]
+    assert {row["name"] for row in drawn(chart)[1]} >= {
+        "<b>bold</b>",
+        "\\x1b[31mred\\x1b[0m",
+        "\\u202eturned",
+        "''",
+        "null",
+    }
+    assert spec["title"]["text"] == NAMES[1]
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src 'sha256-"
+    assert policy in text
+    assert "&lt;b&gt;bold" in picture.read_text() and "<script" not in picture.read_text()
+    assert _saved(chart, tmp_path / "x.png")[:4] == b"\x89PNG"
+
+
+def _saved(chart, path):
+    save(chart, path)
+    return path.read_bytes()
+
+
+def test_panels_of_long_names_are_told_apart():
+    assert unlike(["a" * 100, "a" * 99 + "b", "c"]) == [
+        "a" * 29 + "…" + "a" * 30, "a" * 29 + "…" + "a" * 29 + "b", "c"
+    ]  # fmt: skip
+    many = unlike([f"{'x' * 80}{number}" for number in range(20_000)])
+    assert len(set(many)) == 20_000 and max(map(len, many)) <= 60
+    assert sorted(["10 minutes", "1 hour", "5 minutes"], key=natural) == ["1 hour", "5 minutes", "10 minutes"]
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "told"),
+    [
+        (pa.table({"ts": [1], "count": [2]}), {}, "has no column 'at' or 'time', as answers have"),
+        (pa.table({"at": [1], "state": [b"x"]}), {}, "holds states, not answers: `skyband ask`"),
+        (pa.table({"at": ["soon"], "count": [2]}), {}, "must be moments, timestamps or whole numbers"),
+        (counts(moments(3)), {"last": "ten"}, "must be a duration"),
+        (counts(moments(3)), {"last": "10 rows"}, "must be in a length of time above 0"),
+        (counts(moments(3)), {"only": {"site": "a"}}, "there is no column 'site'; known: at, count"),
+        (
+            counts(moments(3)),
+            {"only": {"window": "1 hours"}},
+            "no answer has window = '1 hours'; did you mean '1 hour'?",
+        ),
+        (counts(moments(3)), {"by": ("windw",)}, "there is no column 'windw'; did you mean 'window'?"),
+        ("counts", {}, "must be a table of Arrow, or a DataFrame"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(table, options, told):
+    with pytest.raises(InputError) as error:
+        skyband.plot(table, **options)
+    assert told in str(error.value)
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be written"):
+        save(skyband.plot(counts(moments(1))), tmp_path / "none" / "x.svg")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_extra_the_remedy_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(EngineError, match=r"plot needs vl_convert: pip install 'skyband\[plot\]'"):
+        skyband.plot(counts(moments(1)))
+
+
+def test_the_page_is_in_the_package():
+    assert (Path(skyband_compare.__file__).parent / "plots" / "page.html").is_file()

@@ -1,0 +1,72 @@
+"""skyband docs: the reference of everything installed, as a folder of Markdown."""
+
+import os
+from pathlib import Path
+
+import click
+from skyband.cli.paths import FolderToWrite
+
+
+@click.command(short_help="Write the reference of what is installed, in Markdown.")
+@click.argument("folder", metavar="DIR", type=FolderToWrite())
+def command(folder: Path) -> None:
+    """Write a page for every role, query and installed backend into DIR, your own included, with examples that run.
+
+    Only pages written by this command are replaced. What cannot be used gets a warning in place of a page.
+    """
+    from skyband.cli.commands import Failure
+
+    from skyband_specs.reference import everything
+    from skyband_specs.reference.markdown import MARK
+
+    made = everything()
+    pages = {**made.texts, "commands.md": commands_page()}
+    foreign = [name for name in pages if os.path.lexists(folder / name) and not _starts(folder / name, MARK)]
+    if foreign:
+        raise Failure(
+            f"{folder / foreign[0]} is not a page that `skyband docs` wrote; move it away, or choose another DIR"
+        )
+    for name, text in pages.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    left = sorted(path for path in folder.rglob("*.md") if path.relative_to(folder).as_posix() not in pages)
+    for path in left:
+        if _starts(path, MARK):
+            click.echo(f"warning: {path} was generated once and is not any more; remove it", err=True)
+    for problem in made.problems:
+        click.echo(f"no page: {problem}", err=True)
+    click.echo(f"{len(pages)} pages in {folder}", err=True)
+
+
+def _starts(path: Path, mark: str) -> bool:
+    """Whether it is a page that begins so; a fifo or a link to a device would never end."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as page:
+        return page.read(len(mark.encode())) == mark.encode()
+
+
+def commands_page() -> str:
+    """The page of the command line: what `--help` says of each of Skyband's own commands."""
+    from skyband.cli.commands import group
+
+    from skyband_specs.reference.markdown import code, fenced, page, section
+
+    settings = {**group.context_settings, "max_content_width": WIDTH, "terminal_width": WIDTH}
+    context = click.Context(group, info_name="skyband", **settings)
+    parts = []
+    for name in group.own_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        below = click.Context(found, info_name=name, parent=context, max_content_width=WIDTH, terminal_width=WIDTH)
+        parts.append(section(code(f"skyband {name}"), fenced("text", found.get_help(below))))
+    return page(
+        "Commands",
+        "Data on stdout, everything else on stderr. Exit status: 0 fine, 1 found something wrong, 2 wrong call, "
+        "130 interrupted. Plugins may add commands.",
+        *parts,
+    )
+
+
+WIDTH = 90

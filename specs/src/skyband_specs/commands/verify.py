@@ -1,0 +1,71 @@
+"""skyband verify: the conformance checks of an installed backend, or of an installed query."""
+
+import sys
+from typing import Any
+
+import click
+from skyband.cli.options import ENGINES, QUERY, backend_or_query
+from skyband.text_tables import is_terminal, visible
+
+
+@click.command(short_help="Check that a backend or query does what it promises.")
+@click.argument("key", metavar="ROLE/NAME|query/KIND", callback=backend_or_query)
+@click.option("--distribution", help="Whose, where two distributions have one of this name.")
+@click.option("--long", is_flag=True, help="Take every stream, and larger ones: minutes instead of seconds.")
+@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True,
+              help="spark tries a query on Spark too, in batch and as a stream; it needs Java.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def command(key: tuple[str, str], distribution: str | None, long: bool, engine: str, as_json: bool) -> None:
+    """Run the conformance checks of its role on an installed backend, or those of queries on an installed query.
+
+    Checks of a capability that the backend declares to lack are skipped and counted as not applicable. A capability
+    that it declares to lack but has is a failure. It takes 5 to 30 seconds a backend on one core; --long takes minutes.
+    A query is tried on the examples that its plugin gives.
+    """
+    from skyband.cli.commands import INTERRUPTED, Failure
+    from skyband.errors import ConfigError
+
+    if long and key[0] == QUERY:
+        raise click.BadParameter("goes with ROLE/NAME: a query has one form of checks", param_hint="'--long'")
+    if engine != "local" and key[0] != QUERY:
+        raise click.BadParameter("goes with query/KIND: a backend never sees an engine", param_hint="'--engine'")
+    verify_backend, verify_query = _runners()
+    seen: list[Any] = []
+
+    def tick(result: Any) -> None:
+        seen.append(result)
+        if is_terminal(sys.stderr):
+            click.echo(
+                f"\r\x1b[2K{len(seen)} checks, now after {result.group}: {result.check}"[:100], nl=False, err=True
+            )
+
+    try:
+        if key[0] == QUERY:
+            report = verify_query(key[1], progress=tick, distribution=distribution, engine=engine)
+        else:
+            report = verify_backend(*key, progress=tick, distribution=distribution, long=long)
+    except ConfigError as error:
+        raise click.BadParameter(str(error), param_hint="'ROLE/NAME|query/KIND'") from error
+    except KeyboardInterrupt:
+        click.echo(f"\ninterrupted after {len(seen)} checks", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    finally:
+        if is_terminal(sys.stderr):
+            click.echo("\r\x1b[2K", nl=False, err=True)
+    click.echo(report.as_json() if as_json else visible(report.text(), keep="\n\t"))
+    if not report.ok:
+        raise click.exceptions.Exit(Failure.exit_code)
+
+
+def _runners() -> Any:
+    """What verifies a backend, and what a query."""
+    from skyband.cli.commands import Failure
+
+    try:
+        from skyband_specs.queries import verify_query
+        from skyband_specs.runner import verify
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "skyband_specs":
+            raise
+        raise Failure("the checks are a distribution of their own: pip install skyband-specs") from error
+    return verify, verify_query

@@ -1,0 +1,184 @@
+"""The page of what authors of plugins import: every public module with its classes and functions."""
+
+import textwrap
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from skyband_specs.reference.class_source import constants_of, made_with, said_below
+from skyband_specs.reference.interface import Member, members_of, signature_of
+from skyband_specs.reference.markdown import code, docstring, fenced, line, page, prose, section, table
+
+PUBLIC: Mapping[str, tuple[str, ...]] = {
+    "skyband": ("BackendInfo", "QueryInfo", "RoleInfo"),
+    "skyband.errors": ("ConfigError", "Problem", "InputError", "SnapshotError"),
+    "skyband.arrays": ("column", "moment", "whole", "never_back", "within", "among", "offsets_of"),
+    "skyband.config.parameters": ("integer", "number", "choice", "flag", "checked"),
+    "skyband.config.durations": ("Duration", "duration", "durations"),
+    "skyband.state_validation": ("StateReader",),
+    "skyband.roles": ("Backend",),
+    "skyband.roles.object_ranker": ("REDUCTIONS",),
+    "skyband.roles.sharding": ("PROBE", "BUILD", "BOTH"),
+    "skyband.roles.similarity": ("NAMED",),
+    "skyband.roles.sketch_reader": ("SketchReader",),
+    "skyband.roles.top_reader": ("TopReader", "Ranking"),
+    "skyband.queries.query": ("Query", "Input", "column_name"),
+    "skyband.groups.execution": ("Execution",),
+    "skyband.groups.processor": ("GroupProcessor", "WindowedProcessor"),
+    "skyband.groups.answer_columns": ("AnswerColumns",),
+    "skyband.queries.row_encoding": ("at_field", "moments", "microseconds", "is_null", "closed_length", "too_short"),
+    "skyband.groups.state_arrays": ("with_prefix", "without_prefix", "frame_to_array", "frame_from_array"),
+    "skyband.queries.top_k_merging": ("merge_top_k", "truncate"),
+    "skyband.queries.schedule": ("Schedule", "Regular", "EachRow"),
+    "skyband.groups.small_groups": ("SmallGroups", "most_entries"),
+    "skyband.groups.small_group_table": ("SmallGroupTable", "Step", "Walked"),
+    "skyband.groups.small_row_windows": ("SmallRowWindows",),
+    "skyband.queries.example": ("QueryExample", "JobExample"),
+    "skyband.queries.example_rows": ("rows", "examples"),
+    "skyband.columns.rows": ("Rows",),
+    "skyband.columns.numbers": ("is_number", "as_float64"),
+    "skyband.columns.hashing": ("hash_column", "hash_columns"),
+    "skyband.columns.ids": ("is_plain", "is_integer_id", "to_ids", "integers_of", "id_values"),
+    "skyband.registry": ("Binding",),
+    "skyband.kernels.kskyband": ("KSkyband",),
+    "skyband.kernels.kskyband_kernels": (),
+    "skyband.kernels.nested": ("kernel_njit", "nested_njit", "shared_njit"),
+    "skyband_specs.scenario": ("Scenario",),
+    "skyband_specs.scaffold.project": ("Template",),
+    "skyband_specs.driver": ("Driver", "Case", "Trial", "advances"),
+    "skyband_specs.stream": ("Stream",),
+    "skyband_specs.check": ("check", "expect", "expect_equal"),
+    "skyband_specs.counterexample": ("holds_for",),
+    "skyband_specs.batching": ("fed", "seeded"),
+    "skyband_specs.runner": ("verify", "subject", "verify_subject"),
+    "skyband_specs.faults": ("faulty",),
+    "skyband_specs.checks": ("checks_for",),
+    "skyband_specs.suite": (),
+    "skyband_specs.queries.suite": (),
+}
+"""The modules, and of each the classes and functions that the page shows."""
+
+SHARED: Mapping[str, tuple[str, ...]] = {
+    "what families share: columns": (
+        "skyband.columns.arrived_rows", "skyband.columns.integer_ids", "skyband.columns.keyed_frames",
+        "skyband.columns.numbers_or_lists", "skyband.columns.record_batch_bytes", "skyband.columns.row_codes",
+        "skyband.columns.rows_behind_answers", "skyband.columns.sides",
+    ),
+    "what families share: keys of queries": (
+        "skyband.config.calendar_lengths", "skyband.config.literals", "skyband.config.time_zone_conversion",
+        "skyband.config.value_ranges", "skyband.queries", "skyband.queries.carried_columns",
+        "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.frame_checks",
+        "skyband.queries.pair_columns", "skyband.queries.partitioning", "skyband.queries.rank_order",
+        "skyband.queries.window_parameters",
+    ),
+    "what families share: groups": (
+        "skyband.groups.batched_processor", "skyband.groups.per_row_processor", "skyband.groups.row_numbers",
+        "skyband.groups.small_group_entries", "skyband.groups.small_groups_kernels",
+        "skyband.groups.small_groups_per_row",
+    ),
+    "what families share: kernels and roles": (
+        "skyband.kernels.k_smallest", "skyband.kernels.selection", "skyband.kernels.sorted_arrays",
+        "skyband.kernels.sorting", "skyband.roles.clock", "skyband.roles.matcher", "skyband.roles.pair_ranker",
+        "skyband.roles.window", "skyband.snapshot",
+    ),
+    "states": (
+        "skyband.states.coverage", "skyband.states.ranker_state", "skyband.states.state",
+        "skyband.states.theta_sketches",
+    ),
+    "for commands": (
+        "skyband.cli.commands", "skyband.cli.options", "skyband.config.redaction", "skyband.data_files",
+        "skyband.instants", "skyband.job", "skyband.job.job_error", "skyband.job.job_file", "skyband.job.model",
+        "skyband.job.reading", "skyband.job.sources.source_files", "skyband.job.sources.text_values",
+        "skyband.job.table_location", "skyband.new_files", "skyband.operator.bind_backends",
+        "skyband.operator.operator", "skyband.registry.discovery", "skyband.registry.info", "skyband.tables",
+        "skyband.tables.extras", "skyband.text_tables", "skyband.version",
+    ),
+    "for conformance": (
+        "skyband_specs.binomial", "skyband_specs.drivers", "skyband_specs.odd_streams",
+        "skyband_specs.pair_ranker.checks", "skyband_specs.pair_ranker.oracle", "skyband_specs.pair_ranker.streams",
+        "skyband_specs.pair_ranker.trials",
+    ),
+}  # fmt: skip
+"""By what they are for, further modules that a plugin may import: their docstrings say what is in them."""
+
+WIDTH = 100
+
+LEAD = (
+    "Everything that a plugin may import, as its source writes it. What is not here is internal and may change in any "
+    "release. The guides to writing a backend, a query and a role say what each is for. `skyband.hookimpl` marks a "
+    "hook. Types of arrays such as `Int64` and `Array` are numpy's, of one dimension; they stand in `skyband.arrays`, "
+    "with `TIME_MIN` and `TIME_MAX`. `pa` is pyarrow, `npt` numpy.typing."
+)
+
+
+SHARED_LEAD = (
+    "Skyband's own plugins import these too. They may change in a minor release, with an entry in CHANGELOG; what a "
+    "plugin needs of them is in the docstring of each."
+)
+
+
+def author_page() -> str:
+    """The reference for authors; the checks' part is left out where skyband-specs is not installed."""
+    there = {name: names for name, names in PUBLIC.items() if find_spec(name.partition(".")[0]) is not None}
+    shared = section("Further modules", SHARED_LEAD, *(_shared(what, names) for what, names in SHARED.items()))
+    return page("For authors", LEAD, *(_module(name, names) for name, names in there.items()), shared)
+
+
+def _shared(what: str, names: tuple[str, ...]) -> str:
+    there = [name for name in names if find_spec(name.partition(".")[0]) is not None]
+    rows = [[code(name), line(docstring(import_module(name)).partition("\n\n")[0])] for name in there]
+    return table([what, ""], rows) if rows else ""
+
+
+def _module(name: str, names: tuple[str, ...]) -> str:
+    module = import_module(name)
+    said = "" if name == "skyband" else _prose(docstring(module))
+    return section(code(name), said, *(_entry(module, one) for one in names))
+
+
+def _entry(module: ModuleType, name: str) -> str:
+    entry: Any = getattr(module, name)
+    if name.isupper():
+        return f"### {code(name)}\n\n{_prose(said_below(module, name))}"
+    made = made_with(entry) if isinstance(entry, type) else signature_of(entry)
+    parts = [f"### {code(name)}", fenced("python", made), _prose(docstring(entry))]
+    return "\n\n".join([*parts, *(_members(entry) if isinstance(entry, type) else [])])
+
+
+def _members(cls: type) -> list[str]:
+    """What a subclass has to write, and what is there to be called or written anew."""
+    left: frozenset[str] = getattr(cls, "__abstractmethods__", frozenset())
+    methods = [one for one in members_of(cls, object) if one.name in left or (one.public and not _magic(one))]
+    written = [code(one.name) for one in methods if one.name in left]
+    parts = [f"A subclass writes {', '.join(written)}."] if written else []
+    shown = [*constants_of(cls), *methods]
+    listed = "\n\n".join(f"{_comment(one)}{one.signature}" for one in shown)
+    return [*parts, fenced("python", listed)] if shown else parts
+
+
+def _magic(member: Member) -> bool:
+    return member.name.startswith("__") and member.name not in ("__len__", "__getitem__")
+
+
+def _comment(member: Member) -> str:
+    lines = [
+        line
+        for paragraph in member.text.split("\n\n")
+        for line in textwrap.wrap(" ".join(paragraph.split()), WIDTH, break_on_hyphens=False)
+    ]
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _prose(text: str) -> str:
+    """Paragraphs as Markdown; those that are code, as a session or indented, as blocks of it."""
+    shown = []
+    for paragraph in text.split("\n\n"):
+        if paragraph.startswith(">>>"):
+            shown.append(fenced("pycon", paragraph))
+        elif paragraph.startswith("    "):
+            shown.append(fenced("py", textwrap.dedent(paragraph)))
+        else:
+            shown.append(prose(paragraph))
+    return "\n\n".join(shown)

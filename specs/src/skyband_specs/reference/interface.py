@@ -1,0 +1,116 @@
+"""An interface as its source writes it: each method with its signature and docstring."""
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+from skyband.roles import Backend
+
+from skyband_specs.reference.markdown import code, prose
+
+
+@frozen
+class Member:
+    """A method or property of an interface."""
+
+    name: str
+    signature: str
+    text: str
+    abstract: bool
+    owner: type
+
+    @property
+    def public(self) -> bool:
+        """Whether users call it."""
+        return not self.name.startswith("_") or self.name == "__len__"
+
+
+def members_of(cls: type, root: type = Backend) -> list[Member]:
+    """The methods and properties of an interface that say what they do or must be written, its own first.
+
+    root: those of classes that extend it, and its own.
+    """
+    found: dict[str, Member] = {}
+    for owner in cls.__mro__:
+        if not issubclass(owner, root) or owner.__module__.partition(".")[0] in sys.stdlib_module_names:
+            continue
+        for node in body_of(owner):
+            if isinstance(node, ast.FunctionDef) and node.name not in found:
+                found[node.name] = _member(node, owner)
+    return [member for member in found.values() if member.text or member.abstract]
+
+
+def described(member: Member) -> str:
+    """A member under a heading of its own."""
+    return f"### {code(member.name)}\n\n```python\n{member.signature}\n```\n\n{prose(member.text)}".rstrip()
+
+
+def signature_of(function: Callable[..., Any]) -> str:
+    """A function's signature, an argument a line where it is long."""
+    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    return _signature(node)
+
+
+def body_of(owner: type) -> list[ast.stmt]:
+    """The statements of a class; none of a builtin one."""
+    if owner.__module__.partition(".")[0] in sys.stdlib_module_names:
+        return []
+    body = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]
+    return body.body if isinstance(body, ast.ClassDef) else []
+
+
+def _member(node: ast.FunctionDef, owner: type) -> Member:
+    marks = {ast.unparse(mark) for mark in node.decorator_list}
+    if "property" in marks:
+        signature = f"{node.name}: {_returns(node)}"
+    else:
+        if "staticmethod" not in marks:
+            node.args.args = node.args.args[1:]
+        signature = _signature(node)
+    return Member(node.name, signature, ast.get_docstring(node) or "", "abstractmethod" in marks, owner)
+
+
+def _signature(node: ast.FunctionDef) -> str:
+    """On one line where it fits, else an argument a line, as a formatter would."""
+    return spread(node.name, arguments_of(node), f" -> {_returns(node)}")
+
+
+def spread(name: str, arguments: list[str], returns: str = "") -> str:
+    """A call or signature on one line where it fits, else an argument a line, as a formatter would."""
+    whole = f"{name}({', '.join(arguments)}){returns}"
+    if len(whole) <= 80:
+        return whole
+    return "\n".join([f"{name}(", *(f"    {argument}," for argument in arguments), f"){returns}"])
+
+
+def arguments_of(node: ast.FunctionDef) -> list[str]:
+    """The arguments of a function, each with its type and default."""
+    given = node.args
+    defaults = [*[None] * (len(given.args) - len(given.defaults)), *given.defaults]
+    arguments = [_argument(*both) for both in zip(given.args, defaults, strict=True)]
+    if given.kwonlyargs or given.vararg is not None:
+        arguments.append("*" if given.vararg is None else f"*{_argument(given.vararg, None)}")
+        arguments += [_argument(*both) for both in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+    if given.kwarg is not None:
+        arguments.append(f"**{_argument(given.kwarg, None)}")
+    return arguments
+
+
+def _argument(argument: ast.arg, default: ast.expr | None) -> str:
+    kind = "" if argument.annotation is None else f": {annotation(argument.annotation)}"
+    equals = " = " if kind else "="
+    return f"{argument.arg}{kind}{'' if default is None else equals + ast.unparse(default)}"
+
+
+def _returns(node: ast.FunctionDef) -> str:
+    return "None" if node.returns is None else annotation(node.returns)
+
+
+def annotation(node: ast.expr) -> str:
+    """As it reads without the quotes of a name that is imported for types only."""
+    return str(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)

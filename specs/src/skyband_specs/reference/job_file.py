@@ -1,0 +1,127 @@
+"""The page of the job file: every table and key, read from the classes that check them."""
+
+from skyband.config.parameters import parameters_of
+from skyband.job.local.engine import READS, WRITABLE
+from skyband.job.model import ENGINES, FILE_FORMATS, Sink, Source
+from skyband.job.reading import TABLES
+from skyband.job.sources.sql_reader import KNOWN
+from skyband.job.sources.text_files import OPTIONS
+from skyband.job.spark.session import COMPILED_ONCE, FEWER_FORKS, LOCAL, SMALL
+from skyband.queries import load_query
+from skyband.spark import GROUPED_SHARDS, SETTINGS
+
+from skyband_specs.reference.markdown import code, fenced, page, parameters, section, table
+from skyband_specs.reference.usable import usable_queries, usable_roles
+
+STREAM = """
+name = "clients"                   # what Spark calls it; the file's name unless given
+shards = 1                         # operators that share the work
+
+[source]
+format = "parquet"
+path = "requests/"                 # relative to this file
+stream = true
+options = { maxFilesPerTrigger = 1 }
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "client"
+windows = ["10 minutes", "1 hour"]
+every = "1 minute"
+delay = "30 seconds"
+
+[backends]
+sketch = { name = "pcsa-ml", epsilon = 0.02 }
+
+[sink]
+format = "parquet"
+path = "counts/"
+checkpoint = "checkpoint/"
+trigger = "available-now"
+
+[spark]
+sql.shuffle.partitions = 1         # with or without "spark." before it
+"""
+
+
+def job_page() -> str:
+    """The reference of the job file."""
+    return page(
+        "The job file",
+        "One TOML file: where rows come from, what is asked, how it is answered and where answers go. "
+        "`skyband check job.toml` says everything that is wrong with one, `skyband run job.toml` runs it, and "
+        f"{code('--set KEY=VALUE')} changes any key for a run. The pages of the queries have small ones to copy.",
+        fenced("toml", STREAM),
+        section("Tables", table(["table", "says"], [[code(f"[{name}]"), said] for name, said in TABLES.items()])),
+        section("At the top", _top()),
+        section("`[source]`", parameters(parameters_of(Source))),
+        section("`[query]`", "`kind`, and the keys of that kind:", _kinds()),
+        section("`[backends]`", _backends()),
+        section("`[sink]`", parameters(parameters_of(Sink))),
+        section("`[spark]`", _spark()),
+        section("Engines", f"`skyband run --engine` {' or '.join(map(code, ENGINES))}.", _engines()),
+    )
+
+
+def _top() -> str:
+    shards = (
+        f"operators that share the work: {GROUPED_SHARDS} with `by`, else 1; a checkpoint is bound to their number. "
+        "With `by` each group is on one shard. Without, each item or object is, and their counts and tops are put "
+        "together; rows that are looked at in pairs go to several, so that every two meet on one. Windows in rows need "
+        "one order of all rows, and so one shard"
+    )
+    return table(["name", "type", "meaning"], [
+        ["`name`", "str", "what Spark calls the job; the file's name without `.toml` unless given"],
+        ["`shards`", "int", shards],
+    ])  # fmt: skip
+
+
+def _kinds() -> str:
+    return table(["kind", "asks", "roles"], [
+        [f"[{kind}](queries/{kind}.md)", info.summary, ", ".join(load_query(kind).roles)]
+        for kind, info in usable_queries().items()
+    ])  # fmt: skip
+
+
+def _backends() -> str:
+    rows = [
+        ['`sketch = "k-skb"`', "the backend of that name, its parameters at their defaults"],
+        ['`sketch = { name = "k-skb", epsilon = 0.05 }`', "with parameters; those the query gives are not repeated"],
+        ['`distribution = "…"`', "in such a table: whose, where two distributions bring a backend of one name"],
+    ]
+    roles = ", ".join(f"[{name}](roles/{name}.md)" for name in usable_roles())
+    return (
+        f"A line a role ({roles}), each optional. `--set backends.ROLE=…` comes first, then this table, then the Spark "
+        f"setting `spark.skyband.backends.ROLE`, then the role's default.\n\n{table(['written', 'means'], rows)}"
+    )
+
+
+def _spark() -> str:
+    own = {"spark.sql.shuffle.partitions": "the job's shards"}
+    rows = [[code(name), own.get(name) or code(value)] for name, value in SETTINGS.items()]
+    rows += [[code(name), f"{code(value)} where Spark runs on this machine only"] for name, value in LOCAL.items()]
+    here = "where Spark runs, and the stream's files are, on this machine only"
+    rows += [[code(name), f"{code(value)} {here}"] for name, value in FEWER_FORKS.items()]
+    brief = f"{here}, if the job ends with its files and these have at most {SMALL >> 20} MB"
+    rows += [[code(name), f"{code(value)} {brief}"] for name, value in COMPILED_ONCE.items()]
+    return (
+        f"Settings of the session. A job that sets none of them gets:\n\n{table(['setting', 'value'], rows)}\n\n"
+        "On Spark a job file is code: settings may name jars and commands that Spark runs, `where` and `select` may "
+        "call any function, a source or sink may be any class. Run only the jobs of people whose programs you would "
+        "run. The local engine takes no `[spark]`, and calls nothing in `where` and `select`."
+    )
+
+
+def _engines() -> str:
+    honoured = "; ".join(f"{name}: {', '.join(known) or 'none'}" for name, known in OPTIONS.items())
+    return table(["", "spark", "local"], [
+        ["reads", "any source of Spark", ", ".join(READS)],
+        ["writes", "any sink of Spark", ", ".join(WRITABLE)],
+        ["needs `path`", ", ".join((*FILE_FORMATS, "delta")), "the same"],
+        ["needs `table` and `catalog`", "iceberg, unless it has a `path` for Spark's connector", "iceberg"],
+        ["`options`", "passed on", honoured],
+        ["`where`", "any SQL condition", f"{KNOWN}; the rest is refused by name"],
+        ["`select`", "any SQL expressions", "`column`, `column AS name`, `literal AS name`"],
+        ["`checkpoint`, `trigger`", "as said above", "play no part"],
+    ])  # fmt: skip

@@ -1,0 +1,65 @@
+"""The page of Python: the functions a program calls, as their source writes them."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import skyband
+from skyband import queries, spark, spark_states, states, tables
+from skyband.docstrings import read_docstring
+from skyband.engines import local
+
+from skyband_specs.reference.interface import signature_of
+from skyband_specs.reference.markdown import code, fenced, line, page, prose, section, table
+
+SPARK = (spark.session, spark.apply)
+HERE = (local.apply, queries.make_query)
+STATES = (states.estimate, states.estimates, states.union, states.overlap, states.theta, states.describe)
+COLUMNS = (
+    spark_states.estimate, spark_states.union, spark_states.union_list, spark_states.overlap, spark_states.theta,
+    spark_states.describe, spark_states.register,
+)  # fmt: skip
+TABLES = (tables.open_sink, tables.open_table, tables.kafka_sink)
+CHARTS = (skyband.plot,)
+BACKENDS = (skyband.backends, skyband.create, skyband.restore)
+
+
+def python_page() -> str:
+    """The reference of functions; the methods of backends stand on the pages of their roles."""
+    return page(
+        "Python",
+        "What a program calls. A backend's own methods stand on the page of its role, the errors on "
+        "[a page of their own](errors.md).",
+        section("On Spark", _group("skyband.spark", SPARK), _settings()),
+        section("In this process", _group("skyband.engines.local", HERE[:1]), _group("skyband.queries", HERE[1:])),
+        section("States", _group("skyband.states", STATES), _group("skyband.spark_states", COLUMNS)),
+        section("Tables", _group("skyband.tables", TABLES)),
+        section("Charts", _group("skyband", CHARTS)),
+        section("Backends by themselves", _group("skyband", BACKENDS)),
+    )
+
+
+def _settings() -> str:
+    rows = [[code(name), code(value)] for name, value in spark.SETTINGS.items()]
+    lead = "A session of your own needs the first of these for streams; the others make it faster or plainer:"
+    return f"### `skyband.spark.SETTINGS`\n\n{lead}\n\n{table(['setting', 'value'], rows)}"
+
+
+def _group(home: str, functions: tuple[Callable[..., Any], ...]) -> str:
+    return "\n\n".join(_function(home, function) for function in functions)
+
+
+def _function(home: str, function: Callable[..., Any]) -> str:
+    name = f"{home}.{function.__name__}"
+    written = read_docstring(function)
+    parts = [_section(heading, body) for heading, body in written.sections.items()]
+    return "\n\n".join([f"### {code(name)}", fenced("python", signature_of(function)), prose(written.text), *parts])
+
+
+def _section(heading: str, body: str) -> str:
+    """A section of a docstring: an example as it is, terms with what stands indented below them as a list."""
+    if heading == "Examples":
+        return fenced("pycon", body)
+    entries = re.findall(r"^(\S.*)\n((?:[ ]+.*\n?)+)", body, re.MULTILINE)
+    listed = "\n".join(f"- {code(term)}: {line(text)}" for term, text in entries)
+    return f"**{heading}**\n\n{listed or prose(body)}"

@@ -1,0 +1,81 @@
+"""The page of a query: its keys, what it hands to its backends, its result, and a job with what it prints."""
+
+from typing import Any
+
+from skyband.config.parameters import parameters_of
+from skyband.queries import load_query
+from skyband.queries.example import JobExample
+from skyband.queries.query import NULL_TIME, Query
+from skyband.registry.info import QueryInfo
+
+from skyband_specs.reference.example_jobs import example_query, job_example
+from skyband_specs.reference.markdown import code, docstring, fenced, line, page, parameters, prose, section, table
+from skyband_specs.reference.run_examples import run_job_text
+from skyband_specs.reference.usable import role_links
+
+
+def query_page(info: QueryInfo) -> str:
+    """The page of an installed kind of query."""
+    cls = load_query(info.kind)
+    example = job_example(info.kind)
+    links = " and ".join(link.replace("](", "](../") for link in role_links(info.kind)) or "none"
+    return page(
+        code(info.kind),
+        f"{info.summary[:1].upper()}{info.summary[1:]}. {'Roles' if len(cls.roles) > 1 else 'Role'}: {links}.",
+        prose(docstring(cls)),
+        *([] if example is None else [_example(example)]),
+        section("Keys", _keys(info.kind, cls)),
+        *_results(info.kind),
+        section("Rows left out", _left_out(cls)),
+    )
+
+
+def _keys(kind: str, cls: Any) -> str:
+    """Every key: those that must be given, those of this query, and those that every query has."""
+    common = {parameter.name for parameter in parameters_of(Query)}
+    ordered = sorted(parameters_of(cls), key=lambda one: (not one.required, not one.required and one.name in common))
+    lead = f'In a job, under `[query]` with `kind = "{kind}"`; in Python, `spark.apply(rows, {{"kind": "{kind}", …}})`.'
+    return f"{lead}\n\n{parameters(ordered)}"
+
+
+def _left_out(cls: Any) -> str:
+    reasons = [NULL_TIME, *cls.drop_reasons, "late"]
+    return f"These rows are not in the answers; each kind is counted: {', '.join(map(code, reasons))}."
+
+
+def _example(example: JobExample) -> str:
+    language = "json" if example.file.endswith("json") else "text"
+    return section(
+        "Example", example.lead, code(example.file), fenced(language, example.rows), code("job.toml"),
+        fenced("toml", example.job), _output(example),
+    )  # fmt: skip
+
+
+def _results(kind: str) -> list[str]:
+    example = example_query(kind)
+    if example is None:
+        return []
+    query, schema = example
+    fields = query.result_schema(schema)
+    rows = [[code(field.name), code(field.type)] for field in fields]
+    given = [
+        [
+            code(role),
+            ", ".join(code(f"{name} = {value!r}") for name, value in query.backend_parameters(role).items())
+            or "nothing",
+        ]
+        for role in query.roles
+    ]
+    return [
+        section("Result", "The example's columns; those of `by` come before them:",
+                table(["column", "Arrow type"], rows)),
+        section("Parameters of its backends", *(["Set by the query, here of the example, times in microseconds; the "
+                "rest are yours to set:", table(["role", "parameters"], given)] if given else [])),
+    ]  # fmt: skip
+
+
+def _output(example: JobExample) -> str:
+    ran = run_job_text(example.job, example.files)
+    if ran.fault is not None:
+        return f"It does not run with what is installed: {line(ran.fault)}."
+    return fenced("console", f"$ skyband run job.toml --engine local\n{ran.output}")

@@ -1,0 +1,73 @@
+"""All pages of what is installed, by the path each has in a folder of documentation."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from attrs import frozen
+from skyband.registry import Listed, installed
+from skyband.registry.info import BackendInfo
+
+from skyband_specs.reference.markdown import line, page, section, table
+from skyband_specs.reference.usable import faults, role_links, usable_backends, usable_queries, usable_roles
+
+
+@frozen
+class Pages:
+    """The text of each page by its path, and why what has none has none: plugins, roles, backends, queries."""
+
+    texts: dict[str, str]
+    problems: tuple[str, ...]
+
+
+def everything() -> Pages:
+    """A page for every role, query and backend that can be used; runs their examples, which takes a while."""
+    from skyband_specs.reference.author_api import author_page
+    from skyband_specs.reference.backend import backend_page
+    from skyband_specs.reference.errors import errors_page
+    from skyband_specs.reference.job_file import job_page
+    from skyband_specs.reference.matrix import matrix_page
+    from skyband_specs.reference.python_api import python_page
+    from skyband_specs.reference.query import query_page
+    from skyband_specs.reference.role import role_page
+
+    usable = usable_backends()
+    makers: dict[str, Callable[[], str]] = {"reference.md": partial(_overview, usable)}
+    for role in usable_roles():
+        makers[f"roles/{role}.md"] = partial(role_page, role, [entry for entry in usable if entry.info.role == role])
+    for entry in usable:
+        makers[f"backends/{entry.info.key}.md"] = partial(backend_page, entry)
+    for info in usable_queries().values():
+        makers[f"queries/{info.kind}.md"] = partial(query_page, info)
+    makers |= {"job.md": job_page, "python.md": python_page, "authors.md": author_page, "errors.md": errors_page}
+    makers["matrix.md"] = partial(matrix_page, usable)
+    return Pages({path: make() for path, make in makers.items()}, tuple(faults()))
+
+
+def _overview(usable: Iterable[Listed[BackendInfo]]) -> str:
+    by_role = {role: [entry.info for entry in usable if entry.info.role == role] for role in usable_roles()}
+    queries = [
+        [f"[{kind}](queries/{kind}.md)", info.summary, ", ".join(role_links(kind))]
+        for kind, info in usable_queries().items()
+    ]
+    roles = [
+        [
+            f"[{role.name}](roles/{role.name}.md)",
+            role.summary,
+            ", ".join(f"[{i.name}](backends/{i.key}.md)" for i in infos),
+        ]
+        for role, infos in ((installed().role(name), infos) for name, infos in by_role.items())
+    ]
+    backends = [
+        [f"[{info.key}](backends/{info.key}.md)", line(info.summary), info.guarantee]
+        for infos in by_role.values()
+        for info in infos
+    ]
+    return page(
+        "Reference",
+        "Generated from what is installed: `skyband docs DIR` writes them anew, for a third party's plugins too. "
+        "See also [what works where](matrix.md), [the job file](job.md), [Python](python.md), [what authors import]"
+        "(authors.md), [commands](commands.md) and [errors](errors.md).",
+        section("Queries", table(["query", "asks", "roles"], queries)),
+        section("Roles", table(["role", "says", "backends"], roles)),
+        section("Backends", table(["backend", "how", "guarantee"], backends)),
+    )

@@ -1,0 +1,195 @@
+"""The files of a new plugin, from a role and a name."""
+
+import inspect
+from importlib import import_module
+from importlib.util import find_spec
+
+from attrs import field, frozen
+from skyband.errors import PluginError
+from skyband.registry import installed, interface_of
+from skyband.registry.discovery import OURS
+from skyband.registry.info import API
+
+from skyband_specs.scaffold import repository_files
+from skyband_specs.scaffold.method_outline import outline
+from skyband_specs.scaffold.names import class_name, renamed, versions
+
+
+@frozen
+class Template:
+    """What a backend of a role begins as, with what its plugin says of it and an example.
+
+    summary, reference, lacks: as `BackendInfo` has them. example: a program that creates the backend `mine` and prints
+    what it answers, with what that is in comments.
+
+    source: the dotted name of a module with a class Mine…, the backend `mine`, which is copied under the new name.
+    Without it the abstract methods of the interface are what is left to write.
+    """
+
+    summary: str
+    reference: str
+    example: str
+    lacks: dict[str, str] = field(factory=dict)
+    source: str | None = None
+
+
+PYPROJECT = """\
+[build-system]
+requires = ["hatchling>=1.26"]
+build-backend = "hatchling.build"
+
+[project]
+name = "skyband-{name}"
+version = "0.1.0"
+description = "{role}/{name} for Skyband: {summary}"
+readme = "README.md"
+requires-python = ">=3.11"
+license = "{licence}"
+license-files = ["LICENSE"]
+dependencies = ["attrs>=24.2", "numpy>=2.0", "skyband{versions}"{brought_by}]
+
+[project.optional-dependencies]
+test = ["skyband-specs[pytest]{versions}"]
+
+[project.entry-points.skyband]
+{name} = "{package}.hooks"
+
+[tool.hatch.build.targets.wheel]
+packages = ["src/{package}"]
+"""
+
+HOOKS = '''\
+"""What this distribution brings; imported to list it, so it imports no backend."""
+
+from skyband import BackendInfo, hookimpl
+
+
+@hookimpl
+def skyband_backends() -> list[BackendInfo]:
+    """The backends."""
+    return [
+        BackendInfo(
+            role="{role}",
+            name="{name}",
+            factory="{package}.{module}:{cls}",
+            summary="{summary}",
+            guarantee="exact",
+            reference="{reference}",
+            api={api},
+{lacks}        ),
+    ]
+'''
+
+TESTS = '''\
+"""Every backend of this distribution keeps the contract of its role: one test a check."""
+
+DISTRIBUTION = "skyband-{name}"
+
+from skyband_specs.suite import *  # noqa: E402, F403 - the suite looks for DISTRIBUTION here
+'''
+
+README = """\
+# skyband-{name}
+
+{badge}
+
+`{role}/{name}`, a backend for [Skyband](https://pypi.org/project/skyband/):
+{summary}.
+
+```sh
+pip install -e ".[test]"
+skyband describe {role}/{name}
+skyband verify {role}/{name}
+pytest
+```
+
+```python
+import numpy as np
+import skyband
+
+{example}
+```
+
+In a job:
+
+```toml
+[backends]
+{role} = "{name}"
+```
+
+## Make it yours
+
+| file | holds |
+|---|---|
+| `src/{package}/{module}.py` | the algorithm: {begins} |
+| `src/{package}/hooks.py` | what it promises: guarantee, paper, and what it lacks, each with the reason |
+| `tests/test_conformance.py` | the checks of its role, which it passes {passes} |
+| `.github/workflows/tests.yml` | what runs them on every push; the badge above says which they are |
+| `LICENSE` | Apache-2.0, as Skyband: put your own there and into `pyproject.toml` if you want another |
+
+A parameter is a field made with `skyband.config.parameters`, such as
+`epsilon: float = number(0.05, above=0, below=1, help="relative error")`; `skyband describe`, jobs and their checks read
+it there. The checks try the role's parameter sets, and those that the hook `skyband_cases` adds. A backend that is off
+by at most epsilon, but for a share delta of its answers, has `guarantee="bounded"` and is held to that. What may be
+imported is in `authors.md`, among the pages that `skyband docs DIR` writes.
+"""
+
+
+SIMPLE = {"begins": "a simple one that is right, to replace by yours", "passes": "as it stands"}
+EMPTY = {"begins": "methods to be written, as the role brings no example", "passes": "once its methods are written"}
+
+
+def render(role: str, name: str) -> dict[str, str]:
+    """The text of each file of a plugin that brings `role/name`, by its path."""
+    template, module = template_of(role), role.replace("-", "_")
+    cls = class_name(name, interface_of(role).__name__)
+    package = f"skyband_{name.replace('-', '_')}"
+    facts = {
+        "role": role, "name": name, "package": package, "module": module, "cls": cls, "versions": versions(),
+        "api": API, "summary": template.summary, "reference": template.reference,
+        "licence": repository_files.LICENCE, "badge": repository_files.badge(),
+        "brought_by": _brought_by(role), **(SIMPLE if template.source else EMPTY),
+        "lacks": _lacks(template.lacks), "example": template.example.replace('"mine"', f'"{name}"'),
+    }  # fmt: skip
+    home = f"src/{package}"
+    return {
+        "pyproject.toml": PYPROJECT.format(**facts),
+        "README.md": README.format(**facts),
+        f"{home}/__init__.py": f'"""{role}/{name}: {template.summary}."""\n',
+        f"{home}/hooks.py": HOOKS.format(**facts),
+        f"{home}/{module}.py": renamed(_source_of(role, template), name, cls),
+        f"{home}/py.typed": "",
+        "tests/test_conformance.py": TESTS.format(**facts),
+        **repository_files.files(f"{role}/{name}"),
+    }
+
+
+def _brought_by(role: str) -> str:
+    """The distribution that brings a role, as a further dependency; nothing for core's."""
+    entry = next(entry for entry in installed().role_listing() if entry.info.name == role)
+    return "" if entry.distribution == OURS else f', "{entry.distribution}>={entry.version}"'
+
+
+def template_of(role: str) -> Template:
+    """That of the module `template` of the role's conformance package; else one with nothing in it."""
+    package = installed().role(role).conformance
+    if package is not None and find_spec(f"{package}.template") is not None:
+        made = getattr(import_module(f"{package}.template"), "TEMPLATE", None)
+        if not isinstance(made, Template):
+            raise PluginError(f"role {role}: {package}.template must have TEMPLATE, a Template (got {made!r})")
+        return made
+    example = f'backend = skyband.create("{role}", "mine")'
+    return Template("what it does, in a few words", "where it is from: a paper, or the definition", example)
+
+
+def _source_of(role: str, template: Template) -> str:
+    if template.source is not None:
+        return inspect.getsource(import_module(template.source))
+    return outline(role, interface_of(role))
+
+
+def _lacks(lacks: dict[str, str]) -> str:
+    if not lacks:
+        return ""
+    lines = [f'                "{capability}": "{reason}",' for capability, reason in lacks.items()]
+    return "\n".join(["            lacks={", *lines, "            },", ""])
