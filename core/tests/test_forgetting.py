@@ -1,0 +1,81 @@
+"""An operator forgets: over 200 windows of new groups and new names it takes no more room than over 100."""
+
+import gc
+from types import FunctionType, ModuleType
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.engines.local import LocalRun
+from skyband.operator import processor_cache
+
+SECOND = 1_000_000
+ONE = {"time": "ts", "window": "10 seconds", "every": "10 seconds"}
+SEVERAL = {"time": "ts", "windows": ["10 seconds"], "every": "10 seconds"}
+QUERIES = {
+    "distinct": {"kind": "distinct-count", "item": "name"} | SEVERAL,
+    "top-k": {"kind": "top-k", "object": "name", "stream": "side", "value": "value", "streams": ["a", "b"], "k": 3}
+    | ONE,
+    "workload": {"kind": "top-k-workload", "time": "ts", "object": "name", "score": "value"}
+    | {"queries": [{"name": "q", "window": "10 seconds", "slide": "10 seconds", "k": 2}]},
+    "heavy": {"kind": "heavy-hitters", "object": "name", "k": 3} | SEVERAL,
+}
+
+
+def window(number, rows=60):
+    """The rows of one window: no group or name comes in another; one group has most of them."""
+    rng = np.random.default_rng(number)
+    place = np.where(np.arange(rows) < 40, 0, rng.integers(0, 40, rows))
+    return pa.RecordBatch.from_pydict(
+        {
+            "ts": pa.array((10 * number + np.arange(rows) * 10 // rows) * SECOND, pa.timestamp("us", "UTC")),
+            "place": [f"place {number:06} {one:02}" for one in place],
+            "name": [f"name {number:06} {one:03}" for one in rng.integers(0, 30, rows)],
+            "side": ["a", "b"] * (rows // 2),
+            "value": rng.random(rows),
+        }
+    )
+
+
+def size(root):
+    """Bytes of arrays and buffers, and entries of containers, that an object reaches."""
+    seen, todo, total = set(), [root], 0
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or isinstance(one, type | ModuleType | FunctionType):
+            continue
+        seen.add(id(one))
+        if isinstance(one, np.ndarray):
+            base = one
+            while isinstance(base.base, np.ndarray):
+                base = base.base
+            todo += [base] if base is not one else []
+            total += base.nbytes if base is one else 0
+        elif isinstance(one, pa.Array | pa.RecordBatch | pa.Table):
+            total += one.get_total_buffer_size()
+        elif isinstance(one, bytes | bytearray | str):
+            total += len(one)
+        elif isinstance(one, dict | list | set | tuple):
+            total += 8 * len(one)
+        todo += gc.get_referents(one)
+    return total
+
+
+@pytest.mark.parametrize("by", [[], ["place"]])
+@pytest.mark.parametrize("kind", QUERIES)
+def test_memory_follows_the_window_and_not_the_stream(kind, by, monkeypatch):
+    monkeypatch.setattr(processor_cache, "MOST_ACTIVE", 1)
+    monkeypatch.setattr(processor_cache, "FEW_ACTIVE", 1)
+    run = LocalRun.start({**QUERIES[kind], "by": by}, window(0).schema)
+    taken, written, known = [], [], []
+    for number in range(200):
+        run.push(window(number))
+        run.operator.take_metrics()
+        if number in range(97, 100) or number >= 197:
+            taken.append(size(run.operator))
+            known.append(len(run.operator.groups))
+        if number in (99, 199):
+            written.append(len(run.operator.snapshot()))
+    assert max(taken[3:]) < 1.3 * max(taken[:3]), "arrays, names and packed states"
+    assert max(known[3:]) <= 1.3 * max(known[:3]) < 100
+    assert written[1] < 1.3 * written[0]
