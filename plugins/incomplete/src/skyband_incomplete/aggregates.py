@@ -1,17 +1,19 @@
 """The aggregates as plain Python, in the order of summation that the kernels keep to."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from skyband.arrays import Float64
+from skyband.errors import ConfigError, Problem
 
 
 def scorer(aggregate: str | Sequence[float] | Callable[[Float64], float]) -> Callable[[list[float]], float]:
     """The score of an object from its values, one a stream."""
     if callable(aggregate):
-        function: Any = aggregate
-        return lambda values: float(function(np.array(values)))
+        function = finite(aggregate)
+        return lambda values: function(np.array(values))
     if not isinstance(aggregate, str):
         return lambda values: _sum(w * value for w, value in zip(aggregate, values, strict=True))
     named: dict[str, Callable[[list[float]], float]] = {
@@ -21,6 +23,22 @@ def scorer(aggregate: str | Sequence[float] | Callable[[Float64], float]) -> Cal
         "max": max,
     }
     return named[aggregate]
+
+
+def finite(function: Callable[[Float64], float]) -> Callable[[Float64], float]:
+    """A user's function, which was tried on some values only: ConfigError where it fails, or gives no finite number."""
+
+    def score(values: Float64) -> float:
+        try:
+            value = float(function(values))
+        except Exception as error:
+            said = f"fails on {values.tolist()}: {type(error).__name__}: {error}"
+            raise ConfigError(Problem("aggregate", said)) from error
+        if not math.isfinite(value):
+            raise ConfigError(Problem("aggregate", f"must give a finite number (got {value} on {values.tolist()})"))
+        return value
+
+    return score
 
 
 def _sum(values: Any) -> float:

@@ -8,6 +8,7 @@ from attrs import define, field
 from skyband.arrays import Float64, Int32, Int64
 
 from skyband_incomplete import kernels
+from skyband_incomplete.aggregates import finite
 from skyband_incomplete.early_aggregation_state import Holding
 from skyband_incomplete.instance_arrays import HIGHEST, INSTANCES, LOWEST, Rows
 
@@ -140,7 +141,7 @@ class InstanceRanker(Holding):
             kernels.sweep(first, thrift, *parts, self._heap)
             return
         kernels.expire(first, self._cursor, self._reports, self._slots)
-        self._call(self.aggregate)
+        self._call(finite(self.aggregate))
         doomed = kernels.rank(*parts, self._heap)
         if doomed >= thrift * self._valid_reports:
             kernels.compact(*parts[1:])

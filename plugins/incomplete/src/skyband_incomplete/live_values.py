@@ -9,6 +9,7 @@ from skyband.arrays import Array, Float64, Int32, Int64
 from skyband.roles import ObjectRanker
 from skyband.roles.object_ranker import REDUCTIONS
 
+from skyband_incomplete.aggregates import finite
 from skyband_incomplete.instance_arrays import (
     CURSOR,
     HIGHEST,
@@ -190,7 +191,7 @@ class LiveValues:
 
     def _score_called(self) -> Int32:
         """Score the objects that changed by the user's function; returns their slots."""
-        score: Any = self._ranker.aggregate
+        score = finite(self._ranker.aggregate)
         slots, values = kernels.changed_values(self._reduction, *self._parts)
         self._cells.score[slots] = [score(row) for row in values]
         return slots

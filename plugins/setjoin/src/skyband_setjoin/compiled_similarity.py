@@ -1,9 +1,12 @@
 """The similarity that is asked for: a named one, or a function of the user's own."""
 
+import ctypes
+import math
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
-from numba import cfunc, types
+from numba import cfunc, njit, types
 from numba.core.errors import NumbaError
 from numba.extending import typeof_impl
 from skyband.errors import ConfigError, Problem
@@ -21,8 +24,30 @@ _TYPE = types.FunctionType(_SIGNATURE)
 class _Compiled(types.WrapperAddressProtocol):  # type: ignore[misc]
     """A compiled function for kernels. Of one of its own kind numba would find the type anew in each call, in 20 us."""
 
-    def __init__(self, compiled: Any) -> None:
-        self._compiled = compiled
+    def __init__(self, compiled: Any, plain: Function | None = None, faults: Any = ()) -> None:
+        self._compiled, self._plain, self._faults, self._tried = compiled, plain, faults, 0
+
+    def check(self, sizes: Callable[[], Any]) -> None:
+        """Raise ConfigError where it had no finite value for two sets that kernels asked about.
+
+        It was tried on some sizes only, and a kernel has no way to stop. Whoever called one asks here before it
+        answers; `sizes`: of the sets that there are, as a search for bounds asks about larger ones, too.
+        """
+        if self._plain is None:
+            return
+        largest = max(self._tried, int(sizes().max(initial=0)))
+        if largest > self._tried:  # a bound that is NaN rules pairs out before anybody asks about them
+            self._tried = largest
+            for overlap, n in ((1, 1), (1, largest), (largest, largest)):
+                self._compiled.ctypes(overlap, n, largest)
+        if self._faults and max(self._faults[0][1:]) <= largest:
+            overlap, n, m = self._faults[0]
+            try:
+                what = f"is {self._plain(overlap, n, m)!r}"
+            except Exception as error:
+                what = f"raises {type(error).__name__}: {error}"
+            at = f"f({overlap}, {n}, {m}), of sets of {n} and {m} tokens that share {overlap}, {what}"
+            raise ConfigError(Problem("similarity", f"must be a finite number: {name_of(self._plain)}: {at}"))
 
     def __wrapper_address__(self) -> int:
         address: int = self._compiled.address
@@ -66,7 +91,7 @@ def _resolved(given: str | Function) -> tuple[int, Any]:
     if fault:
         raise ConfigError(Problem("similarity", fault))
     try:
-        compiled = cfunc(_SIGNATURE)(plain)
+        compiled, faults = _watched(plain)
     except (NumbaError, NotImplementedError, TypeError) as error:
         cause = str(error).strip().splitlines()[0]
         message = f"numba cannot compile {name_of(plain)}: use arithmetic and math functions only ({cause})"
@@ -75,7 +100,36 @@ def _resolved(given: str | Function) -> tuple[int, Any]:
         if compiled.ctypes(overlap, n, m) != plain(overlap, n, m):
             at = f"f({overlap}, {n}, {m})"
             raise ConfigError(Problem("similarity", f"{name_of(plain)} gives another {at} when compiled by numba"))
-    return OWN, _Compiled(compiled)
+    return OWN, _Compiled(compiled, plain, faults)
+
+
+def _watched(plain: Function) -> tuple[Any, list[tuple[int, int, int]]]:
+    """A function as kernels call it, and the smallest sizes for which it was not finite, or raised.
+
+    Of a compiled callback numba prints an exception and goes on with 0. Sizes that no two sets have are a kernel's own
+    affair.
+    """
+    faults: list[tuple[int, int, int]] = []
+
+    def note(overlap: int, n: int, m: int) -> None:
+        if not faults or max(n, m) < max(faults[0][1:]):
+            faults[:] = [(overlap, n, m)]
+
+    report = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(note)
+    value_of = njit(types.float64(types.int64, types.int64, types.int64))(plain)
+
+    def watched(overlap, n, m):  # type: ignore[no-untyped-def]
+        value, is_fine = 0.0, False
+        try:
+            value = value_of(overlap, n, m)
+            is_fine = math.isfinite(value)
+        except Exception:
+            is_fine = False
+        if not is_fine and 1 <= overlap <= min(n, m):
+            report(overlap, n, m)
+        return value
+
+    return cfunc(_SIGNATURE)(watched), faults
 
 
 @cache

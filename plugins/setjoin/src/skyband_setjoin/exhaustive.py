@@ -101,6 +101,7 @@ class Exhaustive(StockRanker):
         rows = alike(times, offsets, tokens, sides, parts)
         taken: Any = take(self._sets, self._stock.band, self._rule(), self._own, *rows)
         self._sets, self._stock.band = taken
+        self._own.check(lambda: window.sizes(self._sets, offsets))
 
     def _advance(self, now: int) -> None:
         window.expire(self._sets, self._horizon(now))

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.arrays import Int64
 from skyband.kernels.nested import nested_njit, shared_njit
 from skyband.kernels.sorting import sort
 
@@ -195,3 +196,9 @@ def _moved(ring, start, stop, room):
     for i in range(start, stop):
         larger[i & new] = ring[i & old]
     return larger
+
+
+def sizes(sets: Sets, offsets: Int64) -> Int64:
+    """int64[n]: the tokens of each set that is held, and of those that have just come."""
+    held = np.arange(int(sets.marks[FIRST]), int(sets.marks[NEXT])) & (len(sets.records) - 1)
+    return np.concatenate([sets.records["size"][held].astype(np.int64), np.diff(offsets)])

@@ -134,6 +134,7 @@ class Swoop(StockRanker):
             else:
                 self._trim()
         self._trim()
+        self._own.check(lambda: window.sizes(self._sets, offsets))
         return cuts, best[: cuts[-1]]
 
     def _with_room_for_answer(self, best: Array, used: int) -> Array:

@@ -6,6 +6,8 @@ import numpy as np
 from skyband.arrays import Float64, Int64
 from skyband.columns.row_codes import place_among_equal, row_codes
 
+from skyband_incomplete.aggregates import finite
+
 _MOST_KNOWN = 1 << 16
 
 
@@ -16,7 +18,7 @@ class CalledScores:
     """
 
     def __init__(self, score: Callable[[Float64], float], streams: int) -> None:
-        self._score = score
+        self._score = finite(score)
         self._vectors, self._scores = np.empty((0, streams)), np.empty(0)
 
     def of(self, vectors: Float64) -> Float64:

@@ -34,6 +34,7 @@ class FullIndex(WindowMatcher):
         rows = alike(numbers, times, offsets, tokens, sides, parts)
         held: Any = kernels.take(self._sets, self._index, *self._rule.for_kernels, self._asked, self._counts(), *rows)
         (self._sets, self._index), cuts, answers = held
+        self._rule.own.check(lambda: window.sizes(self._sets, offsets))
         return cuts, answers
 
     def _advance(self, now: int) -> None:

@@ -83,6 +83,7 @@ class Prefix(WindowMatcher):
             self._sets, self._index, self._levels, self._round, *self._rule.for_kernels, self._asked, *rows
         )
         (self._sets, self._index, self._levels), cuts, answers = taken
+        self._rule.own.check(lambda: window.sizes(self._sets, offsets))
         return cuts, answers
 
     def _advance(self, now: int) -> None:

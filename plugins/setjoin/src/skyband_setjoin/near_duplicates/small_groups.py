@@ -78,6 +78,7 @@ class SmallNearDuplicates(SmallSets):
             self.schedule.horizon, *self._similarity, self._threshold, self.two, self._ranked, self._first,
             step.oldest, self.most, self.most_tokens, size, grown, kept, count, *self._room,
         )  # fmt: skip
+        self._similarity[1].check(lambda: np.diff(sets.offsets))
         earlier, similarity = (values[:number] for values in matches)
         row = np.flatnonzero(count >= 0)
         stretch, own, found = np.repeat(np.arange(stretches), sets.stops - sets.heads)[row], sets.order[row], count[row]

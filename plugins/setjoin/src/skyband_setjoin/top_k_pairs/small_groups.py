@@ -56,6 +56,7 @@ class SmallPairs(SmallSets):
             self._window, *self._similarity, self.two, step.oldest, self.most, self.most_tokens,
             size, grown, kept, found, *self._room,
         )  # fmt: skip
+        self._similarity[1].check(lambda: np.diff(sets.offsets))
         left, right, scores = (values[:number] for values in pairs)
         stretch = np.repeat(np.arange(len(begins)), ends - begins)
         moment = np.arange(len(found)) + (begins - np.cumsum(ends - begins) + (ends - begins))[stretch]
