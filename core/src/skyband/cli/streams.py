@@ -56,8 +56,8 @@ def prepare() -> None:
         except OSError:
             os.open(os.devnull, mode)  # takes the lowest number that is free: this one
     out, err = (sys.stdout, 1), (sys.stderr, 2)
-    sys.stdout = sys.__stdout__ = _Watched(*_detached(*out), line_buffering=_is_line_buffered(sys.stdout))
-    sys.stderr = sys.__stderr__ = _Forgiving(*_detached(*err), line_buffering=True)
+    sys.stdout = sys.__stdout__ = _Watched(*_detached(*out), line_buffering=_is_line_buffered(sys.stdout))  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = _Forgiving(*_detached(*err), line_buffering=True)  # type: ignore[misc]
 
 
 def _detached(stream: Any, number: int) -> tuple[Any, str, str]:

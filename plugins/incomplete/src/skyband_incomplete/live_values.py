@@ -191,7 +191,8 @@ class LiveValues:
 
     def _score_called(self) -> Int32:
         """Score the objects that changed by the user's function; returns their slots."""
-        score = finite(self._ranker.aggregate)
+        given: Any = self._ranker.aggregate
+        score = finite(given)
         slots, values = kernels.changed_values(self._reduction, *self._parts)
         self._cells.score[slots] = [score(row) for row in values]
         return slots
