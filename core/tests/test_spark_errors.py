@@ -95,6 +95,15 @@ def test_a_damaged_file_of_the_source_is_named_with_the_remedy():
     assert told == f"Spark: {cause}: a file of the source is damaged; mend it or move it away, and run again"
 
 
+def test_a_file_of_other_types_is_not_said_to_be_damaged():
+    cause = "[PARQUET_COLUMN_DATA_TYPE_MISMATCH] Expected Spark type int, actual Parquet type INT64."
+    text = f"{FAILED}[FAILED_READ_FILE.{cause[1:]}\nEncountered error while reading file file:///c/source/02.parquet. "
+    told = sentence(f"{text}\nCaused by: org.apache.spark.SparkException: {cause}{PLAN}", JOB)
+    assert "(file:///c/source/02.parquet)" in told
+    assert "is not damaged: say the wider type in source.schema" in told
+    assert "move it away" not in told
+
+
 def test_other_exceptions_pass():
     with pytest.raises(ZeroDivisionError), plain_errors(JOB):
         raise ZeroDivisionError

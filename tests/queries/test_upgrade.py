@@ -23,6 +23,7 @@ OTHERS = {
     "source": "side",
     "sources": ["left", "right"],
     "idle": "1 hour",
+    "ahead": "2 hours",
     "item": "place",
     "windows": ["30 seconds"],
     "every": "5 seconds",

@@ -125,8 +125,8 @@ def apply(
         checkpoint can go on only with the number that it began with. Without `by`, windows in rows take one shard,
         and rows that are compared in pairs are sent to several
     observe : str or Observation, default "skyband"
-        the name, or in batch the Observation, under which Spark reports rows_in, rows_late, retained, groups,
-        state_bytes, seconds, and rows_REASON for each reason that rows are left out
+        the name, or in batch the Observation, under which Spark reports rows_in, rows_late, late_by, retained,
+        groups, state_bytes, seconds, and rows_REASON for each reason that rows are left out
     idle_after : duration, default None
         after so long without rows, a stream goes on with the clock, so that its last windows are answered; that is at
         most one micro-batch more a second. None: a stream waits for its next row. A batch has no clock

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from skyband.arrays import TIME_MAX, TIME_MIN
 
@@ -16,6 +16,8 @@ class EventTimeProgress:
     earliest: int = TIME_MAX
     tick: int = TIME_MIN
     """Microseconds since the epoch by the clock of whoever runs the query; TIME_MIN where no tick came."""
+    spans: list[tuple[int, int, int]] = field(factory=list)
+    """Where a query has `ahead`: from when to when rows came without a gap longer than that, and of which source."""
 
     @classmethod
     def nowhere(cls, sources: int) -> "EventTimeProgress":
@@ -23,20 +25,48 @@ class EventTimeProgress:
         return cls([TIME_MIN] * sources)
 
     @classmethod
-    def from_list(cls, numbers: Sequence[int]) -> "EventTimeProgress":
-        """Back from what `to_list` gave."""
-        earliest, tick, *latest = map(int, numbers)
-        return cls(latest, earliest, tick)
+    def from_list(cls, numbers: Sequence[int], sources: int | None = None) -> "EventTimeProgress":
+        """Back from what `to_list` gave, of so many sources where spans may follow."""
+        earliest, tick, *rest = map(int, numbers)
+        latest, flat = (rest, []) if sources is None else (rest[:sources], rest[sources:])
+        return cls(latest, earliest, tick, list(zip(flat[::3], flat[1::3], flat[2::3], strict=True)))
 
     def to_list(self) -> list[int]:
         """Flat, to travel in a column."""
         return [self.earliest, self.tick, *self.latest]
+
+    def to_list_with_spans(self) -> list[int]:
+        """Flat, for a micro-batch's own way to the shards."""
+        return [*self.to_list(), *(number for span in self.spans for number in span)]
+
+    def cut_ahead(self, newest: int | None, ahead: int) -> int | None:
+        """Leave out rows further than `ahead` before all others; returns the latest time that is not, None of no rows.
+
+        The others are the rows up to `newest`, those of before, and of these rows, in the order of their times, each
+        that is not further than that from the one before it.
+        """
+        limit = min((start for start, _, _ in self.spans), default=None) if newest is None else newest
+        if limit is None:
+            return None
+        near = []
+        for start, end, source in sorted(self.spans):
+            if start - limit > ahead:
+                break
+            limit = max(limit, end)
+            near.append((start, end, source))
+        self.latest = [
+            max((end for _, end, of in near if of == place), default=TIME_MIN) for place in range(len(self.latest))
+        ]
+        self.earliest = min((start for start, _, _ in near), default=TIME_MAX)
+        self.spans = []
+        return limit
 
     def add(self, other: "EventTimeProgress") -> None:
         """Become that of both."""
         self.latest = list(map(max, self.latest, other.latest))
         self.earliest = min(self.earliest, other.earliest)
         self.tick = max(self.tick, other.tick)
+        self.spans = self.spans + other.spans
 
     @property
     def newest(self) -> int | None:

@@ -30,6 +30,13 @@ class LocalRun:
 
     operator: Operator
     _latest: int | None = field(default=None, init=False)
+    """Of all rows that are not to be dropped as `ahead` of the others."""
+    _added: EventTimeProgress = field(init=False)
+    """How far the rows added since the last step have come, where some may be `ahead`."""
+
+    @_added.default
+    def _nowhere(self) -> EventTimeProgress:
+        return EventTimeProgress.nowhere(self.operator.query.source_count)
 
     @classmethod
     def start(
@@ -41,11 +48,22 @@ class LocalRun:
 
     def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Take in rows, in any order within `delay`, and return the answers of the moments passed."""
-        return self.operator.step(self.add(batch))
+        return self.step(self.add(batch))
+
+    def step(self, progress: EventTimeProgress) -> pa.RecordBatch:
+        """Answer what the rows just added let pass."""
+        answers = self.operator.step(progress)
+        self._added = self._nowhere()
+        self._reach(progress.newest)
+        return answers
 
     def finish(self) -> pa.RecordBatch:
         """The input has ended: return the answers up to the first moment after the last row."""
+        self._reach(self.operator.drop_ahead(self._added))
         return self.operator.finish(TIME_MIN if self._latest is None else self._latest)
+
+    def _reach(self, time: int | None) -> None:
+        self._latest = max((each for each in (time, self._latest) if each is not None), default=None)
 
     def flush(self) -> pa.RecordBatch:
         """Answer as `finish` does, and stay ready for rows to come: those before the moments answered are late."""
@@ -59,9 +77,10 @@ class LocalRun:
         check_whole(batch, query.columns)
         encoded = encode(query, columns_as(batch, query.columns, self.operator.schema))
         self.operator.count_dropped(encoded.dropped)
-        newest = encoded.progress.newest
-        if newest is not None:
-            self._latest = newest if self._latest is None else max(self._latest, newest)
+        if query.ahead is None:
+            self._reach(encoded.progress.newest)
+        else:
+            self._added.add(encoded.progress)
         self.operator.add(encoded.frame)
         return encoded.progress
 
@@ -97,10 +116,14 @@ def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, An
     for batch in batches:
         run.add(batch)
     answers = pa.Table.from_batches([run.finish()])
-    dropped = run.operator.take_metrics().dropped
+    metrics = run.operator.take_metrics()
+    dropped = metrics.dropped
     for reason, text in run.operator.query.promises.items():
         if dropped.get(reason):
             warnings.warn(f"{dropped[reason]:,} {text}", stacklevel=2)
+    if metrics.rows_in and sum(dropped.values()) == metrics.rows_in:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in dropped.items())
+        warnings.warn(f"all {metrics.rows_in:,} rows were left out: {reasons}", stacklevel=2)
     return in_order(run.operator.query, answers)
 
 

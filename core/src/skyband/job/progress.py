@@ -9,8 +9,10 @@ from typing import IO
 from attrs import define, field
 
 from skyband import text_tables
+from skyband.config.durations import written
 from skyband.config.redaction import redact
 
+_SECOND, _MINUTE = 1_000_000, 60_000_000
 EVERY_TERMINAL = 0.2
 EVERY_PLAIN = 5.0
 _LINES = "\n\t"
@@ -23,6 +25,8 @@ class Totals:
 
     rows_in: int = 0
     rows_late: int = 0
+    late_by: int = 0
+    """What `delay` would have had to be for the latest of them, in microseconds or rows."""
     dropped: dict[str, int] = field(factory=dict)
     """Rows left out, by reason."""
     answers: int = 0
@@ -147,14 +151,32 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
         seconds += f", after {starting:.1f} s to start"
     lines = [
         ("rows in", text_tables.count(totals.rows_in)),
-        ("late", f"{text_tables.count(totals.rows_late)} (dropped)"),
+        ("late", f"{text_tables.count(totals.rows_late)} (dropped{_by(totals)})"),
     ]
     lines += [
         (reason, f"{text_tables.count(number)} (left out)") for reason, number in totals.dropped.items() if number
     ]
     lines += [("answers", f"{text_tables.count(totals.answers)} {where}"), ("state", _held(totals)), ("took", seconds)]
     wide = max(len(name) for name, _ in lines)
-    return [f"{name:<{wide}}  {value}" for name, value in lines]
+    return [*(f"{name:<{wide}}  {value}" for name, value in lines), *_warnings(totals)]
+
+
+def _by(totals: Totals) -> str:
+    if not totals.late_by or totals.in_rows:
+        return ""
+    unit = next((unit for unit in (60 * _MINUTE, _MINUTE) if totals.late_by >= 2 * unit), _SECOND)
+    return f'; delay = "{written(-(-totals.late_by // unit) * unit, False)}" would have taken them'
+
+
+def _warnings(totals: Totals) -> list[str]:
+    """What is likely wrong with the rows or the job, where most rows or all were left out."""
+    lost = totals.rows_late + sum(totals.dropped.values())
+    if totals.rows_in and totals.rows_late > totals.rows_in / 2:
+        said = "most rows came later than the watermark: one row may have a time far ahead of all others"
+        return [f'warning: {said}; ahead = "1 hour" leaves such rows out, and `delay` waits for late ones']
+    if totals.rows_in and lost == totals.rows_in and not totals.answers:
+        return ["warning: every row was left out, for the reasons above, so there are no answers"]
+    return []
 
 
 def _held(totals: Totals) -> str:

@@ -29,7 +29,7 @@ from skyband.operator.rows_of_states import RowsOfStates
 from skyband.operator.shard import Shard
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.frame_checks import refused_as_damage
-from skyband.queries.query import Query
+from skyband.queries.query import AHEAD, Query
 from skyband.registry import Binding
 from skyband.roles.thread_guard import REMEDY
 from skyband.snapshot import Snapshot
@@ -48,6 +48,8 @@ class Metrics:
     rows_in: int
     """Rows of the source, whatever became of them."""
     rows_late: int
+    late_by: int
+    """Microseconds (or rows) that `delay` would have had to be for all of them, as far as they came now; 0 of none."""
     dropped: Mapping[str, int]
     """Rows that no answer can come from, by reason: one of the query's `drop_reasons`."""
     retained: int
@@ -77,6 +79,7 @@ class Operator:
     _waiting: list[pa.RecordBatch] = field(factory=list, init=False)
     _rows_in: int = field(default=0, init=False)
     _rows_late: int = field(default=0, init=False)
+    _late_by: int = field(default=0, init=False)
     _dropped: Counter[str] = field(factory=Counter, init=False)
     _seconds: float = field(default=0.0, init=False)
     _whole: bool = field(default=True, init=False)
@@ -117,8 +120,10 @@ class Operator:
         own = keyed_frames.own(frame)
         self._rows_in += int(np.count_nonzero(own))
         if self.watermark is not None:
-            late = frame.column(keyed_frames.TIME).to_numpy() < self.watermark
+            times = frame.column(keyed_frames.TIME).to_numpy()
+            late = times < self.watermark
             if late.any():
+                self._late_by = max(self._late_by, self.watermark - int(times.min()) + self.query.delay.length)
                 self._rows_late += int(np.count_nonzero(late & own))
                 frame = frame.filter(pa.array(~late))
         if len(frame):
@@ -134,6 +139,7 @@ class Operator:
 
         Ticks move it too, where there are any: while rows stay away, or to the end of the input.
         """
+        self.drop_ahead(progress)
         self._clock.add(progress)
         by_rows = self._clock.watermark()
         marks = [] if by_rows is None else [by_rows]
@@ -142,6 +148,27 @@ class Operator:
             now = progress.tick if progress.newest is None else TIME_MIN
             marks += self._ticked(ticking, self._clock.progress.newest, now)
         return self.advance(max(marks)) if marks else _no_rows(self.result_schema)
+
+    def drop_ahead(self, progress: EventTimeProgress) -> int | None:
+        """Drop rows added since the last step that are `ahead` of all others, and what `progress` tells of them.
+
+        Returns the latest time of the others; None where the query drops none, or there are no rows.
+        """
+        if self.query.ahead is None or not progress.spans:
+            return None
+        limit = progress.cut_ahead(self._clock.progress.newest, self.query.ahead.length)
+        if limit is not None:
+            self.drop_after(limit)
+        return limit
+
+    def drop_after(self, limit: int) -> None:
+        """Drop waiting rows later than this, and count those that are this shard's own."""
+        for number, frame in enumerate(self._waiting):
+            beyond = frame.column(keyed_frames.TIME).to_numpy() > limit
+            if beyond.any():
+                self._dropped[AHEAD] += int(np.count_nonzero(beyond & keyed_frames.own(frame)))
+                self._waiting[number] = frame.filter(pa.array(~beyond))
+        self._waiting = [frame for frame in self._waiting if len(frame)]
 
     def _ticked(self, ticking: Ticking, newest: int, now: int) -> list[int]:
         """Where a clock's ticks put the watermark, `newest` being the latest time of any row so far."""
@@ -171,9 +198,15 @@ class Operator:
         self._dropped.update(self._groups.take_dropped())
         dropped = {reason: count for reason, count in self._dropped.items() if count}
         taken = Metrics(
-            self._rows_in, self._rows_late, dropped, self._groups.retained, len(self._groups), self._seconds
+            self._rows_in,
+            self._rows_late,
+            self._late_by,
+            dropped,
+            self._groups.retained,
+            len(self._groups),
+            self._seconds,
         )
-        self._rows_in, self._rows_late, self._dropped, self._seconds = 0, 0, Counter(), 0.0
+        self._rows_in, self._rows_late, self._late_by, self._dropped, self._seconds = 0, 0, 0, Counter(), 0.0
         return taken
 
     @property
@@ -261,6 +294,8 @@ class Operator:
                 raise SnapshotError(f"contradicts itself: a turn's watermark goes back from {before} to {after}")
             self.watermark = turn.watermark
             self._clock.load_state(turn.clock)
+            if self.query.ahead is not None and self._clock.progress.newest is not None:
+                self.drop_after(self._clock.progress.newest)
         if self.watermark is not None:
             with refused_as_damage():  # what the query's own checks let pass
                 self.advance(self.watermark)

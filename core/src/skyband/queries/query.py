@@ -20,7 +20,7 @@ from skyband.roles import Backend
 from skyband.states.state import AnyState
 from skyband.watermark import EventTimeProgress
 
-NULL_TIME, NULL_SOURCE = "null time", "null source"
+NULL_TIME, NULL_SOURCE, AHEAD = "null time", "null source", "ahead"
 
 
 @frozen
@@ -138,6 +138,10 @@ class Query(ABC):
     delay: Duration = duration(
         "0 seconds", at_least=0, kw_only=True, help="how late rows may come; later ones are dropped and counted"
     )
+    ahead: Duration | None = duration(
+        None, at_least=1, kw_only=True, converter=optional(parsed),
+        help="a row further than this before all others, as of a clock that is wrong, is left out and counted",
+    )  # fmt: skip
     source: str | None = checked(
         None, type="column", check=is_name, kw_only=True,
         help="the column that names the source a row is of, where each source has a watermark of its own",
@@ -172,7 +176,8 @@ class Query(ABC):
     @property
     def all_drop_reasons(self) -> tuple[str, ...]:
         """All reasons for which rows may be left out, those of every query among them."""
-        return (NULL_TIME, *([] if self.source is None else [NULL_SOURCE]), *self.drop_reasons)
+        ahead = [] if self.ahead is None else [AHEAD]
+        return (NULL_TIME, *([] if self.source is None else [NULL_SOURCE]), *ahead, *self.drop_reasons)
 
     def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
         """Answers for a person to read: an estimate of a whole number, in `whole_columns`, as the nearest one."""
@@ -301,8 +306,9 @@ class Query(ABC):
         if self.time not in schema.names:
             return [Problem("time", no_column(self.time, schema), NO_COLUMN)]
         kind = schema.field(self.time).type
-        if self.delay.rows and not pa.types.is_integer(kind):
-            return [Problem("delay", f"must be in time, as column {self.time!r} is (got {self.delay})")]
+        for key, length in (("delay", self.delay), ("ahead", self.ahead)):
+            if length is not None and length.rows and not pa.types.is_integer(kind):
+                return [Problem(key, f"must be in time, as column {self.time!r} is (got {length})")]
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or (self.rows and pa.types.is_integer(kind)):
             return []
         what = "a timestamp, a date or an integer" if self.rows else "a timestamp or a date"

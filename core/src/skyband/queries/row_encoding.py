@@ -52,7 +52,7 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     if excluded.any():
         kept = ~excluded
         frame, times, sources = frame.filter(pa.array(kept)), times[kept], sources[kept]
-    return Encoded(frame, dropped, _progress(times, sources, query.source_count))
+    return Encoded(frame, dropped, _progress(query, times, sources))
 
 
 def check_years(query: Query, times: Int64) -> None:
@@ -66,7 +66,8 @@ def check_years(query: Query, times: Int64) -> None:
         raise InputError(query.time, f"{said} (got {instant(int(times[row]))})", row)
 
 
-def _progress(times: Int64, sources: Int64, count: int) -> EventTimeProgress:
+def _progress(query: Query, times: Int64, sources: Int64) -> EventTimeProgress:
+    count = query.source_count
     progress = EventTimeProgress.nowhere(count)
     if len(times):
         progress.earliest = int(times.min())
@@ -74,7 +75,16 @@ def _progress(times: Int64, sources: Int64, count: int) -> EventTimeProgress:
             theirs = times if count == 1 else times[sources == source]
             if len(theirs):
                 progress.latest[source] = int(theirs.max())
+            if len(theirs) and query.ahead is not None:
+                progress.spans += _spans(np.unique(theirs), query.ahead.length, source)
     return progress
+
+
+def _spans(times: Int64, ahead: int, source: int) -> list[tuple[int, int, int]]:
+    """From when to when times, ascending, come without a gap longer than `ahead`."""
+    gaps = np.flatnonzero(times[1:] - times[:-1] > ahead)
+    starts, ends = times[np.append(0, gaps + 1)], times[np.append(gaps, len(times) - 1)]
+    return [(start, end, source) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 def _numbered(query: Query, column: pa.Array) -> Int64:

@@ -35,12 +35,16 @@ def run(df: Any, plan: ShardedPlan) -> Any:
 def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle(plan)
     operator = plan.operator()
-    end = TaskEnds(plan.query)
+    end, limit = TaskEnds(plan.query), None
     for batch in batches:
         for row in batch.to_pylist():
             if row["frame"] is not None:
-                yield results_and_metrics.answer_rows(plan, operator.advance(row["first"]))
+                limit = operator.drop_ahead(end.progress) if limit is None else limit
+                if limit is None or row["first"] <= limit:
+                    yield results_and_metrics.answer_rows(plan, operator.advance(row["first"]))
                 operator.add(keyed_frames.from_bytes(row["frame"]))
+                if limit is not None:
+                    operator.drop_after(limit)
             end.add(row["progress"], row["dropped"])
     latest = end.progress.newest
     if latest is not None:

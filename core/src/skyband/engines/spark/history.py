@@ -54,13 +54,17 @@ def rows_before(plan: ShardedPlan, batch: pa.RecordBatch, until: int) -> pa.Reco
 
 def state_pieces(plan: ShardedPlan, batches: Iterator[pa.RecordBatch], until: int) -> Iterator[pa.RecordBatch]:
     """The state of one shard once all its packed rows, by their earliest time, are taken in: pieces of a snapshot."""
-    operator, end = plan.operator(), TaskEnds(plan.query)
+    operator, end, limit = plan.operator(), TaskEnds(plan.query), None
     for batch in batches:
         for row in batch.to_pylist():
             operator.shard = Shard(row["shard"], plan.shards)
             if row["frame"] is not None:
-                operator.advance(row["first"])
+                limit = operator.drop_ahead(end.progress) if limit is None else limit
+                if limit is None or row["first"] <= limit:
+                    operator.advance(row["first"])
                 operator.add(keyed_frames.from_bytes(row["frame"]))
+                if limit is not None:
+                    operator.drop_after(limit)
             end.add(row["progress"], row["dropped"])
     if operator.shard is None or end.progress.newest is None:
         return

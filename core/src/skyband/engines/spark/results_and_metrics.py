@@ -14,6 +14,8 @@ from skyband.groups.execution import execution_of
 from skyband.operator.operator import Metrics
 
 METRICS = "skyband_metrics"
+_LATEST = (pa.field("late_by", pa.int64()), pa.field("watermark", pa.int64()))
+"""Those of which the largest of all shards is told."""
 _COUNTS = ("rows_in", "rows_late", "retained", "groups", "state_bytes")
 
 
@@ -29,7 +31,7 @@ def _metric(reason: str) -> str:
 def metrics_type(plan: ShardedPlan) -> pa.DataType:
     """The struct that carries an operator's metrics beside the answers; null on the answers themselves."""
     counts = [pa.field(name, pa.int64()) for name in metric_names(plan)]
-    return pa.struct([*counts, pa.field("seconds", pa.float64()), pa.field("watermark", pa.int64())])
+    return pa.struct([*counts, pa.field("seconds", pa.float64()), *_LATEST])
 
 
 def unpacked_schema(plan: ShardedPlan) -> pa.Schema:
@@ -118,6 +120,6 @@ def observed(plan: ShardedPlan, df: Any, observe: Any) -> Any:
     _check_unobserved(df, observe)
     inside = sql.col(METRICS)
     sums = [sql.sum(inside[name]).alias(name) for name in [*metric_names(plan), "seconds"]]
-    latest = sql.max(inside["watermark"]).alias("watermark")
-    seen = df.observe(observe, *sums, latest)
+    latest = [sql.max(inside[field.name]).alias(field.name) for field in _LATEST]
+    seen = df.observe(observe, *sums, *latest)
     return seen.where(inside.isNull()).drop(METRICS)

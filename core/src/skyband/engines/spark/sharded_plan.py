@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import frozen
 
-from skyband.arrays import TIME_MAX
+from skyband.arrays import TIME_MAX, TIME_MIN
 from skyband.columns import keyed_frames
 from skyband.columns.arrow_normalization import columns_as
 from skyband.groups.execution import execution_of
@@ -85,7 +85,8 @@ class ShardedPlan:
 
     def end_rows(self, progress: EventTimeProgress, dropped: list[int] | None = None) -> pa.RecordBatch:
         """What a task ends with: a packed row for each shard, without a frame."""
-        row = {"first": TIME_MAX, "progress": progress.to_list(), "dropped": None, "frame": None}
+        first = TIME_MAX if self.query.ahead is None else TIME_MIN  # what is ahead of all is known before the rows
+        row = {"first": first, "progress": progress.to_list_with_spans(), "dropped": None, "frame": None}
         rows: list[dict[str, Any]] = [{**row, "shard": shard} for shard in range(self.shards)]
         rows[0]["dropped"] = dropped
         return pa.RecordBatch.from_pylist(rows, schema=SHUFFLE_SCHEMA)
@@ -124,7 +125,7 @@ class TaskEnds:
     def add(self, progress: Sequence[int] | None, dropped: Sequence[int] | None) -> None:
         """Take in one packed row."""
         if progress is not None:
-            self.progress.add(EventTimeProgress.from_list(progress))
+            self.progress.add(EventTimeProgress.from_list(progress, len(self.progress.latest)))
         if dropped is not None:
             for reason, count in zip(self.dropped, dropped, strict=True):
                 self.dropped[reason] += int(count)

@@ -74,7 +74,7 @@ def _answers(
             waiting = added
             continue
         if job.source.stream:
-            yield _sorted(job, held.operator.step(added))
+            yield _sorted(job, held.step(added))
         _take(held, totals)
         progress.show(totals)
     if waiting is not None:
@@ -99,6 +99,7 @@ def _take(held: LocalRun, totals: Totals) -> None:
     metrics = held.operator.take_metrics()
     totals.rows_in += metrics.rows_in
     totals.rows_late += metrics.rows_late
+    totals.late_by = max(totals.late_by, metrics.late_by)
     totals.count_dropped(metrics.dropped)
     totals.retained, totals.groups = metrics.retained, metrics.groups
     if totals.micro_batches is not None and metrics.rows_in:

@@ -32,6 +32,11 @@ _OF_MACHINE = re.compile(
 _ROOM = 1 << 20
 """Bytes that a micro-batch may be expected to write."""
 _NO_PROGRAM = re.compile(r'Cannot run program "([^"]+)"')
+_OF_TYPES = re.compile(
+    r"PARQUET_COLUMN_DATA_TYPE_MISMATCH|ColumnConvertNotSupported|Parquet column cannot be converted"
+)
+"""What a reader says of a file whose columns have other types than the source's."""
+_FILE = re.compile(r"(?:reading file|[Ff]ile path:|in file) ['\"]?(?P<path>[\w/][^\s'\"]*[^\s'\".,;:)])")
 _OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
 
 
@@ -116,7 +121,22 @@ def sentence(text: str, job: Job | None = None) -> str:
             return f"Spark: {refused}{_remedy(refused, job)}"
         return f"a Python worker of Spark failed: {what}; Spark's log shows where"
     cause = _innermost(text) or "failed without saying why"
-    return f"Spark: {cause}{_remedy(cause, job)}"
+    if _OF_TYPES.search(text):
+        return f"Spark: {cause}{_of_file(text, cause)}: {_OTHER_TYPES}"
+    of_source = _of_file(text, cause) if _OF_SOURCE.search(cause) else ""
+    return f"Spark: {cause}{of_source}{_remedy(cause, job)}"
+
+
+_OTHER_TYPES = (
+    "a file of the source has a column of another type than the source, and is not damaged: say the wider type in "
+    "source.schema and write the files with it, a column without values too"
+)
+
+
+def _of_file(text: str, cause: str) -> str:
+    """The file that Spark names somewhere, where the cause does not."""
+    named = _FILE.search(text)
+    return "" if named is None or named["path"] in cause else f" ({named['path']})"
 
 
 def _refused_by_machine(job: Job | None) -> str | None:

@@ -207,6 +207,7 @@ def _add(totals: Totals, metrics: dict[str, Any], answers: int) -> None:
     totals.rows_in += rows.pop("in")
     totals.rows_late += rows.pop("late")
     totals.count_dropped({name.replace("_", " "): number for name, number in rows.items()})
+    totals.late_by = max(totals.late_by, int(metrics["late_by"] or 0))
     totals.answers += answers
     totals.retained = int(metrics["retained"] or 0)
     totals.groups = int(metrics["groups"] or 0)

@@ -140,6 +140,15 @@ class HeavyHitters(Query):
             raise ConfigError(*problems)
 
     @property
+    def promises(self) -> Mapping[str, str]:
+        if self.total != "sum":
+            return {}
+        return {
+            _WEIGHTS[NO_MULTIPLE]: f"rows have a weight that is no multiple of unit = {self.unit:g} and count in no "
+            "answer: take a smaller unit, such as 0.01 of prices, or round the weights"
+        }
+
+    @property
     def compared_columns(self) -> tuple[str, ...]:
         return ("window", *identity_names("object", self.object))
 

@@ -1,0 +1,126 @@
+"""A row whose time is further than `ahead` before all others is left out and counted, by one rule on every engine."""
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from in_process_shards import on_shards
+from skyband.columns import keyed_frames
+from skyband.engines import local
+from skyband.engines.local import LocalRun
+from skyband.engines.spark import batch
+from skyband.engines.spark.results_and_metrics import METRICS
+from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.job.progress import Totals, summary
+from skyband.operator.bind_backends import bind
+from skyband.operator.logged_batch import LoggedBatch
+from skyband.queries import make_query
+from skyband.queries.row_encoding import encode
+
+HOUR = 3_600_000_000
+FAR = 253_402_000_000_000_000
+"""In the year 9999."""
+QUERY = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 hour"], "every": "30 minutes"}
+AHEAD = make_query({**QUERY, "ahead": "2 hours", "delay": "10 minutes"})
+BY_SOURCE = make_query({**QUERY, "ahead": "2 hours", "source": "side", "sources": ["a", "b"], "by": "side"})
+
+
+def rows(times):
+    who = [f"w{place % 5}" for place in range(len(times))]
+    side = pa.array([["a", "b"][place % 2] for place in range(len(times))], pa.string())
+    return pa.table({"ts": pa.array(times, pa.timestamp("us")), "who": pa.array(who, pa.string()), "side": side})
+
+
+def first(table):
+    return table.combine_chunks().to_batches()[0]
+
+
+def counts(answers):
+    return sorted(map(str, answers.to_pylist()))
+
+
+def in_spark_batch(table, query, shards):
+    """What the tasks of a batch on Spark do, each with a third of the rows."""
+    plan = ShardedPlan(query, bind(query, table.schema), table.schema, shards)
+    table = table.select(query.columns)
+    parts = [table.slice(start, 1 + len(table) // 3) for start in range(0, len(table), 1 + len(table) // 3)]
+    packed = [
+        row for part in parts for piece in plan.to_shuffle_rows(iter(part.to_batches())) for row in piece.to_pylist()
+    ]
+    answers, dropped = [], 0
+    for shard in range(shards):
+        own = sorted((row for row in packed if row["shard"] == shard), key=lambda row: row["first"])
+        shuffled = pa.RecordBatch.from_pylist(own, schema=next(iter(plan.to_shuffle_rows(iter([])))).schema)
+        found = pa.Table.from_batches(batch._operate(plan, iter([shuffled])))
+        held = found.column(METRICS).to_pylist()
+        dropped += sum(metrics["rows_ahead"] for metrics in held if metrics is not None)
+        answers.append(found.filter(found.column(METRICS).is_null()).drop_columns([METRICS]))
+    return pa.concat_tables(answers), dropped
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 40), min_size=3, max_size=30), st.sampled_from([AHEAD, BY_SOURCE]))
+def test_one_rule_in_process_in_batch_and_in_shards(places, query):
+    """In time order, a row further than `ahead` from the one before it is out, and so is all that follows."""
+    times = [place * HOUR for place in places]
+    ordered = sorted(times)
+    limit = next((time for time, later in pairwise(ordered) if later - time > 2 * HOUR), ordered[-1])
+    table, kept = rows(times), rows(times).filter(pa.array(np.array(times) <= limit))
+    expected = counts(local.apply(kept, query))
+    run = LocalRun.start(query, table.schema)
+    pushed = [run.push(first(table)), run.finish()]
+    assert counts(pa.Table.from_batches(pushed)) == counts(local.apply(table, query)) == expected
+    assert run.operator.take_metrics().dropped.get("ahead", 0) == len(table) - len(kept)
+    for shards in (1, 2) if query.by else (1,):
+        assert counts(in_spark_batch(table, query, shards)[0]) == expected
+        assert in_spark_batch(table, query, shards)[1] == len(table) - len(kept)
+        metrics = on_shards(table, query, shards)[1]
+        assert sum(one.dropped.get("ahead", 0) for shard in metrics for one in shard) == len(table) - len(kept)
+
+
+@pytest.mark.parametrize("at", [1, 5, 9])
+def test_a_row_of_the_year_9999_stills_no_stream(at):
+    table = rows([place * HOUR // 2 for place in range(20)])
+    wrong = rows([FAR])
+    sane, run = LocalRun.start(AHEAD, table.schema), LocalRun.start(AHEAD, table.schema)
+    for turn in range(10):
+        two = table.slice(2 * turn, 2)
+        expected = sane.push(first(two))
+        assert run.push(first(pa.concat_tables([wrong, two]) if turn == at else two)) == expected
+    assert run.finish() == sane.finish()
+    metrics = run.operator.take_metrics()
+    assert (metrics.rows_late, dict(metrics.dropped)) == (0, {"ahead": 1})
+
+
+def test_a_replayed_turn_drops_what_the_turn_dropped():
+    table = first(rows([0, HOUR, FAR]))
+    run, again = LocalRun.start(AHEAD, table.schema), LocalRun.start(AHEAD, table.schema)
+    frame = encode(AHEAD, table).frame
+
+    run.push(table)
+    logged = LoggedBatch.decode(run.operator.logged_batch([keyed_frames.to_bytes(frame)]))
+    again.operator.replay([logged])
+    assert again.operator.snapshot() == run.operator.snapshot()
+
+
+def test_the_summary_says_how_late_rows_were_and_what_stilled_the_stream():
+    plain = make_query(QUERY)
+    run = LocalRun.start(plain, rows([]).schema)
+    for times in ([0, 2 * HOUR], [HOUR], [FAR], [3 * HOUR, 4 * HOUR, 5 * HOUR]):
+        run.push(first(rows(times)))
+    metrics = run.operator.take_metrics()
+    assert (metrics.rows_late, metrics.late_by) == (4, FAR - 3 * HOUR)
+    lines = summary(Totals(rows_in=7, rows_late=4, late_by=90_000_000), "in out")
+    assert lines[1] == 'late     4 (dropped; delay = "90 seconds" would have taken them)'
+    assert lines[-1].startswith("warning: most rows came later than the watermark: one row may have a time far ahead")
+    assert summary(Totals(rows_in=7, rows_late=3), "in out")[-1].startswith("took")
+
+
+def test_a_run_that_left_every_row_out_says_so():
+    lines = summary(Totals(rows_in=5, dropped={"null item": 5}), "in out")
+    assert lines[-1] == "warning: every row was left out, for the reasons above, so there are no answers"
+    with pytest.warns(UserWarning, match="all 2 rows were left out: null item 2"):
+        local.apply(rows([0, 1]).set_column(1, "who", pa.nulls(2, pa.string())), QUERY)
