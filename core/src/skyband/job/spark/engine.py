@@ -25,7 +25,9 @@ class SparkEngine(Engine):
         if source.format == "kafka" and source.schema is not None:
             said = "is for the local engine: Kafka's columns on Spark are its own, so take fields with source.select"
             return [Problem("source.schema", said)]
-        return []
+        from skyband.job.spark.parquet_nanoseconds import nanosecond_problems
+
+        return nanosecond_problems(source)
 
     def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:
         problems = []
