@@ -13,7 +13,7 @@ import pyarrow as pa
 from skyband import states
 from skyband.engines import local
 from skyband.instants import instant
-from skyband.job.text_values import instants
+from skyband.job.sources.text_values import instants
 from skyband.text_tables import moment
 
 naive = datetime.datetime(2026, 3, 29, 1, 30)
