@@ -106,7 +106,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
-from skyband.job import run_local
+from skyband.job.local import run as run_local
 answers = run_local._answers
 def dies(*arguments):
     yield next(answers(*arguments))

@@ -9,7 +9,7 @@ import pytest
 ENDS = """
 import os, sys
 from skyband.__main__ import main
-from skyband.job import run_local
+from skyband.job.local import run as run_local
 
 answers, number = run_local._answers, int(sys.argv.pop())
 
