@@ -13,6 +13,8 @@ _HOMES = {
     "distinct-count": "skyband-distinct",
     "heavy-hitters": "skyband-totals",
     "near-duplicates": "skyband-setjoin",
+    "quantile-sketch": "skyband-quantiles",
+    "quantiles": "skyband-quantiles",
     "set-matcher": "skyband-setjoin",
     "top-k": "skyband-incomplete",
     "top-k-pairs": "skyband-setjoin",

@@ -1,0 +1,1 @@
+"""Quantiles of any sliding window for Skyband."""

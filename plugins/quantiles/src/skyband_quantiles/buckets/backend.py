@@ -1,0 +1,232 @@
+"""quantile-sketch/buckets: a history of histograms whose buckets are prefixes of the bits of a float."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64, read_only
+from skyband.state_validation import StateReader
+
+from skyband_quantiles import sketch_parameters
+from skyband_quantiles.buckets import kernels
+from skyband_quantiles.buckets.contents import Contents, keys_of, raw_rows, widest_shift
+from skyband_quantiles.buckets.history import (
+    NODE_START,
+    NODES,
+    RAW,
+    RAW_START,
+    SOME_ENTRIES,
+    SOME_NODES,
+    SOME_PLACES,
+    STEP,
+    TABLED,
+    History,
+    empty,
+    with_entries,
+    with_nodes,
+    with_places,
+    with_raw,
+    with_windows,
+)
+from skyband_quantiles.buckets.restoring import contents_of, history_of
+from skyband_quantiles.buckets.steps import DONE, MORE_ENTRIES, MORE_NODES, MORE_RAW
+from skyband_quantiles.buckets.uniting import Rules, unite
+from skyband_quantiles.role import QuantileSketch
+from skyband_quantiles.sketch_answers import Answers
+
+_MOST_PANES = 512
+"""Of more panes nodes may cross the borders: one more node each would cost more than it tells."""
+_MOST_PARTS = 256
+_NO_TIMES, _NO_VALUES = np.empty(0, np.int64), np.empty(0)
+
+
+@define(eq=False)
+class Buckets(QuantileSketch):
+    """Counts rows by bucket, in nodes that hold more rows the older they are; the youngest rows are kept as they are.
+
+    A bucket is a prefix of the bits of a float: it holds the values within a part `alpha` of its middle, or one value
+    alone while these are at most 1024. Low and high hold the truth, always: since multiples of `every` (moved by
+    `offset`), up to 512 of them, it is known which rows count, and values are off by `alpha` at most. Since other
+    moments at most `epsilon` of the rows may count or not. Exact over the youngest 64 / epsilon rows, and where values
+    are few; shares above `cuts` are exact where it is known which rows count.
+
+    Where values are near one another, `alpha` of the value may be many ranks: take a smaller one, or another backend.
+
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    longest : int
+        how far back it answers, in the unit of the times or in rows (at least 1 and at most 2305843009213693952)
+    every : int, default 1
+        most questions begin at multiples of this (at least 1 and at most 2305843009213693952)
+    offset : int, default 0
+        how much later than multiples of `every` they begin (at least 0 and at most 2305843009213693952)
+    cuts : list of float, default ()
+        numbers whose share above is asked for, known ahead (at most 60, ascending)
+    alpha : float, default 0.01
+        how far values may be off, as part of the value (at least 1e-06 and below 1)
+    epsilon : float, default 0.02
+        share of the rows of which it may be unknown whether they count (at least 0.001 and at most 0.5)
+
+    Complexity
+    ----------
+    A row costs O(1) amortised, an answer of windows that begin at multiples of `every` O(buckets), since another moment
+    O(entries). Memory is 20 bytes for each of 64 / epsilon raw rows and 12 for each entry, a bucket of a node: there
+    are some 1.44 ln(n epsilon / 64) / epsilon nodes for n rows, and one more for each multiple of `every`.
+
+    References
+    ----------
+    Datar, Gionis, Indyk and Motwani, Maintaining stream statistics over sliding windows, 2002: the nodes. Masson, Rim
+    and Lee, DDSketch, VLDB 2019: the relative bound, by logarithms; here by bits, as Prometheus' native histograms.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> sketch = skyband.create("quantile-sketch", "buckets", longest=100_000)
+    >>> sketch.update(times=range(100_000), values=[2.0**(i % 20) for i in range(100_000)])
+    >>> sketch.quantile(since=50_000, q=0.5)
+    (1024.0, 512.0, 1024.0)
+    """
+
+    name: ClassVar[str] = "buckets"
+    order_matters: ClassVar[bool] = True
+    gives_states: ClassVar[bool] = True
+
+    alpha: float = sketch_parameters.alpha()
+    epsilon: float = sketch_parameters.epsilon_of_rows()
+
+    _history: History = field(init=False)
+    _windows: tuple[int, ...] = field(default=(), init=False)
+    _rules: Any = field(init=False)
+    _panes: Int64 = field(init=False)
+    """Length and offset of a pane, and whether nodes end with it."""
+    _parts: list[Contents] = field(factory=list, init=False)
+    """What was merged since the last row: all are united at once, and again when another comes, so that none is united
+    twice."""
+
+    def __attrs_post_init__(self) -> None:
+        bordered = self.longest <= _MOST_PANES * self.every
+        self._panes = np.array([self.every, self.offset % self.every, bordered], np.int64)
+        panes = (self.every, self.offset % self.every) if bordered else None
+        cuts = np.array(self.cuts, np.float64)
+        self._rules = Rules(self.epsilon, raw_rows(self.epsilon), widest_shift(self.alpha), panes, cuts)
+        self._history = empty(len(self.cuts))
+
+    @property
+    def exact_up_to(self) -> int:
+        """As many as are kept as they are, for certain."""
+        return min(512, self._rules.raw_most - 32)
+
+    def _update(self, times: Int64, values: Float64) -> None:
+        self._parts = []
+        self._run(times, values, _NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_VALUES, Answers.room(0, 0, 0, 0))
+
+    def _answers(
+        self, times: Int64, values: Float64, moments: Int64, windows: Int64, parts: Int64, limits: Float64
+    ) -> Answers:
+        asked = tuple(windows.tolist())
+        if asked != self._windows:
+            self._history, self._windows = with_windows(self._history, len(asked)), asked
+        found = Answers.room(len(moments), len(windows), len(parts), len(limits))
+        if len(times):
+            self._parts = []
+        self._run(times, values, moments, windows, parts, limits, found)
+        return found
+
+    def _run(
+        self, times: Int64, values: Float64, moments: Int64, windows: Int64, parts: Int64, limits: Float64,
+        found: Answers,
+    ) -> None:  # fmt: skip
+        ascending = np.argsort(parts, kind="stable")
+        keys, rules = keys_of(values), self._rules
+        columns = read_only(times), read_only(values), read_only(keys)
+        asked = read_only(moments), read_only(windows)
+        row = moment = 0
+        while True:
+            row, moment, code = kernels.run(
+                self._history, self._history.values.view(np.int64), *columns, row, asked[0], moment, asked[1],
+                rules.raw_most, self.epsilon, self.longest, self._panes, rules.widest, rules.cuts,
+                parts, ascending, limits, *found,
+            )  # fmt: skip
+            if code == DONE:
+                return
+            self._grow(code)
+
+    def _grow(self, code: int) -> None:
+        """Make room for more of what gave out."""
+        history = self._history
+        if code == MORE_RAW:
+            most = self._rules.raw_most + 2 * STEP
+            self._history = with_raw(history, min(2 * len(history.times), most))
+        elif code == MORE_NODES:
+            more = int(history.numbers[NODES] + history.numbers[RAW])
+            self._history = with_nodes(history, max(SOME_NODES, more + len(history.first) // 4))
+        elif code == MORE_ENTRIES:
+            more = len(history.place) * 3 // 2 + 2 * int(history.numbers[RAW])
+            self._history = with_entries(history, max(SOME_ENTRIES, more))
+        else:
+            self._history = with_places(history, max(SOME_PLACES, 2 * len(history.ids)))
+            kernels.find_places(self._history)
+
+    def _ask(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> None:
+        ascending = np.argsort(parts, kind="stable")
+        kernels.ask(self._history, since, parts, ascending, limits, self._rules.cuts, values, shares)
+
+    def _count(self, since: int) -> tuple[float, float, float]:
+        rows, low, high = kernels.count(self._history, since)
+        return rows, low, high
+
+    def _merge(self, other: Self, now: int) -> None:
+        if not self._parts:
+            self._parts = [self._contents()] if self._now is not None else []
+        self._parts += other._parts or [other._contents()]
+        whole = self._parts[0]
+        if len(self._parts) > 1:
+            whole = unite(self._parts, _within(now - self.longest), self._rules)
+        latest = max((last for last in (self._last, other._last) if last is not None), default=None)
+        self._take(whole, latest)
+        if len(self._parts) > _MOST_PARTS:
+            self._parts = []
+
+    def _take(self, contents: Contents, latest: int | None) -> None:
+        self._history = history_of(contents, latest, len(self._windows))
+        if len(contents.ids):
+            kernels.find_places(self._history)
+
+    def _contents(self) -> Contents:
+        oldest = _within((self._now or 0) - self.longest)
+        if self._last is not None and self._last < oldest:
+            return contents_of(empty(len(self.cuts)), oldest, len(self.cuts))
+        return contents_of(self._history, oldest, len(self.cuts))
+
+    def __len__(self) -> int:
+        oldest = _within((self._now or 0) - self.longest)
+        if self._last is None or self._last < oldest:
+            return 0
+        numbers = self._history.numbers
+        raw = slice(int(numbers[RAW_START]), int(numbers[RAW_START] + numbers[RAW]))
+        if not numbers[TABLED]:
+            return int(numbers[RAW]) - int(np.searchsorted(self._history.times[raw], oldest))
+        nodes = slice(int(numbers[NODE_START]), int(numbers[NODE_START] + numbers[NODES]))
+        return int(numbers[RAW] + self._history.size[nodes].sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the history, spare room and all."""
+        return sum(column.nbytes for column in self._history)
+
+    def _state(self) -> dict[str, Array]:
+        return {**self._clock(), **self._contents().to_arrays(self.cuts)}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        read = StateReader(state)
+        self._set_clock(read.column("clock", np.int64))
+        rules = self._rules
+        contents = Contents.from_arrays(read, self._last, rules.widest, rules.raw_most, self.cuts)
+        self._take(contents, self._last)
+
+
+def _within(moment: int) -> int:
+    return min(max(moment, TIME_MIN), TIME_MAX)

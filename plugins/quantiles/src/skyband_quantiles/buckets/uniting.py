@@ -1,0 +1,191 @@
+"""The history of several streams together, in numpy.
+
+The nodes of all parts are put in the order of their last rows and cut into cells, youngest first, of at most epsilon
+of all that is younger. In each cell those nodes unite that begin no earlier than the next older cell's rows end; the
+others stay alone. So few nodes lie across any moment, however many parts there are, and no bound is lost.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from skyband.arrays import Float64, Int64
+
+from skyband_quantiles.buckets.contents import Contents, keys_of, without_nodes
+
+_BASE, _PLACES = 32, 1024
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Nodes(NamedTuple):
+    """Nodes, each with its entries one after the other."""
+
+    first: Int64
+    last: Int64
+    rows: Int64
+    above: Int64
+    sizes: Int64
+    place: Int64
+    counts: Int64
+
+    def take(self, chosen: Int64) -> "Nodes":
+        """These nodes, in this order."""
+        starts = np.cumsum(self.sizes) - self.sizes
+        sizes = self.sizes[chosen]
+        before = np.cumsum(sizes) - sizes
+        entries = np.repeat(starts[chosen] - before, sizes) + np.arange(int(sizes.sum()))
+        return Nodes(
+            self.first[chosen], self.last[chosen], self.rows[chosen], self.above[chosen], sizes,
+            self.place[entries], self.counts[entries],
+        )  # fmt: skip
+
+
+class Rules(NamedTuple):
+    """What of a sketch's parameters a union depends on."""
+
+    epsilon: float
+    raw_most: int
+    widest: int
+    panes: Any
+    """(length, offset) of a pane, None where nodes may cross them."""
+    cuts: Float64
+
+
+def unite(parts: Sequence[Contents], oldest: int, rules: Rules) -> Contents:
+    """The contents of all parts together, without what was last seen before `oldest`. O(n log n) for n entries."""
+    times, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("times", "values"))
+    order = np.lexsort((values, times))
+    alive = order[times[order] >= oldest]
+    times, values = times[alive], values[alive]
+    nodes = _together([_alive(part, oldest) for part in parts])
+    if not len(nodes.first) and len(times) <= rules.raw_most:
+        return without_nodes(times, values, 0, len(rules.cuts))
+    cut = max(len(times) - rules.raw_most, 0)
+    if len(nodes.first):
+        cut = max(cut, int(np.searchsorted(times, nodes.last.max())))
+    shift, ids, least, largest, places = _places(parts, values, rules.widest)
+    nodes = nodes._replace(place=_mapped(parts, places, oldest))
+    old = _base_nodes(times[:cut], values[:cut], np.searchsorted(ids, keys_of(values[:cut]) >> shift), rules)
+    nodes = _sorted(_together([nodes, old]))
+    groups = _groups(nodes, len(times) - cut, rules)
+    made = _sorted(_summed(nodes, groups))
+    return Contents(
+        0, shift, ids, least, largest, made.first, made.last, made.rows, made.sizes, made.place, made.counts,
+        made.above, len(made.first), times[cut:], values[cut:],
+    )  # fmt: skip
+
+
+def _alive(part: Contents, oldest: int) -> Nodes:
+    nodes = Nodes(part.first, part.last, part.rows, part.above, part.sizes, part.place, part.count)
+    return nodes.take(np.flatnonzero(part.last >= oldest))
+
+
+def _together(parts: Sequence[Nodes]) -> Nodes:
+    return Nodes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _places(parts: Sequence[Contents], values: Float64, widest: int) -> Any:
+    """(shift, ids, least, largest) of all buckets, and of each part int64[its places]: what they have become."""
+    shift = max(part.shift for part in parts)
+    ids = [part.ids >> (shift - part.shift) for part in parts]
+    keys = np.concatenate([*ids, keys_of(values) >> shift])
+    different = np.unique(keys)
+    more = 0
+    while len(different) > _PLACES and shift + more < widest:
+        more += 1
+        different = np.unique(different >> 1)
+    where = np.searchsorted(different, keys >> more)
+    least, largest = np.full(len(different), np.inf), np.full(len(different), -np.inf)
+    np.minimum.at(least, where, np.concatenate([*(part.least for part in parts), values]))
+    np.maximum.at(largest, where, np.concatenate([*(part.largest for part in parts), values]))
+    ends = np.cumsum([len(part.ids) for part in parts])
+    return shift + more, different, least, largest, np.split(where, ends)[: len(parts)]
+
+
+def _mapped(parts: Sequence[Contents], places: Sequence[Int64], oldest: int) -> Int64:
+    """int64[entries]: the places of all parts' entries as those of the union."""
+    kept = [part.place[np.repeat(part.last >= oldest, part.sizes)] for part in parts]
+    return np.concatenate([became[place] for became, place in zip(places, kept, strict=True)])
+
+
+def _panes(times: Int64, rules: Rules) -> Int64:
+    if rules.panes is None:
+        return np.zeros(len(times), np.int64)
+    length, offset = rules.panes
+    return (times - offset) // length
+
+
+def _base_nodes(times: Int64, values: Float64, place: Int64, rules: Rules) -> Nodes:
+    """Nodes of rows, of at most 32 of a pane each."""
+    panes = _panes(times, rules)
+    begins = np.flatnonzero(np.append(True, panes[1:] != panes[:-1])[: len(panes)])
+    inside = np.arange(len(times)) - np.repeat(begins, np.diff(np.append(begins, len(times))))
+    starts = np.flatnonzero(inside % _BASE == 0)
+    rows = np.diff(np.append(starts, len(times)))
+    above = values[:, None] > rules.cuts
+    sums = (
+        np.add.reduceat(above, starts, axis=0, dtype=np.int64) if len(starts) else np.empty((0, len(rules.cuts)), int)
+    )
+    owner = np.repeat(np.arange(len(starts)), rows)
+    return _counted(times[starts], times[starts + rows - 1], rows, sums, owner, place, np.ones(len(times), np.int64))
+
+
+def _counted(first: Int64, last: Int64, rows: Int64, above: Int64, owner: Int64, place: Int64, count: Int64) -> Nodes:
+    """Nodes whose entries come in any order, those of a node and place several times."""
+    order = np.lexsort((place, owner))
+    owner, place, count = owner[order], place[order], count[order]
+    fresh = np.append(True, (owner[1:] != owner[:-1]) | (place[1:] != place[:-1]))[: len(owner)]
+    starts = np.flatnonzero(fresh)
+    sums = np.add.reduceat(count, starts) if len(starts) else count
+    return Nodes(first, last, rows, above, np.bincount(owner[starts], minlength=len(first)), place[starts], sums)
+
+
+def _sorted(nodes: Nodes) -> Nodes:
+    """By last row, first row, rows and, where these are equal, what is in them: no order of the parts shows."""
+    word = (nodes.place.astype(np.uint64) + np.uint64(1)) * _MIX
+    word = (word ^ (word >> np.uint64(29))) * nodes.counts.astype(np.uint64)
+    starts = np.cumsum(nodes.sizes) - nodes.sizes
+    mark = np.add.reduceat(word, starts) if len(starts) else word
+    return nodes.take(np.lexsort((mark, nodes.rows, nodes.first, nodes.last)))
+
+
+def _groups(nodes: Nodes, raw: int, rules: Rules) -> Int64:
+    """int64[nodes]: which nodes are one in the union."""
+    cells = _cells(nodes, raw, rules)
+    ends = np.full(int(cells[0]) + 2, -(2**63)) if len(cells) else np.empty(0, np.int64)
+    first_of_cell = np.append(True, cells[1:] != cells[:-1])[: len(cells)]
+    ends[cells[first_of_cell]] = nodes.last[first_of_cell]  # the least last of a cell is that of its oldest node
+    groups = np.arange(len(cells)) + len(cells)
+    united = nodes.first >= ends[cells + 1]
+    groups[united] = cells[united]
+    return groups
+
+
+def _cells(nodes: Nodes, raw: int, rules: Rules) -> Int64:
+    """int64[nodes], descending: cells from the youngest node, which is in cell 0, to the oldest."""
+    rows, panes = nodes.rows.tolist(), _panes(nodes.last, rules).tolist()
+    cells = np.zeros(len(rows), np.int64)
+    younger, held, cell = raw, 0, 0
+    for node in range(len(rows) - 1, -1, -1):
+        crosses = node + 1 < len(rows) and panes[node] != panes[node + 1]
+        if held and (crosses or held + rows[node] > rules.epsilon * younger):
+            younger, held, cell = younger + held, 0, cell + 1
+        cells[node] = cell
+        held += rows[node]
+    return cells
+
+
+def _summed(nodes: Nodes, groups: Int64) -> Nodes:
+    """One node of each group."""
+    different, owner = np.unique(groups, return_inverse=True)
+    first, last = np.full(len(different), 2**63 - 1), np.full(len(different), -(2**63))
+    rows = np.zeros(len(different), np.int64)
+    np.minimum.at(first, owner, nodes.first)
+    np.maximum.at(last, owner, nodes.last)
+    np.add.at(rows, owner, nodes.rows)
+    above = np.zeros((len(different), nodes.above.shape[1]), np.int64)
+    unknown = np.zeros(above.shape, bool)
+    np.add.at(above, owner, nodes.above)
+    np.logical_or.at(unknown, owner, nodes.above < 0)
+    above[unknown] = -1
+    return _counted(first, last, rows, above, np.repeat(owner, nodes.sizes), nodes.place, nodes.counts)

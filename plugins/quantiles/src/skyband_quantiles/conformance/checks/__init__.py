@@ -1,0 +1,3 @@
+"""What only quantile sketches do."""
+
+MODULES = ("answers", "bounds", "merging", "refusals")

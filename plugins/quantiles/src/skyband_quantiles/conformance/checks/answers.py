@@ -1,0 +1,178 @@
+"""Answers are right by the definition, at any moment and however they are asked."""
+
+import numpy as np
+from skyband import InputError
+from skyband_specs.batching import fed, seeded, visible
+from skyband_specs.check import Make, check, expect, expect_equal
+from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
+
+from skyband_quantiles.conformance.driver import beginnings
+from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since, oracle_of, plain, times_of
+from skyband_quantiles.conformance.streams import ODD_VALUES, NumberStream, stream
+
+COUNT = 9
+
+
+@check("oracle")
+def check_answers_are_sound(make: Make, case: Case) -> None:
+    """Whatever the guarantee: low <= value <= high, larger quantiles no smaller, shares from 0 to 1, no NaN."""
+
+    def law(rows: NumberStream) -> None:
+        backend = fed(make, case, rows)
+        for since in beginnings(backend):
+            count, low, high = backend.count(since)
+            expect(0 <= low <= count <= high <= len(rows), f"rows since {since}: {low} <= {count} <= {high}")
+            values, shares = backend.quantiles(since, AT), backend.shares(since, ABOVE)
+            if not count:
+                expect(
+                    bool(np.isnan(values).all() and np.isnan(shares).all()), f"of no rows since {since} there is one"
+                )
+                continue
+            for found in (values, shares):
+                within = (found[:, 1] <= found[:, 0]) & (found[:, 0] <= found[:, 2])
+                expect(bool(within.all()), f"low <= value <= high does not hold since {since}: {plain(found)}")
+            expect(bool(((shares >= 0) & (shares <= 1)).all()), f"shares since {since}: {plain(shares)}")
+            ordered = values[np.argsort(AT, kind="stable")]
+            expect(bool((ordered[1:] >= ordered[:-1]).all()), f"quantiles fall since {since}: {plain(ordered)}")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("oracle")
+def check_order_of_questions_does_not_matter(make: Make, case: Case) -> None:
+    """Quantiles and limits in any order, one twice, one alone: each answer is that of itself."""
+    rows = case.driver.seeded(case, 1)
+    backend = fed(make, case, rows)
+    for since in beginnings(backend):
+        values, shares = backend.quantiles(since, AT), backend.shares(since, ABOVE)
+        for place, q in enumerate(AT):
+            expect_equal(plain([backend.quantile(since, q)]), plain(values[place : place + 1]), f"{q} alone")
+        for place, limit in enumerate(ABOVE):
+            expect_equal(
+                plain(backend.shares(since, [limit])), plain(shares[place : place + 1]), f"above {limit} alone"
+            )
+        expect_equal(plain(backend.quantiles(since, AT[::-1])), plain(values[::-1]), "the other way round")
+
+
+@check("oracle")
+def check_few_rows_are_exact(make: Make, case: Case) -> None:
+    """Over as few rows as the query answers by itself every backend is exact, whatever the numbers."""
+
+    def law(rows: NumberStream) -> None:
+        few = rows.take(np.arange(min(len(rows), make().exact_up_to, 200)))
+        backend = fed(make, case, few)
+        oracle = oracle_of(backend, few, len(few))
+        for since in beginnings(backend):
+            count, *wanted = oracle.answer(since, 2**64, AT, ABOVE)
+            expect_equal(asked_since(backend, since)[1:], ((count,) * 3, *wanted), f"since {since}")
+
+    everything = stream(np.zeros(len(ODD_VALUES)), ODD_VALUES)
+    holds_for(case, [everything, *seeded(case)], law)
+
+
+@check("oracle")
+def check_shares_are_the_decimals_they_are_written_as(make: Make, case: Case) -> None:
+    """0.07 of 100 rows is the seventh, though 0.07 * 100 is above 7; so with every whole percentage."""
+    for rows in (1, 25, 50, 100):
+        backend = make(longest=1000)
+        values = stream(np.zeros(rows), np.arange(1.0, rows + 1))
+        case.driver.feed(backend, values, 0, rows)
+        for percent in range(101):
+            q = percent / 100
+            rank = max(1, -(-percent * rows // 100))
+            expect_equal(backend.quantile(0, q)[0], float(rank), f"the {q}-quantile of 1 to {rows}")
+
+
+@check("edges")
+def check_since_any_moment(make: Make, case: Case) -> None:
+    """Moments between two borders are taken, and a row counts since its own time and not since the next."""
+    for time in (0, 7, -7, 10**15 + 1):
+        backend = make(longest=1000)
+        if backend.by == "rows":
+            return
+        case.driver.feed(backend, stream([time, time + 2], [3.0, 4.0]), 0, 2)
+        for begin, count, median in ((time, 2, 3.0), (time + 1, 1, 4.0), (time + 2, 1, 4.0), (time + 3, 0, None)):
+            got = backend.count(begin)[0], plain([backend.quantile(begin, 0.5)])[0][0]
+            expect_equal(got, (count, median), f"rows and median since {begin}, rows at {time} and {time + 2}")
+
+
+@check("edges")
+def check_an_empty_window_has_no_answer(make: Make, case: Case) -> None:
+    """Before the first row and after all have expired there is nothing, and that is not an error."""
+    backend = make()
+    nothing = [(None,) * 3]
+    found = [plain(backend.quantiles(0, [0.5])), plain(backend.shares(0, [1.0]))]
+    rows = case.driver.seeded(case, 1)
+    case.driver.feed(backend, rows, 0, len(rows))
+    end = backend.now + backend.longest + 1
+    backend.advance(end)
+    found += [plain(backend.quantiles(end, [0.5])), plain(backend.shares(end - backend.longest, [1.0]))]
+    expect_equal(found, [nothing] * 4, "an empty window")
+    expect_equal(backend.count(end - backend.longest), (0.0, 0.0, 0.0), "rows of an empty window")
+    expect_equal(len(backend), 0, "items retained when all has expired")
+
+
+@check("edges")
+def check_advance_is_idempotent(make: Make, case: Case) -> None:
+    """To advance twice is to advance once; going back is refused."""
+    rows = case.driver.seeded(case, 1)
+    backend = fed(make, case, rows)
+    backend.advance(backend.now + 1)
+    before = visible(case, backend, rows, len(rows))
+    backend.advance(backend.now)
+    expect_equal(visible(case, backend, rows, len(rows)), before, "after advancing to where it was")
+    try:
+        backend.advance(backend.now - 1)
+    except InputError:
+        expect_equal(visible(case, backend, rows, len(rows)), before, "after an advance that was refused")
+        return
+    raise AssertionError("time was let go back")
+
+
+@check("batch-split")
+def check_answers_are_update_and_quantiles(make: Make, case: Case) -> None:
+    """Answers on the way through a batch are those of stopping at each moment."""
+
+    def law(rows: NumberStream) -> None:
+        backend, other = make(), make()
+        times = times_of(backend, rows, 0, len(rows))
+        if not len(times):
+            return
+        last = int(times[-1]) + backend.longest + 2
+        asked = np.unique(np.linspace(int(times[0]), last, 60).astype(np.int64))
+        border = (int(times[len(times) // 2]) - backend.offset) // backend.every * backend.every + backend.offset
+        asked = np.unique(np.append(asked, border)) if border >= int(times[0]) else asked
+        windows = [max(1, backend.longest // 4), backend.longest, backend.longest // 2 + 1]
+        found = backend.answers(times, rows.values, moments=asked, windows=windows, at=AT, above=ABOVE)
+        start = 0
+        for number, at in enumerate(asked.tolist()):
+            stop = int(np.searchsorted(times, at))
+            case.driver.feed(other, rows, start, stop)
+            start = stop
+            other.advance(at)
+            for place, window in enumerate(windows):
+                since = at - window
+                got = found.rows[number, place], plain(found.values[number, place]), plain(found.shares[number, place])
+                wanted = other.count(since)[0], plain(other.quantiles(since, AT)), plain(other.shares(since, ABOVE))
+                expect_equal(got, wanted, f"window {window} at {at}")
+        case.driver.feed(other, rows, start, len(rows))
+        expect_equal(visible(case, backend, rows, len(rows)), visible(case, other, rows, len(rows)), "at the end")
+
+    holds_for(case, seeded(case, (1, 2)), law)
+
+
+@check("memory")
+def check_ten_rows_are_small(make: Make, case: Case) -> None:
+    """The state of a sketch of ten rows takes less than 1 KB, however many came before them."""
+    if not case.has("snapshot"):
+        return
+    for before in (0, 5000):
+        backend = make(longest=10)
+        rows = stream(np.arange(before + 10), np.arange(before + 10) * 0.1)
+        case.driver.feed(backend, rows, 0, len(rows))
+        if backend.by == "time":
+            backend.advance(before + 11)
+        size = len(backend.snapshot())
+        expect(before > 0 or size < 1024, f"a state of 10 rows takes {size} bytes")
+        expect(size < 4096, f"a state of 10 rows after {before} others takes {size} bytes")

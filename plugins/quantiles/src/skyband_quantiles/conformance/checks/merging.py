@@ -1,0 +1,159 @@
+"""The sketch of two streams: merged, it is that of both."""
+
+from typing import Any
+
+import numpy as np
+from skyband import InputError
+from skyband_specs.batching import fed, seeded, visible
+from skyband_specs.check import Make, check, expect, expect_equal
+from skyband_specs.counterexample import holds_for
+from skyband_specs.driver import Case
+
+from skyband_quantiles.conformance.driver import beginnings
+from skyband_quantiles.conformance.oracle import QuantileOracle
+from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since
+from skyband_quantiles.conformance.streams import NumberStream, lognormal
+
+COUNT = 5
+PARTS = 8
+LONG = 500
+
+
+@check("merge", needs=("merge",))
+def check_merged_is_the_sketch_of_both_streams(make: Make, case: Case) -> None:
+    """The rows of both count; bounded backends keep their bounds. The other one is left alone."""
+
+    def law(rows: NumberStream) -> None:
+        if make().by == "rows":
+            return
+        for parts in (_dealt(rows), _cut(rows)):
+            left, right = (fed(make, case, part) for part in parts)
+            before = visible(case, right, rows, 0)
+            left.merge(right)
+            expect_equal(visible(case, right, rows, 0), before, "the other one, after the merge")
+            expect_equal(left.now, int(rows.times[-1]) if len(rows) else None, "now, merged")
+            for since in beginnings(left):
+                _expect_right(case, left, rows, since, "merged")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("merge", needs=("merge",))
+def check_merged_goes_on(make: Make, case: Case) -> None:
+    """An empty one merged with one that was merged with older rows has all of them, is restored, and is its own."""
+
+    def law(rows: NumberStream) -> None:
+        mine = make()
+        if mine.by == "rows":
+            return
+        cut = len(rows) * 2 // 3
+        early, late = (rows.take(part) for part in np.array_split(np.arange(cut), 2))
+        rest = rows.take(np.arange(cut, len(rows)))
+        other = fed(make, case, late)
+        other.merge(fed(make, case, early))
+        mine.merge(other)
+        for since in beginnings(mine):
+            _expect_right(case, mine, rows.take(np.arange(cut)), since, "merged with one that was merged")
+        before = visible(case, mine, rows, 0)
+        if case.has("snapshot"):
+            restored = case.restore(mine.snapshot())
+            expect_equal(visible(case, restored, rows, 0), before, "merged and restored")
+        case.driver.feed(other, rest, 0, len(rest))
+        expect_equal(visible(case, mine, rows, 0), before, "merged, when the other one went on")
+        for since in beginnings(other):
+            _expect_right(case, other, rows, since, "merged, after more rows")
+
+    holds_for(case, seeded(case), law)
+
+
+@check("merge", needs=("merge",))
+def check_merge_commutes(make: Make, case: Case) -> None:
+    """One merged with the other is the other merged with the one, byte for byte; an empty one changes nothing."""
+
+    def law(rows: NumberStream) -> None:
+        if make().by == "rows":
+            return
+        left, right = (fed(make, case, part) for part in _dealt(rows))
+        whole, turned, lonely, begun = (
+            fed(make, case, _dealt(rows)[0]),
+            fed(make, case, _dealt(rows)[1]),
+            make(),
+            make(),
+        )
+        whole.merge(right)
+        turned.merge(left)
+        expect_equal(visible(case, turned, rows, 0), visible(case, whole, rows, 0), "merged the other way round")
+        before = visible(case, left, rows, 0)
+        left.merge(lonely)
+        expect_equal(visible(case, left, rows, 0), before, "merged with an empty one")
+        begun.merge(left)
+        expect_equal(visible(case, begun, rows, 0), before, "an empty one merged with it")
+
+    holds_for(case, seeded(case, (1, 2)), law)
+
+
+@check("merge", needs=("merge",))
+def check_united_counts_stay_near(make: Make, case: Case) -> None:
+    """However many are united, few rows are of unknown side: three times `epsilon`, and one node."""
+    if make().by == "rows":
+        return
+    parts = [lognormal(60 + part, 2000, 2 + part) for part in range(PARTS)]
+    whole = make(longest=LONG)
+    for part in parts:
+        one = make(longest=LONG)
+        case.driver.feed(one, part, 0, len(part))
+        one.advance(1001)
+        whole.merge(one)
+    times = np.concatenate([part.times for part in parts])
+    for since in range(whole.now - LONG, whole.now, 7):
+        rows = int(np.count_nonzero(times >= since))
+        _, low, high = whole.count(since)
+        epsilon = getattr(whole, "epsilon", 0.0)
+        near = low <= rows <= high if not getattr(whole, "delta", 0.0) else True
+        expect(near, f"{rows} rows since {since}, the bounds are {low} to {high}")
+        if hasattr(whole, "alpha"):
+            most = 3.3 * epsilon * rows + 32
+            expect(high - low <= most, f"{high - low} rows of unknown side since {since}, {most} may be")
+
+
+@check("merge", needs=("merge",))
+def check_merge_refuses_other_sketches(make: Make, case: Case) -> None:
+    """Another class, or other parameters, raise InputError and change nothing; so do windows in rows."""
+    rows = case.driver.seeded(case, 1)
+    backend = fed(make, case, rows)
+    before = visible(case, backend, rows, len(rows))
+    strangers = [("a longer window", make(longest=2 * backend.longest)), ("a number", 7)]
+    strangers += [("other borders", make(every=backend.every + 1)), ("other limits", make(cuts=(1.0, 3.0)))]
+    strangers += [("windows in rows", fed(make, case, rows))] if backend.by == "rows" else []
+    for label, other in strangers:
+        try:
+            backend.merge(other)
+        except InputError:
+            expect_equal(visible(case, backend, rows, len(rows)), before, f"after {label}, which was refused")
+            continue
+        raise AssertionError(f"{label} was merged; it must raise InputError")
+
+
+def _dealt(rows: NumberStream) -> tuple[NumberStream, NumberStream]:
+    places = np.arange(len(rows))
+    return rows.take(places[places % 3 == 0]), rows.take(places[places % 3 > 0])
+
+
+def _cut(rows: NumberStream) -> tuple[NumberStream, NumberStream]:
+    places = np.arange(len(rows))
+    return rows.take(places[len(rows) // 2 :]), rows.take(places[: len(rows) // 2])
+
+
+def _expect_right(case: Case, backend: Any, rows: NumberStream, since: int, label: str) -> None:
+    """Exact answers are those of the oracle, certain bounds hold; what may be off is left to other checks."""
+    oracle = QuantileOracle(rows.times, rows.values)
+    count, values, shares = oracle.answer(since, 2**64, AT, ABOVE)
+    if case.info.guarantee == "exact":
+        expect_equal(asked_since(backend, since)[1:], ((count,) * 3, values, shares), f"{label}, since {since}")
+    elif not getattr(backend, "delta", 0.0):
+        _, low, high = backend.count(since)
+        expect(low <= count <= high, f"{label}, since {since}: {count} rows, the bounds are {low} to {high}")
+        for got, truth in ((backend.quantiles(since, AT), values), (backend.shares(since, ABOVE), shares)):
+            for (_, low, high), (true, *_) in zip(got.tolist(), truth, strict=True):
+                inside = true is None or low <= true <= high
+                expect(inside, f"{label}, since {since}: {true} is not from {low} to {high}")

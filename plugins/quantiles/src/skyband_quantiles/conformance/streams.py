@@ -1,0 +1,84 @@
+"""Streams of numbers for quantile sketches: many ties to be right on, drifting ones to be small on."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from skyband.arrays import Float64, Int64
+from skyband_specs.stream import Stream
+
+ROWS = 1300
+TINY_ROWS = 4
+TINY_STEPS = (0, 1, 3)
+ODD_VALUES = (
+    -np.inf, np.inf, -0.0, 0.0, 5e-324, -5e-324, 2.0**-1022, -(2.0**-1022), 1.7976931348623157e308,
+    -1.7976931348623157e308, 7.0, 7.0 + 2.0**-40, 7.0 - 2.0**-40,
+)  # fmt: skip
+
+
+@frozen(eq=False)
+class NumberStream(Stream):
+    """times int64[n], values float64[n], those of one time ascending; a sketch in rows is fed with row numbers."""
+
+    times: Int64
+    values: Float64
+
+
+def tiny() -> Iterator[NumberStream]:
+    """Every stream of at most TINY_ROWS rows: three values at tiny times."""
+    for length in range(TINY_ROWS + 1):
+        for values in product((-1.0, 0.0, 2.0), repeat=length):
+            for steps in product(TINY_STEPS, repeat=max(0, length - 1)):
+                times = np.cumsum([0, *steps])[:length]
+                if all(times[row] < times[row + 1] or values[row] <= values[row + 1] for row in range(length - 1)):
+                    yield stream(times, values)
+
+
+def bursts(seed: int, rows: int = ROWS) -> NumberStream:
+    """Many rows at a time, a burst, silences in which all expires; ties, both signs, infinities, tiny and huge ones."""
+    rng = np.random.default_rng([31, seed])
+    steps = rng.choice([0, 1, 2, 9, 70], rows, p=[0.9, 0.075, 0.02, 0.004, 0.001])
+    times = np.cumsum(steps) - 30
+    burst = int(rng.integers(0, rows - rows // 8))
+    times[burst : burst + rows // 8] = times[burst]
+    times = np.maximum.accumulate(times)
+    wide = np.exp(rng.normal(3, 2, rows)) * rng.choice([1, -1], rows, p=[0.9, 0.1])
+    odd: Any = rng.choice(ODD_VALUES, rows)
+    few = rng.integers(0, 12, rows) * 0.1
+    return stream(times, np.choose(rng.choice(3, rows, p=[0.6, 0.1, 0.3]), [wide, odd, few]))
+
+
+def steady(rows: int, per_time: int = 8) -> NumberStream:
+    """Values that drift upwards for ever, so many at each time."""
+    rng = np.random.default_rng(32)
+    return stream(np.arange(rows) // per_time, np.arange(rows) * 0.37 + rng.normal(0, 5, rows))
+
+
+def lognormal(seed: int, rows: int, per_time: int) -> NumberStream:
+    """Latencies: the half within 40, one in a hundred above 400."""
+    rng = np.random.default_rng([33, seed])
+    return stream(np.arange(rows) // per_time, np.exp(rng.normal(np.log(40), 1, rows)))
+
+
+def different(rows: int, values: int, per_time: int) -> NumberStream:
+    """So many different values that no bucket of one in a hundred would tell apart, then one alone."""
+    rng = np.random.default_rng(34)
+    found = 1000 + rng.permutation(rows) % values * 2.0**-20
+    found[rows * 3 // 4 :] = 1000.5
+    return stream(np.arange(rows) // per_time, found)
+
+
+def any_bits(seed: int, rows: int, per_time: int) -> NumberStream:
+    """Random bit patterns, but for those that are no numbers."""
+    rng = np.random.default_rng([35, seed])
+    values = rng.integers(-(2**63), 2**63 - 1, rows).view(np.float64)
+    return stream(np.arange(rows) // per_time, np.where(np.isnan(values), 1.0, values))
+
+
+def stream(times: Any, values: Any) -> NumberStream:
+    """A stream of these columns; the rows of one time by value."""
+    when, what = np.array(times, np.int64), np.array(values, np.float64)
+    order = np.lexsort((what, when))
+    return NumberStream(when, what[order])

@@ -1,0 +1,60 @@
+"""Tens of thousands of rows, past every size at which a sketch may change its way, put in order for each answer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from attrs import field, frozen
+from skyband_specs.driver import Trial
+
+from skyband_quantiles.conformance.oracle import QuantileOracle
+from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since
+from skyband_quantiles.conformance.streams import NumberStream, different, lognormal, steady
+
+
+@frozen(eq=False)
+class QuantileTrial(Trial):
+    """Quantiles, shares and counts since moments near and far."""
+
+    label: str
+    parameters: Mapping[str, Any]
+    stream: NumberStream
+    _found: dict[int, Any] = field(factory=dict)
+
+    @property
+    def stops(self) -> Sequence[int]:
+        """A few rows, then evenly over the stream."""
+        return [7, *(len(self.stream) * part // 4 for part in range(1, 5))]
+
+    def feed(self, backend: Any, start: int, stop: int) -> None:
+        """One update."""
+        backend.update(self.stream.times[start:stop], self.stream.values[start:stop])
+
+    def answers(self, backend: Any, stop: int) -> Any:
+        """What is asked."""
+        return [asked_since(backend, since) for since in self._since(stop)]
+
+    def expected(self, stop: int) -> Any:
+        """The same by definition."""
+        if stop not in self._found:
+            oracle = QuantileOracle(self.stream.times[:stop], self.stream.values[:stop])
+            answers = [(since, oracle.answer(since, 2**64, AT, ABOVE)) for since in self._since(stop)]
+            self._found[stop] = [(since, (float(rows),) * 3, *others) for since, (rows, *others) in answers]
+        return self._found[stop]
+
+    def _since(self, stop: int) -> list[int]:
+        now, longest = int(self.stream.times[stop - 1]), int(self.parameters["longest"])
+        return [now - longest // part for part in (1, 2, 7, 60)]
+
+
+@cache
+def trials(long: bool) -> Sequence[QuantileTrial]:
+    """Latencies, values that drift, and few values that are near to one another."""
+    return list(_trials(4 if long else 1))
+
+
+def _trials(more: int) -> Iterator[QuantileTrial]:
+    common = {"by": "time", "offset": 0, "cuts": (), "every": 50}
+    yield QuantileTrial("latencies", {**common, "longest": 3000}, lognormal(1, 30_000 * more, 7))
+    yield QuantileTrial("drift", {**common, "longest": 2000}, steady(20_000 * more, 5))
+    yield QuantileTrial("near values", {**common, "longest": 1500}, different(16_000 * more, 600, 9))

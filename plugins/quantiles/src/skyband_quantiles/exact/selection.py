@@ -1,0 +1,96 @@
+# mypy: disable-error-code="untyped-decorator"
+"""Quantiles and shares from queues whose pointers stand at the first rows of a window, in compiled code."""
+
+from typing import Any
+
+import numpy as np
+from skyband.kernels.nested import nested_njit
+
+from skyband_quantiles.compiled_ranks import rank_of
+from skyband_quantiles.exact.queues import CHUNK, QUEUES, following_place
+from skyband_quantiles.quickselect import kth
+
+
+@nested_njit
+def rows_in(queues: Any, window: int) -> Any:
+    """How many rows are in a window."""
+    rows = 0
+    for number in range(queues.numbers[QUEUES]):
+        queue = queues.order[number]
+        rows += queues.size[queue] - queues.passed[window, queue]
+    return rows
+
+
+@nested_njit
+def _copy(queues: Any, window: int, queue: int, values: Any) -> None:
+    """Write the values of a queue's rows in a window, of which there is one."""
+    passed = queues.passed[window, queue]
+    rows = queues.size[queue] - passed
+    if passed == 0:
+        place = CHUNK * queues.head[queue] + np.int64(queues.start[queue])
+    else:
+        place = following_place(queues, queues.place[window, queue])
+    for row in range(rows):
+        values[row] = queues.values[place]
+        if row + 1 < rows:
+            place = following_place(queues, place)
+
+
+@nested_njit
+def answer(queues: Any, window: int, parts: Any, ascending: Any, limits: Any, values: Any, shares: Any) -> Any:
+    """Write the quantiles and shares of a window's rows, value, low and high each; returns how many rows there are.
+
+    ascending: int64[q], the order of `parts`. O(queues) and the rows of a queue for each quantile.
+    """
+    rows = rows_in(queues, window)
+    if rows == 0:
+        return 0
+    number, before, held, low = 0, 0, -1, 0
+    scratch = np.empty(0)
+    for turn in range(len(ascending)):
+        place = ascending[turn]
+        rank = rank_of(parts[place], rows)
+        queue = queues.order[number]
+        while before + queues.size[queue] - queues.passed[window, queue] < rank:
+            before += queues.size[queue] - queues.passed[window, queue]
+            number += 1
+            queue = queues.order[number]
+        if queues.one[queue]:
+            found = queues.only[queue]
+        else:
+            size = queues.size[queue] - queues.passed[window, queue]
+            if held != number:
+                scratch = np.empty(size)
+                _copy(queues, window, queue, scratch)
+                held, low = number, 0
+            found = kth(scratch, low, size, rank - before - 1)
+            low = rank - before - 1
+        for column in range(3):
+            values[place, column] = found
+    for place in range(len(limits)):
+        share = _above(queues, window, limits[place]) / rows
+        for column in range(3):
+            shares[place, column] = share
+    return rows
+
+
+@nested_njit
+def _above(queues: Any, window: int, limit: float) -> Any:
+    """How many rows of a window are above a limit."""
+    above = 0
+    for number in range(queues.numbers[QUEUES] - 1, -1, -1):
+        queue = queues.order[number]
+        size = queues.size[queue] - queues.passed[window, queue]
+        if queues.up[number] <= limit:
+            break
+        if number > 0 and queues.up[number - 1] >= limit:
+            above += size
+        elif size > 0:
+            scratch = np.empty(size)
+            _copy(queues, window, queue, scratch)
+            for row in range(size):
+                above += scratch[row] > limit
+            break
+        else:
+            break
+    return above

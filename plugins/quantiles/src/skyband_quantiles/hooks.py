@@ -1,0 +1,66 @@
+"""What this distribution brings; imported to list it, so it imports no backend."""
+
+from skyband import BackendInfo, QueryInfo, RoleInfo, hookimpl
+
+
+@hookimpl
+def skyband_backends() -> list[BackendInfo]:
+    """The quantile sketches."""
+    return [
+        BackendInfo(
+            role="quantile-sketch",
+            name="buckets",
+            factory="skyband_quantiles.buckets.backend:Buckets",
+            summary="histograms that hold more rows the older they are, with bounds that are certain, since any moment",
+            guarantee="bounded",
+            reference="Datar et al. 2002; Masson, Rim and Lee 2019",
+            lacks={"out-of-order": "a histogram is of consecutive rows"},
+        ),
+        BackendInfo(
+            role="quantile-sketch",
+            name="exact",
+            factory="skyband_quantiles.exact.backend:Exact",
+            summary="all rows of the longest window, in queues by value",
+            guarantee="exact",
+            reference="by definition",
+            lacks={"out-of-order": "what expires is the front of every queue"},
+        ),
+        BackendInfo(
+            role="quantile-sketch",
+            name="k-skb",
+            factory="skyband_quantiles.k_skb.backend:KSkb",
+            summary="the k smallest random numbers since any moment, each with its value: a uniform sample",
+            guarantee="bounded",
+            reference="Zhang et al. 2010, section 4; Uhlmann 1966",
+            lacks={"out-of-order": "rows wait in a buffer in the order of time"},
+        ),
+    ]
+
+
+@hookimpl
+def skyband_roles() -> list[RoleInfo]:
+    """The role that the query quantiles is made of."""
+    return [
+        RoleInfo(
+            name="quantile-sketch",
+            interface="skyband_quantiles.role:QuantileSketch",
+            default="buckets",
+            distribution="skyband-quantiles",
+            summary="quantiles of numbers, and shares of rows above a limit, since any moment",
+            conformance="skyband_quantiles.conformance",
+            capabilities=("any-since",),
+        )
+    ]
+
+
+@hookimpl
+def skyband_queries() -> list[QueryInfo]:
+    """The query that the quantile sketches answer."""
+    return [
+        QueryInfo(
+            "quantiles",
+            "skyband_quantiles.quantiles.query:Quantiles",
+            "quantiles such as p50, p95 and p99 of each window, and the share of rows above a limit",
+            examples="skyband_quantiles.quantiles.examples:EXAMPLES",
+        )
+    ]

@@ -1,0 +1,1 @@
+"""quantile-sketch/k-skb: a uniform sample of the rows since any moment."""

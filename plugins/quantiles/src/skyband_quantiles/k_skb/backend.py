@@ -1,0 +1,230 @@
+"""quantile-sketch/k-skb: a uniform sample of the rows since any moment; merges exactly."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64, UInt64, read_only
+from skyband.state_validation import StateReader
+
+from skyband_quantiles import sketch_parameters, varints
+from skyband_quantiles.k_skb import kernels
+from skyband_quantiles.k_skb.sample_bounds import count_around, ranks_around, sample_size, share_around
+from skyband_quantiles.ranks import rank
+from skyband_quantiles.role import QuantileSketch
+from skyband_quantiles.sketch_parameters import LONGEST
+
+_BUFFERED = 8
+_CHUNK = 1 << 20
+_ALL = 2**64 - 1
+_ANY = 2**62
+
+_Sample = tuple[Int64, UInt64, Float64]
+_EMPTY: _Sample = (np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0))
+
+
+@define(eq=False)
+class KSkb(QuantileSketch):
+    """Quantiles of a uniform sample: the k smallest of random numbers since any moment, each with its row's value.
+
+    The rank of a value is off by at most `epsilon` of the rows, but for a share `delta` of the answers; low and high
+    hold the truth likewise. Errors are of ranks, so that nothing depends on the scale of the values, and few rows of a
+    sample are in a tail: of p99 the bounds are wide. A sample bounds no extreme: of the quantiles 0 and 1 they are
+    infinite. Below k rows, k being the sample's size, answers are exact.
+
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    longest : int
+        how far back it answers, in the unit of the times or in rows (at least 1 and at most 2305843009213693952)
+    every : int, default 1
+        most questions begin at multiples of this (at least 1 and at most 2305843009213693952)
+    offset : int, default 0
+        how much later than multiples of `every` they begin (at least 0 and at most 2305843009213693952)
+    cuts : list of float, default ()
+        numbers whose share above is asked for, known ahead (at most 60, ascending)
+    epsilon : float, default 0.02
+        how far ranks may be off, as part of the rows (at least 0.001 and below 1)
+    delta : float, default 0.05
+        share of the answers that may be off by more (at least 1e-09 and below 1)
+    seed : int, default 0
+        seed of the random numbers; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
+
+    Complexity
+    ----------
+    A row costs O(1) amortised and expected, an answer O(k). Memory is 24 bytes for each entry, of which there are k (1
+    + ln(n / k)) for n rows in the longest window; k is 4,613 with epsilon 0.02 and delta 0.05.
+
+    References
+    ----------
+    Zhang, Zhang, Cheema and Lin, Counting distinct objects over sliding windows, 2010, section 4. Uhlmann 1966 and
+    Hoeffding 1963: tails of hypergeometric numbers.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> sketch = skyband.create("quantile-sketch", "k-skb", longest=100)
+    >>> sketch.update(times=[0, 1, 2, 3], values=[40.0, 20.0, 30.0, 10.0])
+    >>> sketch.quantiles(since=1, at=[0.5])[0].tolist()
+    [20.0, 20.0, 20.0]
+    """
+
+    name: ClassVar[str] = "k-skb"
+    order_matters: ClassVar[bool] = True
+    gives_states: ClassVar[bool] = True
+
+    epsilon: float = sketch_parameters.epsilon()
+    delta: float = sketch_parameters.delta()
+    seed: int = sketch_parameters.seed()
+
+    _size: int = field(init=False)
+    _salt: Any = field(init=False)
+    _kept: _Sample = field(default=_EMPTY, init=False)
+    """By descending time."""
+    _buffer: list[_Sample] = field(factory=list, init=False)
+    _buffered: int = field(default=0, init=False)
+    _seen: int = field(default=0, init=False)
+    """Rows drawn for."""
+
+    def __attrs_post_init__(self) -> None:
+        self._size = sample_size(self.epsilon, self.delta)
+        self._salt = _salt(self.seed)
+
+    @property
+    def exact_up_to(self) -> int:
+        """One below the size of the sample, which has all rows while they are so few."""
+        return min(512, self._size - 1)
+
+    def _update(self, times: Int64, values: Float64) -> None:
+        bits = np.ascontiguousarray(values).view(np.int64)
+        scores = kernels.row_scores(read_only(times), read_only(bits), self._seen, self._salt)
+        self._seen += len(times)
+        self._buffer.append((times.copy(), scores, values.copy()))
+        self._buffered += len(times)
+        if self._buffered >= _BUFFERED * self._size:
+            self._settle(int(times[-1]))
+
+    def _settle(self, now: int | None) -> None:
+        """Take in what is buffered, and forget what is older than the longest window."""
+        if now is None:
+            return
+        oldest = min(max(now - self.longest, TIME_MIN), TIME_MAX)
+        if not self._buffered and (not len(self._kept[0]) or self._kept[0][-1] >= oldest):
+            return
+        parts, self._buffer, self._buffered = self._buffer or [_EMPTY], [], 0
+        columns: list[Any] = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        for start in range(0, max(1, len(columns[0])), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            self._sweep(columns[0][part], columns[1][part], columns[2][part], oldest)
+
+    def _sweep(self, times: Int64, scores: UInt64, values: Float64, oldest: int) -> None:
+        new = read_only(times), read_only(scores), read_only(values)
+        kept = (read_only(column) for column in self._kept)
+        self._kept = kernels.sweep(*new, *kept, self._size, oldest)
+
+    def _since(self, since: int) -> tuple[Float64, int | None]:
+        """The sampled values since a moment, ascending, and the k-th random number; None where all rows are sampled.
+
+        Nothing is swept: of what waits, all that came since is looked at.
+        """
+        times, scores, values = self._kept
+        count = len(times) - int(np.searchsorted(times[::-1], since))
+        found_scores, found_values = [scores[:count]], [values[:count]]
+        for waiting_times, waiting_scores, waiting_values in self._buffer:
+            start = int(np.searchsorted(waiting_times, since))
+            found_scores.append(waiting_scores[start:])
+            found_values.append(waiting_values[start:])
+        all_scores, all_values = np.concatenate(found_scores), np.concatenate(found_values)
+        if len(all_scores) < self._size:
+            return np.sort(all_values), None
+        limit = np.partition(all_scores, self._size - 1)[self._size - 1]
+        return np.sort(all_values[all_scores < limit]), int(limit)
+
+    def _ask(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> None:
+        sample, limit = self._since(since)
+        rows = len(sample)
+        if not rows:
+            return
+        for place, part in enumerate(parts.tolist()):
+            found = sample[rank(part, rows) - 1]
+            low, high = (found, found) if limit is None else _between(sample, *ranks_around(part, rows, self.delta))
+            values[place] = found, low, high
+        for place, above in enumerate(limits.tolist()):
+            seen = rows - int(np.searchsorted(sample, above, side="right"))
+            share = seen / rows
+            shares[place] = share, *((share, share) if limit is None else share_around(seen, rows, self.delta))
+
+    def _count(self, since: int) -> tuple[float, float, float]:
+        sample, limit = self._since(since)
+        if limit is None:
+            return (float(len(sample)),) * 3
+        return count_around(self._size, limit, self.delta)
+
+    def _merge(self, other: Self, now: int) -> None:
+        self._settle(self._now)
+        other._settle(other._now)
+        times, scores, values = other._kept
+        self._sweep(times[::-1].copy(), scores[::-1].copy(), values[::-1].copy(), now - self.longest)
+        self._seen += other._seen
+
+    def __len__(self) -> int:
+        self._settle(self._now)
+        return len(self._kept[0])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the sample and of the buffer."""
+        return 24 * (len(self._kept[0]) + self._buffered)
+
+    def _state(self) -> dict[str, Array]:
+        self._settle(self._now)
+        times, scores, values = self._kept
+        order = np.lexsort((values, scores, -times))
+        times, scores, values = times[order], scores[order], values[order]
+        return {
+            **self._clock(),
+            "seen": np.array([self._seen], np.int64),
+            "end": times[:1].copy(),
+            "times": varints.to_bytes(times[:-1] - times[1:]),
+            "scores": scores,
+            "values": values,
+        }
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        read = StateReader(state)
+        self._set_clock(read.column("clock", np.int64))
+        self._seen = read.number("seen", at_least=0, at_most=_ANY)
+        times, scores, values = sample_in(read, self._last)
+        if len(times):
+            assert self._now is not None
+            oldest = max(self._now - self.longest, TIME_MIN)
+            self._sweep(times[::-1].copy(), scores[::-1].copy(), values[::-1].copy(), oldest)
+
+
+def sample_in(read: StateReader, latest: int | None) -> _Sample:
+    """The sample in a state, by descending time. Raises SnapshotError where it is none."""
+    values = read.column("values", np.float64, at_least=-np.inf, at_most=np.inf)
+    scores = read.column("scores", np.uint64, len(values))
+    end = read.column("end", np.int64, min(len(values), 1))
+    steps = varints.from_bytes("times", read.column("times", np.uint8), max(len(values) - 1, 0))
+    if not len(values):
+        return _EMPTY
+    read.require(latest is not None and -2 * LONGEST <= int(end[0]) <= latest, "end", f"must be at most {latest}")
+    read.require(float(steps.astype(np.float64).sum()) <= 5 * LONGEST, "times", "must be from -2**62 to 2**62")
+    times = end[0] - np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)])
+    return times, scores, values + 0.0
+
+
+def _between(sample: Float64, low: int, high: int) -> tuple[float, float]:
+    """The values of two ranks of the sample; infinite where there is none."""
+    rows = len(sample)
+    return (float(sample[low - 1]) if low > 0 else -np.inf), (float(sample[high - 1]) if high <= rows else np.inf)
+
+
+def _salt(seed: int) -> np.uint64:
+    word = (seed * 0x9E3779B97F4A7C15 + 0x5EED) & _ALL
+    for multiplier, shift in ((0xBF58476D1CE4E5B9, 30), (0x94D049BB133111EB, 27)):
+        word = ((word ^ (word >> shift)) * multiplier) & _ALL
+    return np.uint64(word ^ (word >> 31))

@@ -1,0 +1,94 @@
+"""What a uniform sample without replacement says of quantiles, shares and counts of all rows. Loads no compiled code.
+
+Of the r smallest rows as many are in a sample of n as a hypergeometric number, whose tails are below those of the
+binomial one (Uhlmann 1966). So the value of rank r lies between two ranks of the sample that do not depend on how many
+rows there are. Only sums and products are taken, in one order, so that all machines agree.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from skyband.arrays import Float64
+
+from skyband_quantiles.ranks import BILLION
+
+_STEPS = 60
+
+
+def sample_size(epsilon: float, delta: float) -> int:
+    """The least k with which a rank in the sample is off by at most epsilon, but for a share delta (Hoeffding)."""
+    return 1 + math.ceil(math.log(2 / delta) / (2 * epsilon**2))
+
+
+@lru_cache(maxsize=1024)
+def ranks_around(part: int, rows: int, delta: float) -> tuple[int, int]:
+    """Ranks (from 1) in a sample of so many rows between which the quantile of `part` billionths is.
+
+    It is below the first with probability at most delta / 2, as above the second. 0 and rows + 1: none in the sample.
+    """
+    if not 0 < part < BILLION:
+        return 0, rows + 1
+    below = np.cumsum(_chances(part, rows))
+    total = below[-1]
+    at_most = below / total  # P(at most i in the sample are among the smallest)
+    low = int(np.searchsorted(at_most, delta / 2, side="right"))  # the largest L with P(fewer than L) <= delta / 2
+    above = np.cumsum(_chances(part, rows)[::-1])[::-1] / total
+    reached = np.flatnonzero(above <= delta / 2)
+    return low, int(reached[0]) if len(reached) else rows + 1
+
+
+def _chances(part: int, rows: int) -> Float64:
+    """float64[rows + 1]: how likely each number of successes is, as parts of the likeliest."""
+    odds = part / (BILLION - part)
+    mode = min(rows, (rows + 1) * part // BILLION)
+    steps = np.arange(mode, rows, dtype=np.float64)
+    up = np.cumprod((rows - steps) / (steps + 1) * odds)
+    steps = np.arange(mode, 0, -1, dtype=np.float64)
+    down = np.cumprod(steps / (rows - steps + 1) / odds)
+    return np.concatenate([down[::-1], [1.0], up])
+
+
+def share_around(seen: int, rows: int, delta: float) -> tuple[float, float]:
+    """Bounds of a share of which so many of a sample were seen: Chernoff's, false with probability delta in all."""
+    goal = math.log(2 / delta) / rows
+    share = seen / rows
+    low = _edge(share, goal, 0.0, share) if seen else 0.0
+    return low, (_edge(share, goal, 1.0, share) if seen < rows else 1.0)
+
+
+def _edge(share: float, goal: float, outer: float, inner: float) -> float:
+    """The share nearest to `outer` whose divergence from the one seen is at most the goal, on the safe side."""
+    for _ in range(_STEPS):
+        middle = (outer + inner) / 2
+        if not 0 < middle < 1 or _divergence(share, middle) > goal:
+            outer = middle
+        else:
+            inner = middle
+    return outer
+
+
+def _divergence(seen: float, true: float) -> float:
+    found = 0.0
+    if seen > 0:
+        found += seen * math.log(seen / true)
+    if seen < 1:
+        found += (1 - seen) * math.log((1 - seen) / (1 - true))
+    return found
+
+
+def count_around(k: int, limit: int, delta: float) -> tuple[float, float, float]:
+    """(rows, low, high): how many there are where the k-th smallest of their random numbers is this of 2^64."""
+    part = (limit + 1) / 2.0**64
+    goal = math.log(2 / delta)
+    rows = (k - 1) / part
+    low, high = float(k) * 1e-9, float(k)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle - k + k * math.log(k / middle) > goal else (low, middle)
+    least = low / part
+    low, high = float(k - 1), 3.0 * k + 4 * goal
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if middle - (k - 1) + (k - 1) * math.log((k - 1) / middle) > goal else (middle, high)
+    return float(round(rows)), math.floor(max(least, k)), math.ceil(high / part)

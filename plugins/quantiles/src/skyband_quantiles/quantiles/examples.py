@@ -1,0 +1,44 @@
+"""Examples of quantiles: the job on its page, and the rows its conformance checks run on."""
+
+from skyband.queries.example import JobExample, QueryExample
+from skyband.queries.example_rows import rows
+
+_KEYS = {"time": "ts", "value": "value", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"}
+_DELAY = {"delay": "20 seconds"}
+
+EXAMPLES = (
+    QueryExample({**_KEYS, **_DELAY, "at": [0.5, 0.95], "above": [0.4]}, rows(1)),
+    QueryExample({**_KEYS, **_DELAY, "at": [0.07, 0.28, 1], "windows": ["20 rows"], "every": "7 rows"}, rows(2)),
+)
+
+JOB = JobExample(
+    "How long half of the requests took at most, and nine of ten, and how many took longer than 400 ms:",
+    "requests.csv",
+    """\
+ts,endpoint,millis
+2026-06-20 09:00:02,search,120
+2026-06-20 09:00:05,search,80
+2026-06-20 09:00:06,cart,40
+2026-06-20 09:00:11,search,950
+2026-06-20 09:00:14,cart,35
+2026-06-20 09:00:21,search,100
+2026-06-20 09:00:29,search,90
+""",
+    """
+[source]
+format = "csv"
+path = "requests.csv"
+schema = "ts TIMESTAMP, endpoint STRING, millis BIGINT"
+options = { header = true }
+
+[query]
+kind = "quantiles"
+time = "ts"
+value = "millis"
+by = ["endpoint"]
+at = [0.5, 0.9]
+above = [400]
+windows = ["30 seconds"]
+every = "30 seconds"
+""",
+)

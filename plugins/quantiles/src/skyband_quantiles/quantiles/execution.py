@@ -1,0 +1,39 @@
+"""How quantiles is answered: a processor a group, and small groups together."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from skyband.columns.rows import Rows
+from skyband.groups.execution import Execution
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.registry import Binding
+
+from skyband_quantiles.quantiles.processor import QuantilesProcessor, labels_of
+from skyband_quantiles.quantiles.query import ROLE, Quantiles
+from skyband_quantiles.quantiles.states_processor import StatesProcessor
+
+
+class QuantilesExecution(Execution[Quantiles]):
+    """How quantiles is answered. Without `by` one shard has all rows."""
+
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        made = QuantilesProcessor if self.query.emit is None else StatesProcessor
+        return made(self.query, bindings[ROLE], answers)
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+        """Groups of few rows are answered together, exactly, whatever the sketch is: each is exact of so few."""
+        query = self.query
+        most = most_entries(bindings[ROLE], query.backend_parameters(ROLE))
+        if query.gives_states or not most:
+            return None
+
+        def processor(last: int, rows: Rows) -> GroupProcessor:
+            return QuantilesProcessor(query, bindings[ROLE], answers).begin_with(last, rows)
+
+        from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
+
+        from skyband_quantiles.quantiles.small_groups import SmallNumbers
+
+        table = SmallNumbers(most, query, answers, labels_of(query), processor)
+        return SmallRowWindows(table) if query.rows else table

@@ -1,0 +1,139 @@
+"""One group's stream of a query quantiles: rows to a quantile sketch, its answers to rows."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Float64, Int64
+from skyband.columns.rows import Rows
+from skyband.groups import state_arrays
+from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
+from skyband.groups.batched_processor import BatchedProcessor
+from skyband.groups.row_numbers import without_gaps
+from skyband.queries.window_parameters import of_calendar
+from skyband.registry import Binding
+
+from skyband_quantiles.role import QuantileSketch
+from skyband_quantiles.sketch_answers import Answers
+
+if TYPE_CHECKING:
+    from skyband_quantiles.quantiles.query import Quantiles
+
+_ROLE = "quantile-sketch"
+
+
+class QuantilesProcessor(BatchedProcessor):
+    """Answers all quantiles and shares of all windows at each moment, from one sketch."""
+
+    no_rows = Rows(np.empty(0, np.int64), {"value": np.empty(0)})
+
+    def __init__(self, query: "Quantiles", sketch: Binding, answers: pa.Schema) -> None:
+        self._binding = sketch
+        self._parameters = query.backend_parameters(_ROLE)
+        self._calendar = of_calendar(query.every, *query.windows)
+        self._windows = np.array([] if self._calendar else [window.length for window in query.windows], np.int64)
+        self._at, self._above = query.at, query.above
+        self._labels = labels_of(query)
+        self._schema = answers
+        schedule = query.schedule
+        super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
+
+    def begin(self) -> None:
+        self._sketch = cast(QuantileSketch, self._binding.create(**self._parameters))
+
+    def begin_with(self, last: int, rows: Rows) -> "QuantilesProcessor":
+        """Go on from the rows of a small group, the moments up to the last row's time being answered."""
+        if self._rows:
+            rows, _ = without_gaps(rows)
+            self._sketch.advance(int(rows.times[0]))
+            self._sketch.update(rows.times, rows["value"])
+            self._sketch.advance(last + 1)
+        else:
+            self._sketch.update(*self._in_order(rows.times, rows["value"]))
+        self.go_on_from(last)
+        return self
+
+    def begin_with_state(self, state: Any, arrays: Mapping[str, Array], at: int) -> None:
+        self._sketch.load_state(arrays)
+        self.stand_at(at, state.latest)
+
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> ProcessorAnswers | None:
+        times, values = self._in_order(times, rows["value"])
+        if self._calendar:
+            found = self._since_starts(times, values, asked)
+        else:
+            found = self._sketch.answers(
+                times, values, moments=asked, windows=self._windows, at=self._at, above=self._above
+            )
+        return answer_columns(self._schema, self._labels, asked, found) if len(asked) else None
+
+    def _since_starts(self, times: Int64, values: Float64, asked: Int64) -> Answers:
+        """The answers over windows that differ in length, moment by moment."""
+        windows = len(self._labels["window"])
+        found = Answers.room(len(asked), windows, len(self._at), len(self._above))
+        for number, at in enumerate(self._moments(times, values, asked)):
+            for place, since in enumerate(self._schedule.starts(at)):
+                found.rows[number, place] = int(self._sketch.count(since)[0])
+                if found.rows[number, place]:
+                    found.values[number, place] = self._sketch.quantiles(since, self._at)
+                    found.shares[number, place] = self._sketch.shares(since, self._above)
+        return found
+
+    def _moments(self, times: Int64, values: Float64, asked: Int64) -> Iterator[int]:
+        """Feed the sketch up to each moment asked, and then the rest."""
+        start = 0
+        stops = np.searchsorted(times, asked).tolist()
+        for at, stop in zip([*asked.tolist(), None], [*stops, len(times)], strict=True):
+            if stop > start:
+                self._sketch.update(times[start:stop], values[start:stop])
+                start = stop
+            if at is not None:
+                self._sketch.advance(at)
+                yield at
+
+    def _in_order(self, times: Int64, values: Float64) -> tuple[Int64, Float64]:
+        """The rows, those of one time by value where the sketch's answers depend on their order.
+
+        All rows of a time come together, as they wait for the watermark together.
+        """
+        if not self._sketch.order_matters or self._rows or not (times[1:] == times[:-1]).any():
+            return times, values
+        return times, values[np.lexsort((values, times))]
+
+    @property
+    def retained(self) -> int:
+        return len(self._sketch)
+
+    @property
+    def nbytes(self) -> int:
+        return self._sketch.nbytes
+
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        return {"clock": self.clock()}, state_arrays.with_prefix("sketch", self._sketch.dump_state())
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self.set_clock(header["clock"])
+        self._sketch.load_state(state_arrays.without_prefix("sketch", arrays))
+
+
+def labels_of(query: "Quantiles") -> dict[str, pa.Array]:
+    """What rows of the answers are called by: windows, and quantiles or limits by their places in both."""
+    none_at: list[float | None] = [None] * len(query.at)
+    none_above: list[float | None] = [None] * len(query.above)
+    named = {"window": pa.array([str(window) for window in query.windows], pa.string())}
+    named["quantile"] = pa.array([*query.at, *none_above], pa.float64())
+    named["above"] = pa.array([*none_at, *query.above], pa.float64())
+    return {name: values for name, values in named.items() if name == "window" or name in query.asked}
+
+
+def answer_columns(schema: pa.Schema, labels: Mapping[str, pa.Array], asked: Int64, found: Answers) -> AnswerColumns:
+    """Answers as rows: by moment, window, then quantiles and limits as given. A window without rows has none."""
+    values = np.concatenate([found.values, found.shares], axis=2)
+    moment, window = np.nonzero(found.rows)
+    each = values.shape[2]
+    numbers = values[moment, window].reshape(-1, 3)
+    places = np.tile(np.arange(each), len(moment))
+    columns = [np.repeat(asked[moment], each), np.repeat(window, each), *[places] * (len(labels) - 1)]
+    columns += [numbers[:, 0], numbers[:, 1], numbers[:, 2], np.repeat(found.rows[moment, window], each)]
+    return AnswerColumns(schema, columns, labels)

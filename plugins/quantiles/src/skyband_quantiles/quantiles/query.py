@@ -1,0 +1,200 @@
+"""quantiles: the values that given shares of a window's rows are at or below, and the share of rows above a limit."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+from attrs import define
+from skyband.columns.numbers import as_float64, is_number
+from skyband.config.calendar_lengths import SO_FAR, Length, lengths
+from skyband.config.durations import Duration
+from skyband.config.literals import literal
+from skyband.config.parameters import checked, choice
+from skyband.errors import ConfigError, Problem
+from skyband.queries import emitted_states
+from skyband.queries.frame_checks import check_numbers
+from skyband.queries.query import Input, Query, column_name
+from skyband.queries.row_encoding import at_field
+from skyband.queries.schedule import Schedule
+from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
+from skyband.roles import Backend
+from skyband.states.state import AnyState
+
+from skyband_quantiles.quantiles.sketch_lengths import sketch_lengths
+from skyband_quantiles.ranks import fault_of_share
+from skyband_quantiles.role import QuantileSketch
+from skyband_quantiles.sketch_parameters import MOST_CUTS, as_numbers, fault_of_limit
+
+ROLE = "quantile-sketch"
+_SHARES = "write at = [0.5, 0.99], shares of 1"
+
+
+def _checked_list(fault_of: Any, example: str, most: int) -> Any:
+    """The check of a list of numbers, each of which has no fault and is there once."""
+
+    def check(value: Any) -> str | list[Problem]:
+        if not isinstance(value, tuple) or len(value) > most:
+            return f"must be a list of at most {most} numbers, such as {example} (got {literal(value)})"
+        faults = [(place, fault_of(number)) for place, number in enumerate(value)]
+        faults += [
+            (place, f"is there twice (got {number!r})") for place, number in enumerate(value) if number in value[:place]
+        ]
+        return [Problem(f"[{place}]", fault) for place, fault in faults if fault]
+
+    return check
+
+
+@define(eq=True)
+class Quantiles(Query):
+    """Says which value a share of each window's rows is at or below, and which share is above a limit.
+
+    Of n rows in order of their values the q-quantile is the one of rank max(1, ceil(q n)), the smallest value with at
+    least the share q of the rows at or below it: always the value of a row, as SQL's percentile_disc. q is the decimal
+    that is written, so that 0.07 of 100 rows is the seventh.
+
+    Result columns: at, window, quantile (with `at`), above (with `above`), value, low, high, rows: one row for each
+    quantile, then one for each limit, in which `value` is the share of the rows above it. `low` and `high` are the
+    bounds that the sketch declares, equal to `value` where it is exact; `rows` is how many rows the window holds.
+
+    Rows whose value is null or NaN are left out and counted; infinities are values. Whole numbers are refused where
+    float64 has them not, as 2^53 + 1; decimals are the nearest float64.
+
+    With `emit = "state"` the columns are at, state: one row a moment, the sketch itself, which is asked later for any
+    quantile, share and window up to the longest, alone or united with others. With `emit = "changed-state"` a group has
+    one only at moments since the last of which rows came.
+    """
+
+    kind: ClassVar[str] = "quantiles"
+    answered_by: ClassVar[str | None] = "skyband_quantiles.quantiles.execution:QuantilesExecution"
+    roles: ClassVar[tuple[str, ...]] = (ROLE,)
+    compared_by: ClassVar[tuple[str, ...]] = ("window", "quantile")
+    compared_value: ClassVar[str | None] = "value"
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)
+    refused_keys: ClassVar[Mapping[str, str]] = {
+        "percentiles": _SHARES,
+        "quantiles": _SHARES,
+        "q": _SHARES,
+        "quantile": _SHARES,
+        "below": "above = [400] gives the share over 400; at or below is 1 less that",
+        "threshold": "above = [400] gives the share over 400; at or below is 1 less that",
+        "interpolation": "a quantile here is a row's value: the smallest value with at least that share of the rows at "
+        "or below it; take exact and two values of at for a mean",
+        "method": "a quantile here is a row's value: the smallest value with at least that share of the rows at or "
+        "below it; take exact and two values of at for a mean",
+        "object": 'quantiles are of a column of numbers, value; of each object: by = "object"',
+        "item": 'quantiles are of a column of numbers, value; of each item: by = "item"',
+        "weight": "not offered, rows count once; heavy-hitters adds weights up",
+    }
+
+    value: str = column_name(help="the column of numbers whose quantiles are asked for")
+    windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
+    every: Length = every_parameter()
+    at: tuple[float, ...] = checked(
+        (), type="list of float", check=_checked_list(fault_of_share, "[0.5, 0.99]", 1000), converter=as_numbers,
+        bounds="each from 0 to 1, of at most nine decimals",
+        help="the quantiles, as shares of the rows at or below them: [0.5, 0.95, 0.99]",
+    )  # fmt: skip
+    above: tuple[float, ...] = checked(
+        (), type="list of float", check=_checked_list(fault_of_limit, "[400]", MOST_CUTS), converter=as_numbers,
+        bounds=f"at most {MOST_CUTS}",
+        help="numbers: for each the share of the rows above it",
+    )  # fmt: skip
+    offset: Duration = offset_parameter()
+    emit: str | None = choice(
+        *emitted_states.KINDS, default=None, kw_only=True,
+        help="give states instead of answers, to be asked later: of all groups, or of those that changed",
+    )  # fmt: skip
+
+    def __attrs_post_init__(self) -> None:
+        windows = {name: length for name, length in self.lengths.items() if name != "every"}
+        problems = problems_of(self.every, self.offset, windows)
+        if not (self.at or self.above or self.emit):
+            problems.append(Problem("at", "nothing is asked: give at = [0.5, 0.99], above = [400], or both"))
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def rows(self) -> bool:
+        return self.windows[0].rows
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"every": self.every, **{f"windows[{place}]": window for place, window in enumerate(self.windows)}}
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it answers."""
+        return schedule_of(self.every, self.windows, self.offset)
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        return ("value",) if self.rows else ()
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The columns that say what a row of the answers is of."""
+        return (*(["quantile"] if self.at else []), *(["above"] if self.above else []))
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return ("window", *self.asked)
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (Input("value", self.value, "a number", is_number),)
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        values = as_float64(self.value, batch.column(self.value)).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        missing = np.isnan(values)
+        return {"value": pa.array(values + 0.0)}, {"null value": missing} if missing.any() else {}
+
+    def check_frame(self, frame: pa.RecordBatch) -> None:
+        check_numbers(frame, "value", at_least=-np.inf, at_most=np.inf)
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        if self.emit is not None:
+            return [at_field(self, schema), emitted_states.FIELD]
+        numbers = [pa.field(name, pa.float64()) for name in (*self.asked, "value", "low", "high")]
+        return [at_field(self, schema), pa.field("window", pa.string()), *numbers, pa.field("rows", pa.int64())]
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        longest, every, offset = sketch_lengths(self.every, self.windows, self.offset)
+        return {
+            "longest": longest,
+            "every": every,
+            "offset": offset,
+            "cuts": tuple(sorted(self.above)),
+            "by": "rows" if self.rows else "time",
+        }
+
+    @property
+    def gives_states(self) -> bool:
+        return self.emit is not None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("merge",) if self.gives_states else ()
+
+    def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
+        return emitted_states.summarised(answers) if self.gives_states else super().in_whole_numbers(answers)
+
+    def unsupported_by(self, backend: Backend) -> list[Problem]:
+        if self.emit is None or cast(QuantileSketch, backend).gives_states:
+            return []
+        said = "its states answer nothing: take quantile-sketch/buckets, exact or k-skb, or drop `emit`"
+        return [Problem("emit", f"does not go with {backend.role}/{backend.name}, {said} (got {literal(self.emit)})")]
+
+    def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+        return []
+
+    def open_keys(self, before: Query) -> tuple[str, ...]:
+        """What is asked may change, and windows below the longest, for which rows are kept."""
+        same = isinstance(before, Quantiles) and _longest(self) == _longest(before)
+        return (*self.evolvable, "at", "above", *(["windows"] if same else []))
+
+
+def _longest(query: Quantiles) -> object:
+    """The longest window; all, where which is the longest changes with the calendar."""
+    if of_calendar(query.every, *query.windows):
+        return query.every, query.windows
+    return max(window.length for window in query.windows), query.rows

@@ -1,0 +1,75 @@
+"""The small groups of quantiles: of each group the values of its rows with their times."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from skyband.arrays import Array, Int64
+from skyband.columns.integer_ids import numbers_column
+from skyband.columns.rows import Rows
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_group_table import SmallGroupTable, Step, Walked
+from skyband.queries.row_encoding import moments
+from skyband.state_validation import StateReader
+
+from skyband_quantiles.quantiles.small_groups_kernels import walk_numbers
+from skyband_quantiles.ranks import shares_of
+
+if TYPE_CHECKING:
+    from skyband_quantiles.quantiles.query import Quantiles
+
+
+class SmallNumbers(SmallGroupTable):
+    """Groups of at most `most` rows, of 16 bytes each: the value and the time of each row, by value and then time."""
+
+    kept: ClassVar[Mapping[str, npt.DTypeLike]] = {"value": np.float64, "time": np.int64}
+    taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"value": np.float64}
+
+    def __init__(
+        self,
+        most: int,
+        query: "Quantiles",
+        answers: pa.Schema,
+        labels: Mapping[str, pa.Array],
+        processor: Callable[[int, Rows], GroupProcessor],
+    ) -> None:
+        self._labels = labels
+        self._parts = shares_of("at", query.at)
+        self._ascending = np.argsort(self._parts, kind="stable")
+        self._limits = np.array(query.above, np.float64)
+        self._processor = processor
+        super().__init__(query.schedule, most, answers)
+
+    def walk(self, step: Step) -> Walked:
+        stretches = step.stretches
+        sizes, grown, entries, answers = walk_numbers(
+            stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
+            step.entries["value"], step.entries["time"], step.times, step.rows["value"],
+            step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.beats,
+            self._parts, self._ascending, self._limits, step.oldest, self.most,
+        )  # fmt: skip
+        stretch, number, window, rows, found = answers
+        each = found.shape[1]
+        values = numbers_column(np.ascontiguousarray(found).reshape(-1))
+        asked = pa.array(np.tile(np.arange(each), len(rows)))
+        columns = [
+            moments(np.repeat(step.moments.at[number], each), self.schema.field("at").type),
+            self._labels["window"].take(pa.array(np.repeat(window, each))),
+            *(labels.take(asked) for name, labels in self._labels.items() if name != "window"),
+            values,
+            values,
+            values,
+            pa.array(np.repeat(rows, each)),
+        ]
+        return Walked(sizes, dict(zip(self.kept, entries, strict=True)), grown, np.repeat(stretch, each), columns)
+
+    def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
+        return self._processor(last, Rows(entries["time"], {"value": entries["value"]}))
+
+    def check_entries(self, state: StateReader, owners: Int64) -> None:
+        values = state.column("value", np.float64, len(owners), at_least=-np.inf, at_most=np.inf)
+        times = state.column("time", np.int64, len(owners))
+        rising = (values[1:] > values[:-1]) | ((values[1:] == values[:-1]) & (times[1:] >= times[:-1]))
+        state.require(bool((rising | (owners[1:] != owners[:-1])).all()), "value", "must be by value and time")

@@ -1,0 +1,43 @@
+"""One group's stream of a query quantiles that gives its sketch away as states."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Int64
+from skyband.columns.rows import Rows
+from skyband.queries import emitted_states
+from skyband.queries.row_encoding import moments
+from skyband.registry import Binding
+from skyband.states.coverage import Coverage
+
+from skyband_quantiles.quantiles.processor import QuantilesProcessor
+
+if TYPE_CHECKING:
+    from skyband_quantiles.quantiles.query import Quantiles
+
+
+class StatesProcessor(QuantilesProcessor):
+    """Gives the sketch itself at each moment, or at those before which rows came since the last."""
+
+    def __init__(self, query: "Quantiles", sketch: Binding, answers: pa.Schema) -> None:
+        self._changed = query.emit == emitted_states.CHANGED
+        super().__init__(query, sketch, answers)
+
+    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
+        times, values = self._in_order(times, rows["value"])
+        found = [(at, self._state(at)) for at in self._moments(times, values, asked) if self._is_wanted(at)]
+        if not found:
+            return None
+        at, states = zip(*found, strict=True)
+        columns = [moments(np.array(at), self._schema.field("at").type), pa.array(states, pa.binary())]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _is_wanted(self, at: int) -> bool:
+        latest = self._sketch.latest
+        new = latest is not None and latest >= self._schedule.latest(at - 1)
+        return not self._changed or self._rows or new
+
+    def _state(self, at: int) -> bytes:
+        covers = Coverage(at, min(self._schedule.starts(at)), self._rows, self._changed)
+        return emitted_states.state_of(self._sketch, covers)

@@ -1,0 +1,255 @@
+"""QuantileSketch: quantiles of numbers, and the share of rows above a limit, since any moment."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+from skyband.arrays import Array, Float64, Int64, column, moment, never_back
+from skyband.errors import InputError, SnapshotError
+from skyband.roles.clock import Clocked
+from skyband.roles.thread_guard import inside
+
+from skyband_quantiles import sketch_parameters
+from skyband_quantiles.ranks import shares_of
+from skyband_quantiles.sketch_answers import Answers
+from skyband_quantiles.sketch_parameters import LONGEST, fault_of_limit
+
+_NOBODY = np.empty(0, np.int64)
+_NO_LIMITS = np.empty(0, np.float64)
+
+
+@define(eq=False)
+class QuantileSketch(Clocked):
+    """Says which value has a given share of the rows at or below it, and how many rows are above a limit.
+
+    Of n rows since a moment the q-quantile is the value of rank max(1, ceil(q n)) in ascending order: always the value
+    of a row, and q the decimal that it is written as. Every answer is a value or share with bounds, low and high, which
+    are equal where it is exact. Values are any float64 but NaN; -0.0 is 0.0.
+    """
+
+    role: ClassVar[str] = "quantile-sketch"
+    order_matters: ClassVar[bool] = False
+    """Whether rows of one time, in another order, may give another answer that is as right: these come by value."""
+    gives_states: ClassVar[bool] = False
+    """Whether its state can be asked for any window without the sketch."""
+
+    longest: int = sketch_parameters.longest()
+    every: int = sketch_parameters.every()
+    offset: int = sketch_parameters.offset()
+    cuts: tuple[float, ...] = sketch_parameters.cuts()
+
+    _last: int | None = field(default=None, init=False)
+    """Time of the last row."""
+
+    @property
+    def exact_up_to(self) -> int:
+        """Groups of at most so many rows are answered together by the query, without a backend each. 0: none are.
+
+        Of a backend that is not exact this holds only if its class defines the property, as the number of rows up to
+        which its answers are exact.
+        """
+        return 512
+
+    @property
+    def latest(self) -> int | None:
+        """Time of the last row, None before the first."""
+        return self._last
+
+    @property
+    def grain(self) -> int:
+        """Questions begin at multiples of this."""
+        return 1
+
+    def update(self, times: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        """Take in rows of values (float64[n]) at times (int64[n], ascending); moves `now` to the last time.
+
+        Raises InputError, the sketch unchanged, where they are not that, a value is NaN, or times go back.
+        """
+        rows = self._checked(times, values)
+        if len(rows[0]):
+            self._update(*rows)
+            self._pass(rows[0])
+
+    def answers(
+        self,
+        times: npt.ArrayLike,
+        values: npt.ArrayLike,
+        *,
+        moments: npt.ArrayLike,
+        windows: npt.ArrayLike,
+        at: Sequence[float],
+        above: Sequence[float] = (),
+    ) -> Answers:
+        """As `update`, with the answers over each of the windows at each of the `moments` passed on the way.
+
+        moments: int64[m], ascending, none before `now` or at the last row; windows: int64[w], from 1 to `longest`. The
+        answer at a moment T is over the rows in [T - window, T); later rows are taken in after it. at: the quantiles,
+        any order; above: numbers whose share above is asked for. Raises InputError as `update`.
+        """
+        rows = self._checked(times, values)
+        marks: Int64 = column("moments", moments, np.int64)
+        never_back("moments", marks, self._now)
+        if len(marks) and self._last is not None and marks[0] <= self._last:
+            said = f"{int(marks[0])} is not after the last row, at {self._last}: answers are over the rows before"
+            raise InputError("moments", said, 0)
+        if len(marks) and max(abs(int(marks[0])), abs(int(marks[-1]))) > 2 * LONGEST:
+            raise InputError("moments", "must be from -2**62 to 2**62")
+        lengths: Int64 = column("windows", windows, np.int64)
+        wrong = (lengths < 1) | (lengths > self.longest)
+        if wrong.any():
+            place = int(wrong.argmax())
+            raise InputError("windows", f"must be from 1 to `longest`, {self.longest} (got {lengths[place]})", place)
+        found = self._answers(*rows, marks, lengths, shares_of("at", at), self._limits(above))
+        if len(rows[0]):
+            self._pass(rows[0])
+        if len(marks):
+            self._now = int(marks[-1]) if self._now is None else max(self._now, int(marks[-1]))
+        return found
+
+    def quantiles(self, since: int, at: Sequence[float]) -> Float64:
+        """float64[q, 3]: of each share its quantile of all rows with time >= since, with bounds: value, low, high.
+
+        Those at `now` are among them. NaN where there is no row. Raises InputError where `since` is before
+        `now` - `longest`, as that is forgotten, or a share is not from 0 to 1 or has more than nine decimals.
+        """
+        parts = shares_of("at", at)
+        found = np.full((len(parts), 3), np.nan)
+        begin = self._begin(since)
+        if begin is not None and len(parts):
+            self._ask(begin, parts, _NO_LIMITS, found, np.empty((0, 3)))
+        return found
+
+    def quantile(self, since: int, q: float) -> tuple[float, float, float]:
+        """(value, low, high) of one quantile."""
+        value, low, high = self.quantiles(since, [q])[0].tolist()
+        return value, low, high
+
+    def shares(self, since: int, above: Sequence[float]) -> Float64:
+        """float64[a, 3]: of each number the share of the rows above it, with bounds, of all with time >= since."""
+        limits = self._limits(above)
+        found = np.full((len(limits), 3), np.nan)
+        begin = self._begin(since)
+        if begin is not None and len(limits):
+            self._ask(begin, _NOBODY, limits, np.empty((0, 3)), found)
+        return found
+
+    def count(self, since: int) -> tuple[float, float, float]:
+        """(rows, low, high): how many rows have time >= since, and bounds of that."""
+        begin = self._begin(since)
+        if begin is None:
+            return 0.0, 0.0, 0.0
+        return self._count(begin)
+
+    def merge(self, other: Self) -> None:
+        """Become the sketch of both streams; `other` is unchanged.
+
+        Raises InputError unless it is of the same class with equal parameters, in time.
+        """
+        if type(other) is not type(self):
+            raise InputError("other", f"must be a {type(self).__name__} (got {type(other).__name__})")
+        theirs = other.parameters()
+        for name, value in self.parameters().items():
+            if theirs[name] != value:
+                raise InputError("other", f"has {name} = {theirs[name]!r}, this sketch {value!r}; they must be equal")
+        if self.by == "rows":
+            raise InputError("other", "cannot be merged: windows in rows need one order of all rows")
+        if other._now is None:
+            return
+        with inside(other):
+            now = other._now if self._now is None else max(self._now, other._now)
+            self._merge(other, now)
+            self._now = now
+            self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
+
+    def _checked(self, times: Any, values: Any) -> tuple[Int64, Float64]:
+        moments: Int64 = column("times", times, np.int64)
+        numbers: Float64 = column("values", values, np.float64, len(moments))
+        self._check_times(moments)
+        for row in (0, -1) if len(moments) else ():
+            if abs(int(moments[row])) > 2 * LONGEST:
+                raise InputError("times", f"must be from -2**62 to 2**62 (got {int(moments[row])})", row % len(moments))
+        missing = np.isnan(numbers)
+        if missing.any():
+            raise InputError("values", "must be numbers (got nan): leave such rows out", int(missing.argmax()))
+        return moments, numbers + 0.0  # -0.0 is 0.0
+
+    def _limits(self, above: Sequence[float]) -> Float64:
+        for place, limit in enumerate(above):
+            fault = fault_of_limit(limit)
+            if fault:
+                raise InputError("above", fault, place)
+        return np.array([float(limit) + 0.0 for limit in above], np.float64)
+
+    def _begin(self, since: int) -> int | None:
+        """Where a question begins, None where no row has come."""
+        begin = moment("since", since)
+        if self._now is None:
+            return None
+        if begin < self._now - self.longest:
+            said = f"{begin} is before {self._now - self.longest}: what is older than `longest` is forgotten"
+            raise InputError("since", said)
+        return None if self._last is None or begin > self._last else max(begin, -2 * LONGEST)
+
+    def _pass(self, times: Int64) -> None:
+        self._last = int(times[-1])
+        self._now = max(self._reached(times), self._now or 0) if self.by == "rows" else self._last
+
+    def _answers(
+        self, times: Int64, values: Float64, moments: Int64, windows: Int64, parts: Int64, limits: Float64
+    ) -> Answers:
+        """As `answers`; leaves the last rows' `now` to its caller. This default stops at every moment."""
+        found = Answers.room(len(moments), len(windows), len(parts), len(limits))
+        start = 0
+        stops = np.searchsorted(times, moments, side="left")
+        for number, stop in enumerate([*stops.tolist(), len(times)]):
+            if stop > start:
+                self._update(times[start:stop], values[start:stop])
+                self._pass(times[start:stop])
+                start = stop
+            if number == len(moments):
+                break
+            asked = int(moments[number])
+            self.advance(asked)
+            for place, window in enumerate(windows.tolist()):
+                if self._last is None or asked - window > self._last:
+                    continue
+                found.rows[number, place] = int(self._count(asked - window)[0])
+                if found.rows[number, place]:
+                    self._ask(asked - window, parts, limits, found.values[number, place], found.shares[number, place])
+        return found
+
+    @abstractmethod
+    def _update(self, times: Int64, values: Float64) -> None: ...
+
+    @abstractmethod
+    def _ask(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> None:
+        """Write the quantiles (float64[q, 3]) and shares (float64[a, 3]) of the rows since a moment; NaN: no rows.
+
+        parts: int64[q], shares in billionths; limits: float64[a].
+        """
+
+    @abstractmethod
+    def _count(self, since: int) -> tuple[float, float, float]: ...
+
+    @abstractmethod
+    def _merge(self, other: Self, now: int) -> None:
+        """Take in the other's rows, `now` being the later of the two; both are as they were."""
+
+    def _clock(self) -> dict[str, Array]:
+        """Where the sketch stands in time, for `_state`."""
+        numbers = [number for number in (self._now, self._last) if number is not None]
+        return {"clock": np.array(numbers, np.int64)}
+
+    def _set_clock(self, clock: Array) -> None:
+        """Stand where `_clock` says. Raises SnapshotError where that is nowhere."""
+        numbers = [int(number) for number in clock]
+        rows = self.by == "rows"
+        late = len(numbers) == 2 and numbers[1] > numbers[0] - rows
+        far = any(abs(number) > 2 * LONGEST + 1 for number in numbers[1:])
+        if clock.dtype != np.int64 or len(numbers) > 2 or late or far or (rows and bool(numbers) and numbers[0] < 0):
+            raise SnapshotError(f"of {self.role}/{self.name} holds the clock {numbers}, which no sketch stands at")
+        self._now = numbers[0] if numbers else None
+        self._last = numbers[1] if len(numbers) > 1 else None

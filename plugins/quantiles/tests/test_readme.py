@@ -1,0 +1,24 @@
+"""The README's example prints what it says, and its job is one."""
+
+import io
+import re
+import tomllib
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from skyband.queries import make_query
+
+README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+
+
+def test_the_example_prints_what_it_says():
+    program = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(program, {})
+    assert printed.getvalue().splitlines() == re.findall(r"print\(.*\)  # (.*)", program)
+
+
+def test_the_query_is_one():
+    job = tomllib.loads(re.search(r"```toml\n(.*?)```", README, re.DOTALL)[1])
+    assert make_query(job["query"]).at == (0.5, 0.95, 0.99)
