@@ -27,10 +27,11 @@ def billionths(share: float) -> int | None:
     return int(whole) if whole.denominator == 1 else None
 
 
-def fault_of_share(value: Any) -> str | None:
+def fault_of_share(share: Any) -> str | None:
     """What is wrong with a share from 0 to 1, with the remedy; None where it is one."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return f"must be a number from 0 to 1, such as 0.95 (got {literal(value)})"
+    if isinstance(share, bool) or not isinstance(share, Real):
+        return f"must be a number from 0 to 1, such as 0.95 (got {literal(share)})"
+    value: Any = share
     if not 0 <= value <= 1:
         remedy = f": {float(value) / 100:g} for the {float(value):g}th percentile" if 1 < value <= 100 else ""
         shown = int(value) if isinstance(value, float) and value.is_integer() else value

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve
 from skyband import BackendInfo
 from skyband_specs.driver import Case, Driver, Trial, advances
-from skyband_specs.streams.odd import neighbours
+from skyband_specs.odd_streams import neighbours
 
 from skyband_quantiles.conformance import trials
 from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since, oracle_of, plain, times_of
