@@ -10,7 +10,6 @@ from attrs import define, field
 from skyband.arrays import Array, Float64, Int64, column, moment, never_back
 from skyband.errors import InputError, SnapshotError
 from skyband.roles.clock import Clocked
-from skyband.roles.thread_guard import inside
 
 from skyband_quantiles import sketch_parameters
 from skyband_quantiles.ranks import shares_of
@@ -158,11 +157,10 @@ class QuantileSketch(Clocked):
             raise InputError("other", "cannot be merged: windows in rows need one order of all rows")
         if other._now is None:
             return
-        with inside(other):
-            now = other._now if self._now is None else max(self._now, other._now)
-            self._merge(other, now)
-            self._now = now
-            self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
+        now = other._now if self._now is None else max(self._now, other._now)
+        self._merge(other, now)
+        self._now = now
+        self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
 
     def _checked(self, times: Any, values: Any) -> tuple[Int64, Float64]:
         moments: Int64 = column("times", times, np.int64)

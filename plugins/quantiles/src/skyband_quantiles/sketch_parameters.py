@@ -75,7 +75,7 @@ def epsilon_of_rows() -> Any:
         0.02,
         at_least=0.001,
         at_most=0.5,
-        help="share of the rows whose age may be unknown at a moment between two others",
+        help="share of the rows of which it may be unknown whether they count",
     )
 
 

@@ -10,18 +10,17 @@ from skyband.state_validation import StateReader
 
 from skyband_quantiles import sketch_parameters, varints
 from skyband_quantiles.k_skb import kernels
-from skyband_quantiles.k_skb.sample_bounds import count_around, ranks_around, sample_size, share_around
-from skyband_quantiles.ranks import rank
 from skyband_quantiles.role import QuantileSketch
-from skyband_quantiles.sketch_parameters import LONGEST
+from skyband_quantiles.sample_answers import of_sample
+from skyband_quantiles.sample_bounds import sample_size
+from skyband_quantiles.sample_in_states import EMPTY, Sample, sample_in
 
 _BUFFERED = 8
 _CHUNK = 1 << 20
 _ALL = 2**64 - 1
 _ANY = 2**62
 
-_Sample = tuple[Int64, UInt64, Float64]
-_EMPTY: _Sample = (np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0))
+_NO_PARTS, _NO_LIMITS = np.empty(0, np.int64), np.empty(0)
 
 
 @define(eq=False)
@@ -81,9 +80,9 @@ class KSkb(QuantileSketch):
 
     _size: int = field(init=False)
     _salt: Any = field(init=False)
-    _kept: _Sample = field(default=_EMPTY, init=False)
+    _kept: Sample = field(default=EMPTY, init=False)
     """By descending time."""
-    _buffer: list[_Sample] = field(factory=list, init=False)
+    _buffer: list[Sample] = field(factory=list, init=False)
     _buffered: int = field(default=0, init=False)
     _seen: int = field(default=0, init=False)
     """Rows drawn for."""
@@ -113,7 +112,7 @@ class KSkb(QuantileSketch):
         oldest = min(max(now - self.longest, TIME_MIN), TIME_MAX)
         if not self._buffered and (not len(self._kept[0]) or self._kept[0][-1] >= oldest):
             return
-        parts, self._buffer, self._buffered = self._buffer or [_EMPTY], [], 0
+        parts, self._buffer, self._buffered = self._buffer or [EMPTY], [], 0
         columns: list[Any] = [np.concatenate(column) for column in zip(*parts, strict=True)]
         for start in range(0, max(1, len(columns[0])), _CHUNK):
             part = slice(start, start + _CHUNK)
@@ -124,8 +123,8 @@ class KSkb(QuantileSketch):
         kept = (read_only(column) for column in self._kept)
         self._kept = kernels.sweep(*new, *kept, self._size, oldest)
 
-    def _since(self, since: int) -> tuple[Float64, int | None]:
-        """The sampled values since a moment, ascending, and the k-th random number; None where all rows are sampled.
+    def _since(self, since: int) -> tuple[UInt64, Float64]:
+        """Random numbers and values of rows since a moment, the smallest among them.
 
         Nothing is swept: of what waits, all that came since is looked at.
         """
@@ -136,31 +135,13 @@ class KSkb(QuantileSketch):
             start = int(np.searchsorted(waiting_times, since))
             found_scores.append(waiting_scores[start:])
             found_values.append(waiting_values[start:])
-        all_scores, all_values = np.concatenate(found_scores), np.concatenate(found_values)
-        if len(all_scores) < self._size:
-            return np.sort(all_values), None
-        limit = np.partition(all_scores, self._size - 1)[self._size - 1]
-        return np.sort(all_values[all_scores < limit]), int(limit)
+        return np.concatenate(found_scores), np.concatenate(found_values)
 
     def _ask(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> None:
-        sample, limit = self._since(since)
-        rows = len(sample)
-        if not rows:
-            return
-        for place, part in enumerate(parts.tolist()):
-            found = sample[rank(part, rows) - 1]
-            low, high = (found, found) if limit is None else _between(sample, *ranks_around(part, rows, self.delta))
-            values[place] = found, low, high
-        for place, above in enumerate(limits.tolist()):
-            seen = rows - int(np.searchsorted(sample, above, side="right"))
-            share = seen / rows
-            shares[place] = share, *((share, share) if limit is None else share_around(seen, rows, self.delta))
+        _, values[:], shares[:] = of_sample(*self._since(since), self._size, self.delta, parts, limits)
 
     def _count(self, since: int) -> tuple[float, float, float]:
-        sample, limit = self._since(since)
-        if limit is None:
-            return (float(len(sample)),) * 3
-        return count_around(self._size, limit, self.delta)
+        return of_sample(*self._since(since), self._size, self.delta, _NO_PARTS, _NO_LIMITS)[0]
 
     def _merge(self, other: Self, now: int) -> None:
         self._settle(self._now)
@@ -201,26 +182,6 @@ class KSkb(QuantileSketch):
             assert self._now is not None
             oldest = max(self._now - self.longest, TIME_MIN)
             self._sweep(times[::-1].copy(), scores[::-1].copy(), values[::-1].copy(), oldest)
-
-
-def sample_in(read: StateReader, latest: int | None) -> _Sample:
-    """The sample in a state, by descending time. Raises SnapshotError where it is none."""
-    values = read.column("values", np.float64, at_least=-np.inf, at_most=np.inf)
-    scores = read.column("scores", np.uint64, len(values))
-    end = read.column("end", np.int64, min(len(values), 1))
-    steps = varints.from_bytes("times", read.column("times", np.uint8), max(len(values) - 1, 0))
-    if not len(values):
-        return _EMPTY
-    read.require(latest is not None and -2 * LONGEST <= int(end[0]) <= latest, "end", f"must be at most {latest}")
-    read.require(float(steps.astype(np.float64).sum()) <= 5 * LONGEST, "times", "must be from -2**62 to 2**62")
-    times = end[0] - np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)])
-    return times, scores, values + 0.0
-
-
-def _between(sample: Float64, low: int, high: int) -> tuple[float, float]:
-    """The values of two ranks of the sample; infinite where there is none."""
-    rows = len(sample)
-    return (float(sample[low - 1]) if low > 0 else -np.inf), (float(sample[high - 1]) if high <= rows else np.inf)
 
 
 def _salt(seed: int) -> np.uint64:

@@ -224,7 +224,10 @@ def check_equal_rows_have_one_quantile(make: Make, case: Case) -> None:
         backend = _fed(make, case, stream(np.arange(5000) // 8, np.full(5000, value)))
         for since in _asked(backend, 5):
             found = plain(backend.quantiles(since, [0.01, 0.5, 0.99]))
-            expect_equal(found, [(value,) * 3] * 3, f"quantiles of rows of {value} since {since}")
+            if _delta(backend):  # a sample bounds no extreme
+                expect_equal([row[0] for row in found], [value] * 3, f"quantiles of rows of {value} since {since}")
+            else:
+                expect_equal(found, [(value,) * 3] * 3, f"quantiles of rows of {value} since {since}")
 
 
 @check("oracle", guarantees=("bounded",))

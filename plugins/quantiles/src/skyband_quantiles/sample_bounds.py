@@ -91,4 +91,4 @@ def count_around(k: int, limit: int, delta: float) -> tuple[float, float, float]
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if middle - (k - 1) + (k - 1) * math.log((k - 1) / middle) > goal else (middle, high)
-    return float(round(rows)), math.floor(max(least, k)), math.ceil(high / part)
+    return float(max(round(rows), k)), float(math.floor(max(least, k))), float(math.ceil(max(high / part, rows)))

@@ -1,0 +1,162 @@
+"""QuantileReader: quantiles, shares and counts from a sketch's state as it lies in a snapshot. In numpy alone."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from attrs import define
+from skyband import snapshot
+from skyband.arrays import TIME_MIN, Array, Float64, Int64
+from skyband.config.parameters import build
+from skyband.state_validation import StateReader
+
+from skyband_quantiles import sketch_parameters
+from skyband_quantiles.buckets import reading
+from skyband_quantiles.buckets.contents import Contents, raw_rows, widest_shift
+from skyband_quantiles.rows_in_states import rows_from_state
+from skyband_quantiles.sample_answers import of_sample
+from skyband_quantiles.sample_bounds import sample_size
+from skyband_quantiles.sample_in_states import sample_in
+from skyband_quantiles.sketch_parameters import SketchParameters
+
+
+@define
+class BucketsParameters(SketchParameters):
+    """Those of quantile-sketch/buckets."""
+
+    alpha: float = sketch_parameters.alpha()
+    epsilon: float = sketch_parameters.epsilon_of_rows()
+
+
+@define
+class SampleParameters(SketchParameters):
+    """Those of quantile-sketch/k-skb."""
+
+    epsilon: float = sketch_parameters.epsilon()
+    delta: float = sketch_parameters.delta()
+    seed: int = sketch_parameters.seed()
+
+
+@lru_cache(maxsize=64)
+def _built(cls: Any, text: str) -> Any:
+    return build(cls, json.loads(text))
+
+
+class QuantileReader(ABC):
+    """Answers from one state of a quantile sketch, or from several together, as the sketch of all their rows would.
+
+    A state that contradicts itself raises SnapshotError, wrong parameters ConfigError.
+    """
+
+    parameters_class: ClassVar[type[SketchParameters]] = SketchParameters
+
+    def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
+        known: Any = _built
+        self._given: Any = known(self.parameters_class, snapshot.text(dict(parameters)))
+        read = StateReader(state)
+        clock = read.column("clock", np.int64).tolist()
+        late = len(clock) == 2 and clock[1] > clock[0] - (self._given.by == "rows")
+        read.require(len(clock) <= 2 and not late, "clock", f"is {clock}, which no sketch stands at")
+        self.latest: int | None = clock[1] if len(clock) > 1 else None
+        """The latest time seen, None before the first."""
+        self.floor = max(clock[0] - self._given.longest, TIME_MIN) if clock else TIME_MIN
+        """It has forgotten what is older than this."""
+        self._read(read)
+
+    @property
+    def grain(self) -> int:
+        """Windows begin at multiples of this."""
+        return 1
+
+    @property
+    @abstractmethod
+    def retained(self) -> int:
+        """Items that the sketch retains."""
+
+    @abstractmethod
+    def _read(self, read: StateReader) -> None: ...
+
+    @classmethod
+    @abstractmethod
+    def answer(
+        cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
+    ) -> tuple[tuple[float, float, float], Float64, Float64]:
+        """(rows, low, high), quantiles float64[q, 3] and shares float64[a, 3] of the rows of all since their moments.
+
+        parts: shares in billionths; limits: numbers whose share above is asked for. All have equal parameters.
+        """
+
+
+class ExactReader(QuantileReader):
+    """Of quantile-sketch/exact. O(n log n) for n rows since the moments."""
+
+    def _read(self, read: StateReader) -> None:
+        self._times, self._values = rows_from_state(read, self.latest)
+
+    @property
+    def retained(self) -> int:
+        return len(self._times)
+
+    @classmethod
+    def answer(
+        cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
+    ) -> tuple[tuple[float, float, float], Float64, Float64]:
+        some = [one._values[np.searchsorted(one._times, begin) :] for one, begin in zip(readers, since, strict=True)]
+        values = np.sort(np.concatenate(some))
+        held = reading.Reading(values, None, len(values), len(values), 0, [])
+        rows = float(len(values))
+        return (rows, rows, rows), reading.quantiles(held, parts), reading.shares(held, limits, ())
+
+
+class BucketsReader(QuantileReader):
+    """Of quantile-sketch/buckets: bounds hold the truth, however many states are asked together."""
+
+    parameters_class = BucketsParameters
+
+    def _read(self, read: StateReader) -> None:
+        given = self._given
+        widest, most = widest_shift(given.alpha), raw_rows(given.epsilon)
+        self._contents = Contents.from_arrays(read, self.latest, widest, most, given.cuts)
+
+    @property
+    def retained(self) -> int:
+        return self._contents.retained
+
+    @classmethod
+    def answer(
+        cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
+    ) -> tuple[tuple[float, float, float], Float64, Float64]:
+        cuts = readers[0]._given.cuts
+        held = reading.read([one._contents for one in readers], since, cuts)
+        count = float(held.rows), float(held.sure), float(held.sure + held.maybe)
+        return count, reading.quantiles(held, parts), reading.shares(held, limits, cuts)
+
+
+class KSkbReader(QuantileReader):
+    """Of quantile-sketch/k-skb: of the rows of several states the k smallest random numbers are among theirs."""
+
+    parameters_class = SampleParameters
+
+    def _read(self, read: StateReader) -> None:
+        self._size = sample_size(self._given.epsilon, self._given.delta)
+        self._times, self._scores, self._values = sample_in(read, self.latest)
+
+    @property
+    def retained(self) -> int:
+        return len(self._times)
+
+    @classmethod
+    def answer(
+        cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
+    ) -> tuple[tuple[float, float, float], Float64, Float64]:
+        given, size = readers[0]._given, readers[0]._size
+        counts = [
+            len(one._times) - int(np.searchsorted(one._times[::-1], begin))
+            for one, begin in zip(readers, since, strict=True)
+        ]
+        scores = np.concatenate([one._scores[:count] for one, count in zip(readers, counts, strict=True)])
+        values = np.concatenate([one._values[:count] for one, count in zip(readers, counts, strict=True)])
+        return of_sample(scores, values, size, given.delta, parts, limits)

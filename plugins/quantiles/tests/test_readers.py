@@ -1,0 +1,112 @@
+"""A state is read without its sketch, and answers as the sketch; several are read as the sketch of all their rows."""
+
+import numpy as np
+import pytest
+import skyband
+from skyband import SnapshotError, snapshot
+from skyband_quantiles.conformance.oracle import QuantileOracle
+from skyband_quantiles.conformance.streams import bursts, lognormal, steady
+from skyband_quantiles.quantile_reader import BucketsReader, ExactReader, KSkbReader
+from skyband_quantiles.ranks import shares_of
+
+AT, ABOVE = (0.0, 0.07, 0.5, 0.95, 0.99, 1.0), (0.0, 40.0, 400.0)
+READERS = {"exact": ExactReader, "buckets": BucketsReader, "k-skb": KSkbReader}
+PARTS, LIMITS = shares_of("at", AT), np.array(ABOVE)
+CUTS = (40.0,)
+
+
+def sketch_of(name, rows, **parameters):
+    made = skyband.create("quantile-sketch", name, longest=600, every=50, cuts=CUTS, **parameters)
+    made.update(rows.times, rows.values)
+    return made
+
+
+def reader_of(sketch):
+    held = snapshot.decode(sketch.snapshot())
+    return READERS[sketch.name](held.header["parameters"], held.arrays)
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("rows", [lognormal(1, 9000, 12), steady(5000, 8), bursts(3, 3000), lognormal(2, 30, 4)])
+def test_it_answers_as_the_sketch(name, rows):
+    sketch = sketch_of(name, rows)
+    read = reader_of(sketch)
+    assert (read.latest, read.floor, read.retained) == (sketch.latest, sketch.now - 600, len(sketch))
+    for since in (*range(sketch.now - 600, sketch.now, 37), sketch.now):
+        count, quantiles, shares = READERS[name].answer([read], [since], PARTS, LIMITS)
+        assert count == tuple(sketch.count(since))
+        np.testing.assert_array_equal(quantiles, sketch.quantiles(since, AT))
+        np.testing.assert_array_equal(shares, sketch.shares(since, ABOVE))
+
+
+@pytest.mark.parametrize("name", ["exact", "buckets"])
+def test_several_are_asked_together_with_bounds_that_are_certain(name):
+    parts = [lognormal(seed, 400 * seed, seed) for seed in range(1, 7)] + [steady(4000, 10)]
+    readers = [reader_of(sketch_of(name, part)) for part in parts]
+    oracle = _all(parts)
+    for since in (10, 55, 100, 230):
+        (rows, low, high), quantiles, shares = READERS[name].answer(readers, [since] * len(parts), PARTS, LIMITS)
+        wanted, values, above = oracle.answer(since, 2**64, AT, ABOVE)
+        assert low <= wanted <= high
+        assert low <= rows <= high
+        for found, truth in ((quantiles, values), (shares, above)):
+            for (value, least, most), (true, *_) in zip(found.tolist(), truth, strict=True):
+                assert least <= true <= most
+                assert least <= value <= most
+        if name == "exact":
+            assert quantiles[:, 0].tolist() == [value for value, *_ in values]
+
+
+def test_united_samples_are_the_sample_of_all_rows():
+    parts = [lognormal(seed, 9000, 12) for seed in range(1, 4)]
+    sketches = [sketch_of("k-skb", part) for part in parts]
+    readers = [reader_of(sketch) for sketch in sketches]
+    whole = sketches[0]
+    for other in sketches[1:]:
+        whole.merge(other)
+    for since in (200, 500):
+        count, quantiles, shares = KSkbReader.answer(readers, [since] * 3, PARTS, LIMITS)
+        assert count == tuple(whole.count(since))
+        np.testing.assert_array_equal(quantiles, whole.quantiles(since, AT))
+        np.testing.assert_array_equal(shares, whole.shares(since, ABOVE))
+
+
+def test_a_union_of_64_states_keeps_its_bounds_in_about_as_many_nodes_as_one_stream():
+    parts = [lognormal(100 + seed, 4000, 2 + seed % 7) for seed in range(64)]
+    whole, one = (skyband.create("quantile-sketch", "buckets", longest=3000, every=50) for _ in range(2))
+    sketches = []
+    for part in parts:
+        sketch = skyband.create("quantile-sketch", "buckets", longest=3000, every=50)
+        sketch.update(part.times, part.values)
+        sketches.append(sketch)
+    for sketch in sketches:
+        whole.merge(sketch)
+    oracle = _all(parts)
+    one.update(oracle.times, oracle.values)
+    nodes = [len(snapshot.decode(sketch.snapshot()).arrays["first"]) for sketch in (whole, one)]
+    assert nodes[0] <= 1.2 * nodes[1]
+    for since in range(0, whole.now, 101):
+        rows, values, _ = oracle.answer(since, 2**64, AT, ())
+        _, low, high = whole.count(since)
+        assert low <= rows <= high
+        assert high - low <= 3.3 * 0.02 * rows + 32
+        for (_, least, most), (true, *_) in zip(whole.quantiles(since, AT).tolist(), values, strict=True):
+            assert least <= true <= most
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_state_that_contradicts_itself_is_refused(name):
+    held = snapshot.decode(sketch_of(name, lognormal(1, 9000, 12)).snapshot())
+    late = {**held.arrays, "clock": np.array([5, 7])}
+    with pytest.raises(SnapshotError, match="clock: is"):
+        READERS[name](held.header["parameters"], late)
+    values = np.array(held.arrays["values"])
+    values[3] = np.nan
+    with pytest.raises(SnapshotError, match="values: must be from -inf to inf"):
+        READERS[name](held.header["parameters"], {**held.arrays, "values": values})
+
+
+def _all(parts):
+    times, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("times", "values"))
+    order = np.lexsort((values, times))
+    return QuantileOracle(times[order], values[order])
