@@ -86,8 +86,8 @@ def _sums(parts: Sequence[Contents], weights: Sequence[Float64], raw: Sequence[F
     least, largest = np.full(len(different), np.inf), np.full(len(different), -np.inf)
     np.minimum.at(least, place, others[0][held])
     np.maximum.at(largest, place, others[1][held])
-    sure, maybe, likely = (_below(np.bincount(place, column[held], len(different))) for column in others[2:])
-    return Sums(least, largest, sure.astype(np.int64), maybe.astype(np.int64), likely)
+    below = [_below(np.bincount(place, column[held], len(different))) for column in others[2:]]
+    return Sums(least, largest, below[0].astype(np.int64), below[1].astype(np.int64), below[2])
 
 
 def _below(rows: Array) -> Float64:
