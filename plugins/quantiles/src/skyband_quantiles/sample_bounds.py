@@ -14,6 +14,7 @@ from skyband.arrays import Float64
 from skyband_quantiles.ranks import BILLION
 
 _STEPS = 60
+_MOST_ROWS = 2**62
 
 
 def sample_size(epsilon: float, delta: float) -> int:
@@ -91,4 +92,6 @@ def count_around(k: int, limit: int, delta: float) -> tuple[float, float, float]
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if middle - (k - 1) + (k - 1) * math.log((k - 1) / middle) > goal else (middle, high)
-    return float(max(round(rows), k)), float(math.floor(max(least, k))), float(math.ceil(max(high / part, rows)))
+    found = max(round(rows), k), math.floor(max(least, k)), math.ceil(max(high / part, rows))
+    count, fewest, most = (float(min(number, _MOST_ROWS)) for number in found)
+    return count, fewest, most
