@@ -64,7 +64,9 @@ def commands_page() -> str:
     return page(
         "Commands",
         "Data on stdout, everything else on stderr. Exit status: 0 fine, 1 found something wrong, 2 wrong call, "
-        "130 interrupted. Plugins may add commands.",
+        "130 interrupted: by Ctrl-C, or a stream by SIGTERM, whose answers so far are kept and which goes on when "
+        "run again. A batch that SIGTERM or SIGHUP ends has written nothing, and the status is 143 or 129. Plugins may "
+        "add commands.",
         *parts,
     )
 

@@ -20,7 +20,7 @@ class _PickledWithVersions:
     """Called like what is payload; unpickled, it is what was payload."""
 
     payload: Any
-    made_with: Mapping[str, tuple[str, str]]
+    made_with: Mapping[str, tuple[str, str, str | None]]
 
     @property
     def __name__(self) -> str:
@@ -39,8 +39,14 @@ def pickled_with_versions(payload: T, plan: ShardedPlan) -> T:
 
     Without the seal a worker that lacks Skyband would fail while unpickling, with an error about some module.
     """
-    made_with = {"skyband": (__version__, "skyband")}
+    modules = {"skyband": (__version__, "skyband")}
     for binding in plan.bindings.values():
-        made_with[binding.distribution] = binding.version, binding.info.factory.partition(":")[0]
+        modules[binding.distribution] = binding.version, binding.info.factory.partition(":")[0]
+    builds = {module.partition(".")[0] for _, module in modules.values()}
+    by_package = {package: executor_version_check.build_of(package) for package in builds}
+    made_with = {
+        distribution: (version, module, by_package[module.partition(".")[0]])
+        for distribution, (version, module) in modules.items()
+    }
     wrapped: Any = _PickledWithVersions(payload, made_with)
     return wrapped
