@@ -1,5 +1,6 @@
 """Objects and ids of any type: the int64 a backend knows each by, and back."""
 
+from copy import copy
 from functools import cache
 
 import numpy as np
@@ -169,9 +170,19 @@ class ValuesInUse:
         if len(used) < len(self._ids):
             self._ids, self._values = self._ids[used], self._values.take(pa.array(used))
 
-    def frame(self) -> pa.RecordBatch:
-        """All that is known, in one form however it came."""
-        return pa.RecordBatch.from_pydict({"id": pa.array(self._ids), "name": self._values})
+    def frame(self, ids: Int64) -> pa.RecordBatch:
+        """What is known by these, in one form however it came."""
+        used = np.flatnonzero(among(self._ids, distinct(ids)))
+        columns = {"id": pa.array(self._ids[used]), "name": self._values.take(pa.array(used))}
+        return pa.RecordBatch.from_pydict(columns)
+
+    def no_names(self) -> pa.RecordBatch:
+        """A frame of none."""
+        return self.frame(np.empty(0, np.int64))
+
+    def copy(self) -> "ValuesInUse":
+        """Another that knows the same, and forgets and learns for itself."""
+        return copy(self)  # its columns are replaced, never written to
 
     def load_state(self, frame: pa.RecordBatch) -> None:
         """Take over what `frame` gave. Raises SnapshotError where its ids are not in order."""

@@ -1,8 +1,9 @@
 """The rows behind an answer: from the object it names, and a window, to the row and the columns it is to carry."""
 
 from collections.abc import Sequence
+from copy import copy
 from functools import lru_cache
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -107,6 +108,12 @@ class RankedRows:
         when = own[0].to_numpy(zero_copy_only=False)
         if any(column.null_count for column in own) or (when[1:] < when[:-1]).any():
             raise SnapshotError("contradicts itself: rows to carry must be in the order of their times")
+
+    def copy(self) -> Self:
+        """Another of the same rows, which takes in and forgets for itself."""
+        twin = copy(self)
+        twin._new = [*self._new]
+        return twin
 
     def _together(self) -> pa.RecordBatch:
         return keyed_frames.concatenated([self._settled, *self._new])

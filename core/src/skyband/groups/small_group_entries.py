@@ -107,10 +107,7 @@ class SmallGroupEntries:
     def dump_state(self) -> dict[str, Array]:
         """Flat arrays in one form, however the groups came to have their entries."""
         self._pack()
-        entries: dict[str, Array] = {}
-        for name in self.columns:
-            entries |= numbers_or_lists.to_arrays(name, self.column(name))
-        entries = state_arrays.with_prefix("entries", entries)
+        entries = entry_arrays({name: self.column(name) for name in self.columns})
         return {"group": self.key, "count": self._size, **self.numbers, **entries}
 
     def load_state(self, arrays: Mapping[str, Array], most: int) -> tuple[StateReader, Int64]:
@@ -176,6 +173,14 @@ class SmallGroupEntries:
         rows = _stretches(self._first, self._size)
         self.columns = {name: numbers_or_lists.pick(column, rows) for name, column in self.columns.items()}
         self._first, self._used = firsts, self.entries
+
+
+def entry_arrays(columns: Mapping[str, Column]) -> dict[str, Array]:
+    """Entries as flat arrays of a state."""
+    arrays: dict[str, Array] = {}
+    for name, column in columns.items():
+        arrays |= numbers_or_lists.to_arrays(name, column)
+    return state_arrays.with_prefix("entries", arrays)
 
 
 def _stretches(first: Int64, size: Int64) -> Int64:

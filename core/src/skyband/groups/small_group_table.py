@@ -6,6 +6,7 @@ how a processor goes on from the entries of a group that has grown. Keys, buffer
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from skyband.columns.rows_behind_answers import RankedRowsOfGroups, Which, carri
 from skyband.errors import PluginError, SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_group_entries import entry_arrays
 from skyband.groups.small_group_walk import Step as Step
 from skyband.groups.small_group_walk import Walked as Walked
 from skyband.groups.small_group_walk import step_of
@@ -166,11 +168,13 @@ class SmallGroupTable(SmallGroups):
         self._until = max(int(self.schedule.each_after(latest).max()), self._until)
         return self._run(latest)
 
-    def settle(self) -> SmallGroupAnswers:
-        answers = _NOTHING if self._until == TIME_MIN else self._run(None)
-        if self.names is not None:
-            self.names.keep(self._entries[self.identity])
-        return answers
+    def canonical(self) -> tuple[SmallGroups, SmallGroupAnswers]:
+        if self._until == TIME_MIN or (not self._buffer and self._reached == self._until):
+            return self, _NOTHING
+        twin = copy(self)  # a pass replaces its columns, and writes to none
+        twin.names = None if self.names is None else self.names.copy()
+        twin.rows_behind = None if self.rows_behind is None else self.rows_behind.copy()
+        return twin, twin._run(None)
 
     def columns_behind(
         self, step: Step, stretch: Int64, moment: Int64, ids: Int64, values: Array, since: Int64
@@ -247,7 +251,7 @@ class SmallGroupTable(SmallGroups):
 
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
         if not isinstance(other, SmallGroupTable) or self._buffer or other._buffer:
-            raise PluginError("small groups are taken over from a table of their kind, both settled")
+            raise PluginError("small groups are taken over from a table of their kind, both as loaded")
         if self._until not in (TIME_MIN, other._until):
             raise SnapshotError(f"contradicts itself: groups are answered up to {self._until} and {other._until}")
         theirs = among(other._key, keys)
@@ -277,16 +281,18 @@ class SmallGroupTable(SmallGroups):
     def dump_state(self) -> dict[str, Array]:
         columns = {"group": self._key, "last": self._last, "count": self._count, "until": np.array([self._until])}
         order = self.entry_order(self._entries, np.repeat(np.arange(len(self._count)), self._count))
-        entries: dict[str, Array] = {}
-        for name, values in self._entries.items():
-            entries |= numbers_or_lists.to_arrays(
-                name, values if order is None else numbers_or_lists.pick(values, order)
-            )
-        entries = state_arrays.with_prefix("entries", entries)
-        named = {} if self.names is None else state_arrays.frame_to_array("names", self.names.frame())
+        ordered = {
+            name: values if order is None else numbers_or_lists.pick(values, order)
+            for name, values in self._entries.items()
+        }
+        named = (
+            {}
+            if self.names is None
+            else state_arrays.frame_to_array("names", self.names.frame(self._entries[self.identity]))
+        )
         if self.rows_behind is not None:
             named |= state_arrays.frame_to_array("carried", self.rows_behind.frame())
-        return {**columns, **entries, **named}
+        return {**columns, **entry_arrays(ordered), **named}
 
     def load_state(self, arrays: Mapping[str, Array]) -> None:
         if not arrays:  # of a version that had a processor for each group
@@ -304,7 +310,7 @@ class SmallGroupTable(SmallGroups):
         columns = {name: numbers_or_lists.read(entries, name, kind, len(times)) for name, kind in self.kept.items()}
         self.check_entries(entries, owners)
         if self.names is not None:
-            self.names.load_state(state_arrays.frame_from_array("names", arrays, self.names.frame()))
+            self.names.load_state(state_arrays.frame_from_array("names", arrays, self.names.no_names()))
         if self.rows_behind is not None:
             self.rows_behind.load_state(state_arrays.frame_from_array("carried", arrays, self.rows_behind.frame()))
         self._key, self._last, self._count = groups, lasts, counts

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple, cast
 
+import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, UInt64
@@ -12,6 +13,8 @@ from skyband.columns.rows import Rows
 from skyband.errors import PluginError
 from skyband.groups.processor import GroupProcessor
 from skyband.registry import Binding
+
+_NOBODY = np.empty(0, np.uint64)
 
 MOST_ENTRIES = 512
 """Entries of a small group: more would make a walk through them slow, and a processor of its own pays then."""
@@ -73,9 +76,13 @@ class SmallGroups(ABC):
     def finish(self, latest: int) -> SmallGroupAnswers:
         """Answer up to the first moment after `latest`, the last time of any group."""
 
-    @abstractmethod
-    def settle(self) -> SmallGroupAnswers:
-        """Bring the state into the one form that the rows so far demand, every moment due being answered."""
+    def canonical(self) -> "tuple[SmallGroups, SmallGroupAnswers]":
+        """The same groups in the one form that the rows so far demand, and those that are not small in it.
+
+        Called when every moment due is answered, before `dump_state`. These groups stay as they are: where rows wait,
+        it is a copy that takes them in.
+        """
+        return self, SmallGroupAnswers(None, _NOBODY, _NOBODY, ())
 
     @property
     @abstractmethod
@@ -92,12 +99,12 @@ class SmallGroups(ABC):
         return {}
 
     def absorb(self, other: "SmallGroups", keys: UInt64) -> None:  # noqa: ARG002
-        """Take over what another of the same query holds of these groups, none of which is here. Both have settled."""
+        """Take over what another of the same query holds of these groups, none of which is here. Both are as loaded."""
         raise PluginError(f"{type(self).__name__} cannot move groups between shards: keep `shards` as it was")
 
     @abstractmethod
     def dump_state(self) -> dict[str, Array]:
-        """Flat arrays, from which `load_state` makes an equal one. It has just settled."""
+        """Flat arrays, from which `load_state` makes an equal one, of the `canonical` form."""
 
     @abstractmethod
     def load_state(self, arrays: Mapping[str, Array]) -> None:

@@ -46,9 +46,6 @@ class SmallGroupsPerRow(SmallGroups):
     def finish(self, latest: int) -> SmallGroupAnswers:  # noqa: ARG002 - as above
         return self._take_waiting()
 
-    def settle(self) -> SmallGroupAnswers:
-        return self._take_waiting()
-
     def _take_waiting(self) -> SmallGroupAnswers:
         if not self._waiting:
             return _NOTHING
@@ -63,7 +60,7 @@ class SmallGroupsPerRow(SmallGroups):
 
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
         if type(other) is not type(self) or self._waiting or other._waiting:
-            raise PluginError("small groups are taken over from groups of their kind, both settled")
+            raise PluginError("small groups are taken over from groups of their kind, both as loaded")
         self._entries.absorb(other._entries, keys)
 
     def dump_state(self) -> dict[str, Array]:

@@ -11,7 +11,7 @@ from skyband.columns.hashing import hash_column
 from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.carried_rows_of_groups import CarriedRowsOfGroups
-from skyband.groups.small_group_entries import SmallGroupEntries
+from skyband.groups.small_group_entries import SmallGroupEntries, entry_arrays
 from skyband.groups.small_group_table import SmallGroupTable
 from skyband.groups.small_group_walk import step_of
 from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
@@ -100,12 +100,6 @@ class SmallRowWindows(SmallGroupsPerRow):
         begins, ends = (np.searchsorted(owner, groups, side=side) for side in ("left", "right"))
         return moments, (begins, ends)
 
-    def settle(self) -> SmallGroupAnswers:
-        answers = super().settle()
-        if (names := self._table.names) is not None:
-            names.keep(self._entries.parts(self._entries.key)[1][self._table.identity])
-        return answers
-
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
         if isinstance(other, SmallRowWindows):
             here, there = self._entries, other._entries
@@ -120,16 +114,18 @@ class SmallRowWindows(SmallGroupsPerRow):
         super().absorb(other, keys)
 
     def dump_state(self) -> dict[str, Array]:
-        names = self._table.names
-        named = {} if names is None else state_arrays.frame_to_array("names", names.frame())
-        entries = self._entries
-        size, columns = entries.parts(entries.key)
+        state, names = super().dump_state(), self._table.names
+        size, columns = self._entries.parts(self._entries.key)
         order = self._table.entry_order(columns, np.repeat(np.arange(len(size)), size))
         if order is not None:
-            entries.put(entries.key, size, {name: numbers_or_lists.pick(columns[name], order) for name in columns})
+            ordered = {name: numbers_or_lists.pick(column, order) for name, column in columns.items()}
+            state |= entry_arrays(ordered)
+        named = (
+            {} if names is None else state_arrays.frame_to_array("names", names.frame(columns[self._table.identity]))
+        )
         if self._carried is not None:
             named |= state_arrays.with_prefix("carried", self._carried.dump_state())
-        return {**super().dump_state(), "queries": self._queries, **named}
+        return {**state, "queries": self._queries, **named}
 
     def load_entries(self, arrays: Mapping[str, Array]) -> None:
         state, table = StateReader(arrays), self._table
@@ -145,7 +141,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         if self._carried is not None:
             self._carried.load_state(state_arrays.without_prefix("carried", arrays), self._entries.key, seen)
         if table.names is not None:
-            table.names.load_state(state_arrays.frame_from_array("names", arrays, table.names.frame()))
+            table.names.load_state(state_arrays.frame_from_array("names", arrays, table.names.no_names()))
 
     def _since(self, known: list[int]) -> dict[str, Int64]:
         """The numbers of groups whose state is of the queries `known`: those that are not begin with the next row."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -202,11 +203,28 @@ class Groups:
         return self._key
 
     def dump_state(self) -> dict[str, Array]:
-        """All groups as flat arrays, in one form however they came."""
-        if self._small_groups is not None:
-            turn = _Turn(self._until)
-            self._take(turn, self._small_groups.settle())
-            self._finished(turn)
+        """All groups as flat arrays, in one form however they came. They stay as they are."""
+        canonical = self._canonical()
+        return self._arrays() if canonical is None else canonical._arrays()
+
+    def _canonical(self) -> "Groups | None":
+        """Groups whose small ones have taken in the rows that wait, and are small no longer where that makes them so.
+
+        None where these are. Neither shows in an answer: every moment due has been answered.
+        """
+        if self._small_groups is None:
+            return None
+        small_groups, leaving = self._small_groups.canonical()
+        if small_groups is self._small_groups:
+            return None
+        twin = copy(self)  # keys and values are replaced, never written to
+        twin._small_groups, twin._processors, twin._dropped = small_groups, self._processors.copy(), Counter()
+        turn = _Turn(self._until)
+        twin._take(turn, leaving)
+        twin._finished(turn)
+        return twin
+
+    def _arrays(self) -> dict[str, Array]:
         small_groups = (
             {}
             if self._small_groups is None

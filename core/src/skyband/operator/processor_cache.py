@@ -140,6 +140,13 @@ class ProcessorCache:
         """All processors as flat arrays, in one form whichever are active. They stay as they are."""
         return self._packed().dump_state()
 
+    def copy(self) -> "ProcessorCache":
+        """Another of the same processors, to which others can be given."""
+        twin = copy(self)
+        twin._active, twin._inactive = self._active.copy(), copy(self._inactive)
+        twin._next, twin._nbytes, twin._retained = dict(self._next), dict(self._nbytes), dict(self._retained)
+        return twin
+
     def _packed(self) -> PackedStates:
         everyone = copy(self._inactive)
         everyone.put([_at_rest(key, processor) for key, processor in self._active.items()])

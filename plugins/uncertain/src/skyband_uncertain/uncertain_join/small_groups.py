@@ -221,8 +221,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         entries, samples = super().dump_state(), self._samples.dump_state()
         names = {}
         if self._values is not None:
-            self._values.keep(self._entries.column("code"))
-            names = state_arrays.frame_to_array("names", self._values.frame())
+            names = state_arrays.frame_to_array("names", self._values.frame(self._entries.column("code")))
         return {**entries, **state_arrays.with_prefix("samples", samples), **names}
 
     def load_entries(self, arrays: Mapping[str, Array]) -> None:
@@ -249,7 +248,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         sums = np.bincount(np.repeat(np.arange(len(counts)), counts), weights)
         samples.require(not (sums > 1.0 + SUM_SLACK).any(), "probability", "must sum to at most 1 in a tuple")
         if self._values is not None:
-            self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.frame()))
+            self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.no_names()))
 
 
 def _kernel_columns(columns: Mapping[str, Column], places: Int64) -> tuple[Array, ...]:
