@@ -3,9 +3,11 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from families import FAMILIES, events, family
+from families import FAMILIES, SECOND, events, family
 from skyband.engines import local
 from skyband.groups import small_groups
+from skyband.operator.bind_backends import bind
+from skyband.operator.operator import Operator
 from skyband_distinct.distinct_count import execution as distinct_count_execution
 
 ROWS = {"window": "12 rows", "every": "3 rows"}
@@ -68,3 +70,12 @@ def test_rows_that_wait_in_small_groups_still_do_when_their_state_was_read():
     host.operator.snapshot()
     assert host.operator.groups.retained == 2
     assert len(host.operator.groups._small_groups._buffer) == 1
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_where_a_stream_may_end_is_known_without_a_processor(kind):
+    asked, schema = family(kind), events(1, rows=1).schema
+    operator = Operator(asked, bind(asked, schema), schema)
+    ends = [(operator.execution.end(latest), operator.fresh_processor().end(latest)) for latest in (0, 7, 60 * SECOND)]
+    assert all(end in (None, processor) for end, processor in ends)
+    assert (ends[0][0] is None) == (not hasattr(asked, "schedule"))

@@ -14,6 +14,7 @@ from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups
 from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.query import Query
+from skyband.queries.schedule import Schedule
 from skyband.registry import Binding
 from skyband.registry.discovery import cause
 
@@ -42,6 +43,16 @@ class Execution(ABC, Generic[Q]):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:  # noqa: ARG002
         """Where small groups may be held together and answered by one call, instead of a processor each."""
         return None
+
+    def end(self, latest: int) -> int | None:
+        """The watermark at which all is given that `finish(latest)` would; None where a processor tells (its `end`).
+
+        Rows before it would be late. A query whose `schedule` is a Schedule needs no processor for this.
+        """
+        schedule = getattr(self.query, "schedule", None)
+        if not isinstance(schedule, Schedule):
+            return None
+        return latest + 1 if self.query.rows else int(schedule.each_after(latest).max())
 
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """The shards to which each row goes, without `by`. Every row is one shard's own, whatever others it goes to."""

@@ -107,6 +107,9 @@ class ScheduledProcessor(GroupProcessor):
         self._count = 0
         """Rows seen, where windows are counted in rows."""
 
+    def end(self, latest: int) -> int:
+        return latest + 1 if self._rows else int(self._schedule.each_after(latest).max())
+
     @abstractmethod
     def take(self, times: Int64, rows: Rows, until: int) -> None:
         """Take in rows of one stretch and write down the answers of its moments at most `until`.
@@ -190,9 +193,6 @@ class RegularProcessor(ScheduledProcessor):
 
     def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
         return self.advance(rows, self.moment_after(latest))
-
-    def end(self, latest: int) -> int:
-        return latest + 1 if self._rows else self.moment_after(latest)
 
     def moment_after(self, time: int) -> int:
         """The first moment later than `time`."""

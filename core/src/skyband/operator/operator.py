@@ -180,7 +180,8 @@ class Operator:
             else:
                 marks.append(self._clock.allowing_delay(newest + idle_time))
         if ticking.finish and now > TIME_MIN:
-            marks.append(self._processor().end(newest))
+            end = self.execution.end(newest)
+            marks.append(self._processor().end(newest) if end is None else end)
         return marks
 
     def advance(self, watermark: int) -> pa.RecordBatch:

@@ -107,9 +107,6 @@ class WorkloadProcessor(ScheduledProcessor):
         finally:
             self._ends = None
 
-    def end(self, latest: int) -> int:
-        return latest + 1 if self._rows else int(self._schedule.each_after(latest).max())
-
     def take(self, times: Int64, rows: Rows, until: int) -> None:
         self._write(self._unwritten)
         self._unwritten = ()

@@ -1,0 +1,39 @@
+"""Core without a family beside it: it lists nothing, and says what to install."""
+
+import re
+from pathlib import Path
+
+from skyband.registry import installed
+from skyband.registry.install_hints import comes_with
+
+ROOT = Path(__file__).parents[2]
+JOB = """
+source = { format = "parquet", path = ".", stream = true }
+query = { kind = "distinct-count", time = "t", item = "k", windows = ["1 minute"], every = "1 minute" }
+sink = { format = "parquet", path = "counts", checkpoint = "checkpoint" }
+"""
+
+
+def test_without_plugins_nothing_is_listed_and_that_is_no_fault(site):
+    ran = site.run("queries", SKYBAND_PLUGINS="skyband")
+    assert (ran.returncode, ran.stderr) == (0, "") and len(ran.stdout.splitlines()) == 1  # the head of the table
+
+
+def test_a_job_and_its_checkpoint_say_which_plugin_their_query_lacks(site, tmp_path):
+    (tmp_path / "job.toml").write_text(JOB)
+    for command in ("check", "state"):
+        ran = site.run(command, str(tmp_path / "job.toml"), SKYBAND_PLUGINS="skyband")
+        assert ran.returncode == 1
+        assert "query.kind: unknown 'distinct-count'; none is known; it comes with skyband-distinct" in ran.stderr
+
+
+def test_where_every_query_comes_from_is_known():
+    homes = {one.info.kind: one.distribution for one in installed().query_listing()}
+    assert {kind: comes_with(kind).rpartition(" ")[2] for kind in homes} == homes
+
+
+def test_every_plugin_has_an_environment_of_its_own_in_tox_and_in_ci():
+    plugins = {path.parent.name for path in ROOT.glob("plugins/*/pyproject.toml")}
+    tox, weekly = (ROOT / "tox.ini").read_text(), (ROOT / ".github/workflows/weekly.yml").read_text()
+    assert set(re.search(r"alone-{(.*)}", tox)[1].split(",")) == plugins
+    assert set(re.search(r"plugin: \[(.*)\]", weekly)[1].split(", ")) == plugins

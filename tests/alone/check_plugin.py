@@ -1,0 +1,63 @@
+"""One plugin alone beside core and specs: its tests pass, without Spark, and so do the checks of all it brings.
+
+Run by tox in an environment that holds no other, or those alone that NEEDED names:
+
+python tests/alone/check_plugin.py alone-NAME [options of pytest]
+"""
+
+import json
+import subprocess
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+NEEDED = {
+    "panes": {"distinct"},
+    "compare": {"distinct", "setjoin", "uncertain"},
+}
+"""Plugins that another is nothing without: a backend of another's query; what there is to compare."""
+
+
+def main(environment: str, options: list[str]) -> None:
+    """Raise AssertionError or CalledProcessError at the first thing that is not as it should be."""
+    name = environment.removeprefix("alone-")
+    check_installed(name)
+    tests = ROOT / "plugins" / name / "tests"
+    run("-m", "pytest", "-m", "not slow and not spark", "-n", "2", "--timeout=1800", *options, str(tests))
+    brought = brought_by(f"skyband-{name}")
+    for one in brought:
+        run("-m", "skyband", "verify", one)
+    print(f"skyband-{name} is fine alone, with {', '.join(brought) or 'commands and formats alone'}")  # noqa: T201
+
+
+def check_installed(name: str) -> None:
+    """Nothing of ours but this plugin, and those it needs."""
+    ours = {one.name.removeprefix("skyband-") for one in distributions() if one.name.startswith("skyband-")}
+    expected = {"specs", name, *NEEDED.get(name, ())}
+    assert ours == expected, f"installed are {sorted(ours)}, not {sorted(expected)}"
+
+
+def brought_by(distribution: str) -> list[str]:
+    """All backends and queries of a distribution, each as `skyband verify` takes it."""
+    backends = listed("backends", distribution)
+    return [one["backend"] for one in backends] + [f"query/{one['kind']}" for one in listed("queries", distribution)]
+
+
+def listed(what: str, distribution: str) -> list[dict[str, str]]:
+    """What a command lists of a distribution, each of which can be used."""
+    told = subprocess.run(
+        [sys.executable, "-m", "skyband", what, "--json"], stdout=subprocess.PIPE, text=True, check=True
+    )
+    own = [one for one in json.loads(told.stdout)[what] if one["distribution"] == distribution]
+    assert not [one for one in own if one["problem"]], own
+    return own
+
+
+def run(*arguments: str) -> None:
+    """Run Python in the project's folder."""
+    subprocess.run([sys.executable, *arguments], cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
