@@ -23,6 +23,8 @@ from hatchling.build import build_sdist, build_wheel
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [path.parent for pattern in ("*", "plugins/*") for path in sorted(ROOT.glob(f"{pattern}/pyproject.toml"))]
+WITHOUT_BACKENDS = {"skyband", "skyband-specs", "skyband-compare", "skyband-lakes"}
+"""The frame, the kit of authors, and those that bring commands and formats."""
 
 
 def main(folder: Path) -> None:
@@ -132,7 +134,7 @@ def check_installed(python: Path, wheels: int) -> None:
     told = json.loads(run(python, "-m", "skyband", "backends", "--json"))
     assert told["broken"] == []
     assert [entry["backend"] for entry in told["backends"] if entry["problem"]] == []
-    assert {entry["distribution"] for entry in told["backends"]} == ours.keys() - {"skyband", "skyband-specs"}
+    assert {entry["distribution"] for entry in told["backends"]} == ours.keys() - WITHOUT_BACKENDS
     defaults = {entry["role"] for entry in told["backends"] if entry["default"]}
     assert defaults == {entry["role"] for entry in told["backends"]}, "every role has its default"
 
