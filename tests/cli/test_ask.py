@@ -183,7 +183,10 @@ def test_the_objects_with_the_largest_totals(tmp_path, ranker):
     told = ask(tmp_path, "--union", "-k", 2)
     assert told.stdout.split()[:7] == ["last", "rank", "object", "total", "share", "low", "high"]
     wrong = ask(tmp_path, "--between", 0, 10)
-    assert "between: goes with states of sketches, and these are of rankers (got [0, 10))" in wrong.stderr
+    assert (
+        f"between: is of the question estimate, and these are of total-ranker/{ranker}, which answer heavy_hitters "
+        "(got [[0.0, 10.0]])"
+    ) in wrong.stderr
     code = (
         "import sys; from skyband.cli.commands import group; "
         f"group(['ask', {str(tmp_path)!r}, '--union'], standalone_mode=False); "
@@ -194,7 +197,8 @@ def test_the_objects_with_the_largest_totals(tmp_path, ranker):
 
 
 def test_a_number_of_objects_is_for_rankers(folder):
-    assert "k: goes with states of rankers" in ask(folder / "all", "-k", 3).stderr
+    said = "k: is of the question heavy_hitters, and these are of sketch/exact, which answer estimate (got 3)"
+    assert said in ask(folder / "all", "-k", 3).stderr
 
 
 def test_moments_in_other_units_and_row_groups_of_any_size(tmp_path):

@@ -221,7 +221,7 @@ def held(which):
         (
             lambda: states.estimate(create("object-ranker", k=1, window=1, streams=1).snapshot()),
             SnapshotError,
-            r"holds the state of object-ranker/eaa: only those of sketches",
+            r"holds the state of object-ranker/eaa, which nothing that is installed here reads",
         ),
         (lambda: states.estimate(create("sketch").snapshot(), last="1 minute"), InputError, r"last: .* with `since`"),
     ],

@@ -78,7 +78,7 @@ def _commands() -> Iterator[Name]:
         command = group.get_command(context, name)
         assert command is not None
         yield Name("command", name)
-        options = [option for parameter in command.params for option in parameter.opts]
+        options = [option for parameter in command.get_params(context) for option in parameter.opts]
         yield from (Name("command", name, option) for option in options if option.startswith("--"))
 
 

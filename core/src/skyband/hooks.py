@@ -10,7 +10,7 @@ def skyband_roles() -> list[RoleInfo]:
     return [
         _role(
             "sketch", "Sketch", "pcsa-ml", "skyband-distinct", "how many distinct objects since any moment",
-            capabilities=("any-since",),
+            capabilities=("any-since",), reader="skyband_distinct.restored_reader:RestoredReader",
         ),
         _role("window", "Window", "exact", "skyband-uncertain", "which uncertain tuples a window holds"),
         _role("matcher", "Matcher", "block", "skyband-uncertain", "which uncertain tuples are near a probe"),
@@ -21,8 +21,9 @@ def skyband_roles() -> list[RoleInfo]:
 
 
 def _role(
-    name: str, interface: str, default: str, distribution: str, summary: str, capabilities: tuple[str, ...] = ()
-) -> RoleInfo:
+    name: str, interface: str, default: str, distribution: str, summary: str, capabilities: tuple[str, ...] = (),
+    reader: str | None = None,
+) -> RoleInfo:  # fmt: skip
     module = name.replace("-", "_")
     return RoleInfo(
         name,
@@ -32,4 +33,5 @@ def _role(
         summary,
         conformance=f"skyband_specs.{module}",
         capabilities=capabilities,
+        reader=reader,
     )

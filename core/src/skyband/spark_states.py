@@ -9,6 +9,9 @@ spark_states.register(session)
 session.sql("select skyband_estimate(skyband_union(state), '37 minutes').count from states group by at")
 """
 
+import inspect
+from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from skyband.errors import InputError
@@ -16,41 +19,78 @@ from skyband.errors import InputError
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-NAMES = (
-    "skyband_estimate", "skyband_estimate_between", "skyband_union", "skyband_union_list", "skyband_overlap",
-    "skyband_theta", "skyband_heavy_hitters", "skyband_describe",
+KNOWN = (
+    "skyband_estimate", "skyband_estimate_between", "skyband_overlap", "skyband_theta", "skyband_heavy_hitters",
 )  # fmt: skip
+"""Names of questions that SQL always has: where nothing that is installed answers one, it says what to install."""
 
 
 def register(session: "SparkSession") -> None:
-    """Make the functions known to SQL and to `functions.expr`, under the names in `NAMES`."""
-    from skyband.engines.spark.state_column_functions import FUNCTIONS
+    """Make the functions known to SQL and to `functions.expr`, each as `skyband_` and its name here.
 
-    for name in NAMES:
-        session.udf.register(name, FUNCTIONS[name]())
-
-
-def estimate(state: "Column | str", *, since: Any = None, last: Any = None, between: Any = None) -> "Column":
-    """How many distinct items came in a window, from each state: a struct of count, low, high; null where the state is.
-
-    A state that does not cover the window ends the query with an InputError that says from when it answers.
-
-    Parameters
-    ----------
-    state : Column or str
-        the column of states, or its name
-    since : datetime or Column, default None
-        when the window begins; a Column of timestamps has one for each state
-    last : str or Column, default None
-        instead of `since`, the window's length up to the state's moment, such as "37 minutes", or a Column of such
-        texts. Without either: all that the state covers
-    between : (low, high), default None
-        only items whose latest value v in the window has low <= v < high, of states made with a `value`; each a number,
-        None for no end, or a Column. In SQL: `skyband_estimate_between(state, '37 minutes', 10, 100)`
+    Besides those below there is one for each question that the readers of the installed backends answer:
+    `skyband_estimate(state, '37 minutes')`. Its parameters come after the window, and may be left out from the end.
     """
-    if between is None:
-        return _call("skyband_estimate", _column(state), _window(since, last))
-    return _call("skyband_estimate_between", _column(state), _window(since, last), *_ends(between))
+    from skyband.engines.spark.state_column_functions import functions
+
+    for name, make in functions(KNOWN).items():
+        session.udf.register(name, make())
+
+
+def __getattr__(name: str) -> Any:
+    """The function of a question, made when it is first used, and `NAMES`, the names of all in SQL."""
+    if name == "NAMES":
+        from skyband.engines.spark.state_column_functions import functions
+
+        return tuple(functions())
+    if not name.startswith("_"):
+        from skyband.registry.install_hints import comes_with
+        from skyband.states.functions import questions
+
+        if name in questions():
+            return _function(questions()[name])
+        hint = comes_with(name)
+        if hint:
+            raise AttributeError(f"skyband.spark_states.{name} is not installed{hint}")
+    raise AttributeError(f"module 'skyband.spark_states' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    from skyband.states.functions import questions
+
+    return sorted([*globals(), *questions()])
+
+
+_PARAMETERS = """{states}
+since : datetime or Column, default None
+    when the window begins; a Column of timestamps has one for each state
+last : str or Column, default None
+    instead of `since`, the window's length up to the state's moment, such as "37 minutes", or a Column of such texts.
+    Without either: all that the state covers"""
+
+
+@cache
+def _function(question: Any) -> Any:
+    from skyband.states.functions import parameter_text, signature
+
+    name = question.name
+    leading = ("left", "right") if question.of_pairs else ("state",)
+
+    def ask(*states: "Column | str", since: Any = None, last: Any = None, **values: Any) -> "Column":
+        if len(states) != len(leading):
+            raise TypeError(f"{name}() takes {' and '.join(leading)} (got {len(states)} columns)")
+        return _call(f"skyband_{name}", *map(_column, states), _window(since, last), *_values(question, values))
+
+    ask.__name__ = ask.__qualname__ = name
+    terms = [f"{', '.join(leading)} : Column or str\n    the column of states, or its name"]
+    text = _PARAMETERS.format(states=terms[0])
+    text = "\n".join([text, *map(parameter_text, question.parameters())])
+    said = "From each state; null where that is. A parameter may be a Column."
+    lead = f"{inspect.cleandoc(question.__doc__ or name)}\n\n{said}"
+    sql = f"skyband_{name}({', '.join([*leading, 'window', *(one.name for one in question.parameters())])})"
+    ask.__doc__ = f"{lead} In SQL: `{sql}`.\n\nParameters\n----------\n{text}"
+    ask.__signature__ = signature(question, leading)  # type: ignore[attr-defined]
+    return ask
 
 
 def union(state: "Column | str") -> "Column":
@@ -68,53 +108,15 @@ def union_list(states: "Column | str") -> "Column":
     return _call("skyband_union_list", _column(states))
 
 
-def overlap(left: "Column | str", right: "Column | str", *, since: Any = None, last: Any = None) -> "Column":
-    """What the windows of two states have in common: a struct with left, right, union, intersection, left_only,
-    right_only and jaccard, each a struct of count, low, high, and the method. `skyband.states.Overlap` says more.
-    """
-    return _call("skyband_overlap", _column(left), _column(right), _window(since, last))
-
-
-def theta(state: "Column | str", *, since: Any = None, last: Any = None) -> "Column":
-    """A theta sketch (binary) of the items that came in a window, from each state made with `hash = "theta"`.
-
-    Spark's `theta_sketch_estimate`, `theta_union`, `theta_intersection`, `theta_difference` and `theta_union_agg` take
-    it, also beside sketches that `theta_sketch_agg` made of the same column. The window is as `estimate` takes it; null
-    where the state is. `skyband.states.theta` says more.
-    """
-    return _call("skyband_theta", _column(state), _window(since, last))
-
-
-def heavy_hitters(state: "Column | str", *, since: Any = None, last: Any = None, k: int | None = None) -> "Column":
-    """The objects with the largest totals of a window, from each state of heavy-hitters.
-
-    An array of structs of rank, object (as text), total, share, low and high; null where the state is. In SQL
-    `skyband_heavy_hitters(state, '37 minutes', 10)`.
-
-    Parameters
-    ----------
-    state : Column or str
-        the column of states, or its name
-    since, last
-        the window, as `estimate` takes them
-    k : int, default None
-        how many objects, at most; None: as many as the query that gave the states
-    """
-    from pyspark.sql import functions as sql
-
-    most = sql.lit(k).cast("bigint")
-    return _call("skyband_heavy_hitters", _column(state), _window(since, last), most)
-
-
 def describe(state: "Column | str") -> "Column":
     """What each state says of itself: backend, parameters, unit, at, since, latest, retained, bytes, changed."""
     return _call("skyband_describe", _column(state))
 
 
 def _call(name: str, *columns: Any) -> "Column":
-    from skyband.engines.spark.state_column_functions import FUNCTIONS
+    from skyband.engines.spark.state_column_functions import functions
 
-    called: Column = FUNCTIONS[name]()(*columns)
+    called: Column = functions()[name]()(*columns)
     return called
 
 
@@ -124,16 +126,35 @@ def _column(given: Any) -> Any:
     return sql.col(given) if isinstance(given, str) else given
 
 
-def _ends(between: Any) -> list[Any]:
+_CASTS = {"int": "bigint", "float": "double", "range": "double", "str": "string", "bool": "boolean"}
+
+
+def _values(question: Any, values: Mapping[str, Any]) -> list[Any]:
+    """The parameters as arguments, in order, up to the last that is there. What is no Column is checked here."""
+    given = {name: value for name, value in values.items() if value is not None}
+    plain = {name: value for name, value in given.items() if not _has_column(value)}
+    question.make({name: values[name] for name in values if name in plain or name not in question.names()})
+    arguments: list[list[Any]] = []
+    for parameter in question.parameters():
+        value = given.get(parameter.name)
+        ends = ((None, None) if value is None else value) if parameter.type == "range" else [value]
+        arguments.append([_argument(end, _CASTS.get(parameter.type)) for end in ends])
+    last = max((place + 1 for place, one in enumerate(question.names()) if one in given), default=0)
+    return [argument for part in arguments[:last] for argument in part]
+
+
+def _has_column(value: Any) -> bool:
     from pyspark.sql import Column
+
+    return any(isinstance(one, Column) for one in (value if isinstance(value, tuple | list) else [value]))
+
+
+def _argument(value: Any, cast: str | None) -> Any:
     from pyspark.sql import functions as sql
 
-    from skyband.states.counting import range_asked
-
-    if isinstance(between, tuple | list) and any(isinstance(end, Column) for end in between):
-        return [end if isinstance(end, Column) else sql.lit(end).cast("double") for end in between]
-    found = range_asked(between)
-    return [] if found is None else [sql.lit(found.low), sql.lit(found.high)]
+    if _has_column(value):
+        return value
+    return sql.lit(value) if cast is None else sql.lit(value).cast(cast)
 
 
 def _window(since: Any, last: Any) -> Any:

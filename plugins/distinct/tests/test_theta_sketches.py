@@ -15,7 +15,7 @@ from skyband import create, states
 from skyband.columns.hashing import THETA_SEED, hash_column
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
-from skyband.states.theta_sketches import image_of
+from skyband_distinct.questions.theta_sketches import image_of
 from skyband_distinct.sketch_sizes import skyband_shape, theta_size
 
 MINUTE = 60_000_000

@@ -13,7 +13,7 @@ from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SkybandError, SnapshotError
 from skyband.queries import make_query
 from skyband.snapshot import decode, encode
-from skyband.states.ranker_state import read_ranker_state
+from skyband.states.state import read_state
 
 MINUTE = 60_000_000
 START = 1_760_000_400_000_000
@@ -200,19 +200,19 @@ def test_what_does_not_go_together_is_refused():
         (emitted(table, "exact", k=5)[5]["state"], "has k = 5, the first 4"),
         (emitted(table, "exact", "sum")[5]["state"], "has total = 'sum', the first 'rows'"),
         (emitted(table, "exact")[9]["state"], "unite states of one moment"),
-        (emitted(log(7, names="int32"), "exact")[5]["state"], "ranks objects of int32, the first of string"),
+        (emitted(log(7, names="int32"), "exact")[5]["state"], "has objects of int32, the first of string"),
     ]:
         for function in (states.heavy_hitters, states.union):
             with pytest.raises(InputError, match=said):
                 function([exact, other])
-    with pytest.raises(SnapshotError, match=r"sketch/.* ranks nothing: estimate asks it"):
+    with pytest.raises(SnapshotError, match=r"sketch/.* does not answer heavy_hitters \(it answers estimate, over"):
         states.heavy_hitters(count)
-    with pytest.raises(SnapshotError, match=r"total-ranker/exact: only those of sketches .* heavy_hitters asks"):
+    with pytest.raises(SnapshotError, match=r"ranker/exact, which does not answer estimate \(it answers heavy_h"):
         states.estimate(exact)
     for arguments, said in [
         ({"last": "37 minutes"}, "last: total-ranker/exact answers windows that begin at multiples of 10 minutes"),
         ({"last": "2 hours"}, "from when on this state answers: ask for at most the last 1 hour"),
-        ({"k": 0}, r"k: must be a whole number from 1 on \(got 0\)"),
+        ({"k": 0}, r"k: must be at least 1 \(got 0\)"),
         ({"share": 1.5}, r"share: must be above 0 and at most 1 \(got 1.5\)"),
     ]:
         with pytest.raises(InputError, match=said):
@@ -264,4 +264,4 @@ def test_bytes_of_anyone_give_an_error_or_an_answer(ranker, total):
             states.heavy_hitters(encode({**held.header, **changes}, held.arrays))
         except SkybandError:
             continue
-    assert read_ranker_state(state).retained > 0
+    assert read_state(state).retained > 0

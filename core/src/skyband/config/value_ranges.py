@@ -48,6 +48,11 @@ def read_range(ends: Any) -> ValueRange:
     return ValueRange(float(low), float(high))
 
 
+def range_parameter(*, help: str, **options: Any) -> Any:
+    """A field that holds one range; None without one."""
+    return checked(None, type="range", check=_check_one, converter=_read_one, help=help, **options)
+
+
 def ranges_parameter(*, help: str, **options: Any) -> Any:
     """A field of a query that holds one or more ranges; None without any."""
     return checked(None, type="list", check=_check, converter=_read, help=help, **options)
@@ -60,6 +65,21 @@ def _read(given: Any) -> Any:
         return tuple(map(read_range, given))
     except ValueError:
         return given
+
+
+def _read_one(given: Any) -> Any:
+    try:
+        return None if given is None else read_range(given)
+    except ValueError:
+        return given
+
+
+def _check_one(given: Any) -> str | None:
+    try:
+        read_range(given)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _check(given: Any) -> str | None:

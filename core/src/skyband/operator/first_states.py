@@ -16,7 +16,7 @@ from skyband.operator.operator import Operator
 from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.states.coverage import Coverage
-from skyband.states.state import AnyState
+from skyband.states.state import State
 from skyband.states.table import GroupState, StatesTable
 
 
@@ -69,7 +69,7 @@ def _check_states(operator: Operator, groups: Sequence[GroupState]) -> None:
             raise ConfigError(*problems)
 
 
-def _backend_problems(query: Query, bindings: Mapping[str, Binding], state: AnyState) -> list[Problem]:
+def _backend_problems(query: Query, bindings: Mapping[str, Binding], state: State) -> list[Problem]:
     role = state.info.role
     if role not in bindings:
         return [Problem("query.kind", f"the states are of {state.key}, which {query.kind} has no use for")]

@@ -17,7 +17,7 @@ from skyband.config.parameters import checked
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem, suggest
 from skyband.queries.window_parameters import zone_problems
 from skyband.roles import Backend
-from skyband.states.state import AnyState
+from skyband.states.state import State
 from skyband.watermark import EventTimeProgress
 
 NULL_TIME, NULL_SOURCE, AHEAD = "null time", "null source", "ahead"
@@ -265,7 +265,7 @@ class Query(ABC):
         """The columns of a shard's answers without `by`: those of the result, and what `merge` needs besides."""
         return self.answer_fields(schema)
 
-    def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         """Why a stream of this query cannot begin with an emitted state, besides its backend and what it covers."""
         return [Problem("kind", f"{self.kind} begins with no table of states: begin with history, of a batch")]
 

@@ -44,7 +44,8 @@ class BackendInfo:
 
     guarantee: "exact", "bounded" (by its epsilon and delta) or "heuristic".
     lacks: the capabilities it does not have, each with the reason.
-    reader: of a sketch, "package.module:Class" of the `SketchReader` that reads its states; None: they are restored.
+    reader: "package.module:Class" of the `AnsweringReader` of its states, which says what can be asked of them; of a
+    sketch a `SketchReader`, of a ranker a `TopReader`. None: `RoleInfo.reader` reads them, or nothing.
     """
 
     role: str
@@ -109,6 +110,9 @@ class RoleInfo:
     by skyband-specs; None where there is none, so that backends of this role cannot be verified.
 
     capabilities: those of `ROLE_CAPABILITIES` that mean something for its backends, besides what all may have.
+
+    reader: "package.module:Class" of the `AnsweringReader` of states whose backends name none: its class method `of`
+    takes a BackendInfo and gives the class to read with. None: such states are not read.
     """
 
     name: str
@@ -119,10 +123,13 @@ class RoleInfo:
     conformance: str | None = None
     api: int = FIRST_API
     capabilities: tuple[str, ...] = ()
+    reader: str | None = None
 
     def __attrs_post_init__(self) -> None:
         texts = ("summary", "distribution")
         problems = [*_name_problems(self, ("name", "default"), texts, factory="interface"), *_api_problems(self)]
+        if self.reader is not None:
+            problems += _name_problems(self, names=(), texts=(), factory="reader")
         conformance: Any = self.conformance
         if not isinstance(conformance, str | None):
             problems.append(Problem("conformance", f"must be the name of a package (got {conformance!r})"))

@@ -1,9 +1,21 @@
-"""Which of Skyband's own distributions brings a role, kind of query or command that is not installed.
+"""Which of Skyband's own distributions brings a role, query, command or question to states that is not installed.
 
 The one table of core that may name families.
 """
 
 _HOMES = {
+    "--between": "skyband-distinct",
+    "--share": "skyband-totals",
+    "-k": "skyband-totals",
+    "Estimate": "skyband-distinct",
+    "Overlap": "skyband-distinct",
+    "estimate": "skyband-distinct",
+    "estimate_between": "skyband-distinct",
+    "estimates": "skyband-distinct",
+    "heavy_hitters": "skyband-totals",
+    "overlap": "skyband-distinct",
+    "theta": "skyband-distinct",
+    "sketch": "skyband-distinct",
     "bench": "skyband-compare",
     "compare": "skyband-compare",
     "docs": "skyband-specs",

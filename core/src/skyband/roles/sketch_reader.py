@@ -1,12 +1,13 @@
 """SketchReader: answers from a sketch's state as it lies in a snapshot, without building the sketch."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
-from skyband.arrays import Array, UInt64
+from skyband.arrays import UInt64
 from skyband.config.value_ranges import ValueRange
 from skyband.errors import InputError
+from skyband.roles.answering_reader import AnsweringReader
 
 
 class Sample(NamedTuple):
@@ -18,7 +19,7 @@ class Sample(NamedTuple):
     """Above 0, at most 1; 1 where these are all keys."""
 
 
-class SketchReader(ABC):
+class SketchReader(AnsweringReader):
     """Answers from one state of a backend, without making the backend.
 
     A plugin names it in `BackendInfo.reader`. States of a backend that has none are restored first, which is slower.
@@ -31,24 +32,15 @@ class SketchReader(ABC):
     union_needs_one_moment: ClassVar[bool] = False
     """Whether `union` refuses windows that begin at different moments."""
 
-    @abstractmethod
-    def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        """Raises SnapshotError where the state contradicts itself, ConfigError where the parameters are wrong."""
+    questions: ClassVar[Sequence[str]] = (
+        "skyband_distinct.questions.counting:CountItems",
+        "skyband_distinct.questions.item_overlap:CompareItems",
+        "skyband_distinct.questions.theta_sketches:MakeThetaSketch",
+    )
 
-    @property
-    @abstractmethod
-    def latest(self) -> int | None:
-        """The latest time seen, None before the first."""
-
-    @property
-    @abstractmethod
-    def floor(self) -> int:
-        """The state has forgotten what is older than this."""
-
-    @property
-    @abstractmethod
-    def retained(self) -> int:
-        """Items that the sketch retains."""
+    @classmethod
+    def bring_to(cls, backend: Any, at: int, since: int) -> None:  # noqa: ARG003 - a sketch forgets by the rows' times
+        backend.forget(since)
 
     @abstractmethod
     def estimate(self, since: int) -> tuple[float, float, float]:

@@ -1,10 +1,11 @@
 """TopReader: ranks objects from a ranker's state as it lies in a snapshot, without building the ranker."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
-from skyband.arrays import Array, Float64, Int64
+from skyband.arrays import Float64, Int64
+from skyband.roles.answering_reader import AnsweringReader
 
 
 class Ranking(NamedTuple):
@@ -19,7 +20,7 @@ class Ranking(NamedTuple):
     high: Float64
 
 
-class TopReader(ABC):
+class TopReader(AnsweringReader):
     """Ranks objects from one state of a backend, without making the backend.
 
     A plugin names it in `BackendInfo.reader` of a ranker, as it names a `SketchReader` for a sketch. It answers as the
@@ -27,29 +28,12 @@ class TopReader(ABC):
     contradicts itself raises SnapshotError.
     """
 
-    @abstractmethod
-    def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        """Raises SnapshotError where the state contradicts itself, ConfigError where the parameters are wrong."""
+    questions: ClassVar[Sequence[str]] = ("skyband_totals.questions.largest_objects:RankObjects",)
+    object_ids: ClassVar[str | None] = "objects"
 
-    @property
-    @abstractmethod
-    def latest(self) -> int | None:
-        """The latest time seen, None before the first."""
-
-    @property
-    @abstractmethod
-    def floor(self) -> int:
-        """The state has forgotten what is older than this."""
-
-    @property
-    @abstractmethod
-    def retained(self) -> int:
-        """Items that the ranker retains."""
-
-    @property
-    def grain(self) -> int:
-        """Windows begin at multiples of this."""
-        return 1
+    @classmethod
+    def bring_to(cls, backend: Any, at: int, since: int) -> None:  # noqa: ARG003 - a ranker forgets by its clock
+        backend.advance(at)
 
     @classmethod
     @abstractmethod

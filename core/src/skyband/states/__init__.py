@@ -1,21 +1,39 @@
-"""States as data: one state answers for any window that it covers, alone or united with others."""
+"""States as data: one state answers for any window that it covers, alone or united with others.
 
-from skyband.states.counting import Estimate, estimate, estimates
-from skyband.states.description import Description, describe
-from skyband.states.heavy_hitters import heavy_hitters
-from skyband.states.item_overlap import Overlap, overlap
-from skyband.states.theta_sketches import theta
-from skyband.states.uniting import union
+Besides what stands here, a function for each question that the readers of the installed backends answer.
+"""
 
-__all__ = [
-    "Description",
-    "Estimate",
-    "Overlap",
-    "describe",
-    "estimate",
-    "estimates",
-    "heavy_hitters",
-    "overlap",
-    "theta",
-    "union",
-]
+from typing import Any
+
+from skyband.states.description import Description as Description
+from skyband.states.description import describe as describe
+from skyband.states.uniting import union as union
+
+_OWN = ("Description", "describe", "union")
+
+
+def __getattr__(name: str) -> Any:
+    """The function of a question, made when it is first used."""
+    if name == "__all__":
+        return [*_OWN, *_questions()]
+    if not name.startswith("_"):
+        from skyband.registry.install_hints import comes_with
+        from skyband.states.functions import function_of, problems
+
+        try:
+            return function_of(name)
+        except KeyError:
+            hint = comes_with(name)
+            said = f"skyband.states.{name} is not installed{hint}" if hint else f"skyband.states has no {name!r}"
+            raise AttributeError("; ".join([said, *problems()])) from None
+    raise AttributeError(f"module 'skyband.states' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_questions()])
+
+
+def _questions() -> list[str]:
+    from skyband.states.functions import exported, questions
+
+    return sorted([*questions(), *exported()])

@@ -1,20 +1,24 @@
 """What `skyband ask` does: any windows of a table of states, its groups united as asked. Loads no numba."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+import pyarrow as pa
 from attrs import frozen
 
-from skyband.config.value_ranges import ValueRange
+from skyband.config.literals import literal
 from skyband.errors import InputError, suggest
-from skyband.states.compatibility import check_alike, common_coverage
-from skyband.states.counting import estimate_of, estimate_since, range_asked
+from skyband.states.asking import answer, questions_of, row_of
+from skyband.states.compatibility import common_coverage
 from skyband.states.coverage import Coverage
-from skyband.states.heavy_hitters import ranked
-from skyband.states.ranker_state import RankerState, check_together
+from skyband.states.functions import questions
+from skyband.states.question import Question
 from skyband.states.since_or_last import Asked, moment_named
-from skyband.states.state import AnyState, State
+from skyband.states.state import State
 from skyband.states.table import StatesTable
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @frozen
@@ -25,8 +29,7 @@ class Row:
     """By grouping column its value; without those that were united."""
     window: str
     numbers: Mapping[str, Any]
-    """Of a sketch count, low and high, and the range where one was asked for; of a ranker a row for each rank, with
-    object, total, share, low and high."""
+    """The columns of the question's result: a row for each of its rows."""
 
 
 @frozen
@@ -37,28 +40,30 @@ class Answers:
     """The moment, as a person reads it."""
     by: tuple[str, ...]
     rows: tuple[Row, ...]
+    whole_numbers: bool = False
+    """Whether a person reads them rounded."""
 
 
 def ask(
     path: str, lasts: Sequence[str] = (), at: str | None = None, by: Sequence[str] = (), united: bool = False,
-    column: str = "state", k: int | None = None, ranges: Sequence[Any] = (),
+    column: str = "state", question: str | None = None, values: Mapping[str, Any] = NOTHING,
 ) -> Answers:  # fmt: skip
     """The answers of the groups of a table at a moment: each by itself, by some columns, or all united.
 
-    `at`: a moment of the table, the newest where it is None. `k`: objects in an answer of rankers. `ranges`: each the
-    two ends of a range of values, of sketches that keep them. Raises InputError, naming the option, where a column, a
-    moment or a window is not there, and SnapshotError, naming the group, where a state is damaged.
+    `at`: a moment of the table, the newest where it is None. `question`: its name; None: the first that takes the
+    parameters in `values`, of which those that it takes one by one are lists. Raises InputError, naming the option,
+    where a column, a moment or a window is not there, and SnapshotError, naming the group, where a state is damaged.
     """
     windows = [Asked.read(None, last) for last in lasts] or [Asked()]
-    within = [range_asked(ends) for ends in ranges] or [None]
     table = StatesTable(path, column)
     for name in by:
         if name not in table.grouping:
             raise InputError("by", f"the states have no grouping column {name!r}; {suggest(name, table.grouping)}")
     chosen, held = table.as_of(None if at is None else moment_named("at", at))
+    asked = _made(_chosen(held[0].state, question, values), values)
     moment = _moment_of([each.state for each in held], chosen)
     named = list(by) if by else table.grouping
-    parts: dict[tuple[Any, ...], list[AnyState]] = {}
+    parts: dict[tuple[Any, ...], list[State]] = {}
     if by or not united:
         for each in held:
             parts.setdefault(tuple(each.group[name] for name in named), []).append(each.state)
@@ -69,43 +74,61 @@ def ask(
         Row(group, str(window.last or moment.length), numbers)
         for group, states in answered
         for window in windows
-        for numbers in _answers(states, window, moment, k, within)
+        for one, which in asked
+        for numbers in _answers(one, which, states, window, moment)
     )
-    return Answers(moment.show(moment.at), tuple(named) if parts else (), found)
+    whole = asked[0][0].whole_numbers
+    return Answers(moment.show(moment.at), tuple(named) if parts else (), found, whole)
+
+
+def _chosen(state: State, name: str | None, values: Mapping[str, Any]) -> type[Question]:
+    """The question that is meant: the first that takes these parameters, unless it has a name."""
+    known = {one.name: one for one in questions_of(type(state.reader)).values() if _has_columns(one)}
+    if name is not None:
+        if name not in known:
+            raise InputError("question", f"states of {state.key} do not answer {name!r}; {suggest(name, known)}")
+        return known[name]
+    for question in known.values():
+        if values.keys() <= {*question.names()}:
+            return question
+    if not known:
+        raise InputError("states", f"of {state.key} answer no question that gives columns")
+    first = next(iter(known.values()))
+    wrong = next((one for one in values if one not in first.names()), next(iter(values)))
+    others = [one.name for one in questions().values() if wrong in one.names()]
+    said = f"these are of {state.key}, which answer {', '.join(known)} (got {literal(values[wrong])})"
+    raise InputError(wrong, f"is of the question {' or '.join(others)}, and {said}")
+
+
+def _has_columns(question: type[Question]) -> bool:
+    """Whether the command line can show its answers: of one group's states, and no bytes."""
+    return not (question.of_pairs or pa.types.is_binary(question.result))
+
+
+def _made(question: type[Question], values: Mapping[str, Any]) -> list[tuple[Question, dict[str, str]]]:
+    """The question as often as its parameters were given, each with the columns that tell these apart."""
+    made: list[dict[str, Any]] = [{}]
+    for name, value in values.items():
+        several = value if name in question.each else [value]
+        made = [{**before, name: one} for before in made for one in several]
+    questions = [question.make(one) for one in made]
+    each = [name for name in question.each if name in values]
+    return [(one, {name: str(getattr(one, name)) for name in each}) for one in questions]
 
 
 def _answers(
-    states: list[AnyState], window: Asked, moment: Coverage, k: int | None, within: Sequence[ValueRange | None]
+    question: Question, which: Mapping[str, str], states: list[State], window: Asked, moment: Coverage
 ) -> list[dict[str, Any]]:
     """Where only changed groups have states, each is as good as of the moment asked, as its group's newest."""
     since = window.within(moment, moment.since)
-    rankers = [state for state in states if isinstance(state, RankerState)]
-    sketches = [state for state in states if isinstance(state, State)]
-    if rankers and sketches:
-        check_alike(states)
-    if rankers:
-        if within != [None]:
-            raise InputError("between", f"goes with states of sketches, and these are of rankers (got {within[0]})")
-        if len(rankers) > 1:
-            check_together(rankers)
-            common_coverage(rankers)
-        rows: list[dict[str, Any]] = ranked(rankers, since, k, None, "last").to_pylist()
-        return rows
-    if k is not None:
-        raise InputError("k", f"goes with states of rankers, such as those of heavy-hitters (got {k})")
-    return [_counted(sketches, since, between) for between in within]
+    if len(states) > 1:
+        common_coverage(states)
+    found = answer(question, states, [since] * len(states), "last")
+    rows = found.to_pylist() if hasattr(found, "to_pylist") else [row_of(question, found)]
+    return [{**which, **row} for row in rows]
 
 
-def _counted(states: list[State], since: int, between: ValueRange | None) -> dict[str, Any]:
-    if len(states) == 1:
-        found = estimate_since(states[0], since, between)
-    else:  # where the newest of them is older than the window, nothing is in it
-        covers = common_coverage(states)
-        found = estimate_of(states, Asked(since=since if covers is None else min(since, covers.at)), between)
-    return found._asdict() if between is None else {"between": str(between), **found._asdict()}
-
-
-def _moment_of(states: Sequence[AnyState], chosen: int) -> Coverage:
+def _moment_of(states: Sequence[State], chosen: int) -> Coverage:
     covers = [state.covers for state in states if state.covers is not None]
     length = min(each.at - each.since for each in covers)
     return Coverage(chosen, chosen - length, covers[0].rows, covers[0].changed)

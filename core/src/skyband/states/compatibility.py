@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from skyband.errors import InputError
 from skyband.states.coverage import Coverage
-from skyband.states.state import AnyState
+from skyband.states.state import State
 
 
-def check_alike(states: Sequence[AnyState], name: str = "states") -> None:
-    """Raise InputError, naming the row, unless all are of one backend with equal parameters."""
+def check_alike(states: Sequence[State], name: str = "states") -> None:
+    """Raise InputError, naming the row, unless all are of one backend with equal parameters, and know objects alike."""
     first = states[0]
     for row, other in enumerate(states[1:], 1):
         if other.key != first.key:
@@ -19,9 +19,16 @@ def check_alike(states: Sequence[AnyState], name: str = "states") -> None:
             key = differing[0]
             said = f"has {key} = {other.parameters.get(key)!r}, the first {first.parameters.get(key)!r}"
             raise InputError(name, f"{said}: they must be equal", row)
+        if first.names is not None and other.names is not None:
+            mine, theirs = (names.schema.field("name").type for names in (first.names, other.names))
+            if mine != theirs:
+                said = f"has objects of {theirs}, the first of {mine}: they must be of one type"
+                raise InputError(name, said, row)
+        if other.phase != first.phase:
+            raise InputError(name, "has moments with another `offset` than the first: they must be equal", row)
 
 
-def common_coverage(states: Sequence[AnyState]) -> Coverage | None:
+def common_coverage(states: Sequence[State]) -> Coverage | None:
     """What all of these answer together, None where they are snapshots without one. Raises InputError, naming the row.
 
     States of tables that hold only what changed may be of different moments: each is its group's newest.
@@ -44,6 +51,6 @@ def common_coverage(states: Sequence[AnyState]) -> Coverage | None:
     return whole
 
 
-def _differs(key: str, one: AnyState, other: AnyState) -> bool:
+def _differs(key: str, one: State, other: State) -> bool:
     mine, theirs = one.parameters.get(key), other.parameters.get(key)
     return mine != theirs or type(mine) is not type(theirs)

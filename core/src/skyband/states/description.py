@@ -4,8 +4,8 @@ from typing import Any
 
 from attrs import frozen
 
-from skyband.states.ranker_state import read_any_state
-from skyband.states.state import Readers
+from skyband.states.readers import Readers
+from skyband.states.state import read_state
 
 
 @frozen
@@ -32,7 +32,7 @@ class Description:
 
 def describe(state: Any, *, readers: Readers | None = None) -> Description:
     """What a state (bytes) is. Raises SnapshotError where it is damaged, or of a backend that is not installed."""
-    held = read_any_state(state, readers)
+    held = read_state(state, readers)
     covers = held.covers
     floor = held.earliest
     return Description(

@@ -11,7 +11,7 @@ from skyband.config.durations import Duration, parse
 from skyband.config.literals import literal
 from skyband.errors import InputError
 from skyband.states.coverage import Coverage
-from skyband.states.state import AnyState
+from skyband.states.state import State
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -33,7 +33,7 @@ class Asked:
             return cls(last=_length(last))
         return cls(since=None if since is None else moment_of(since))
 
-    def of(self, state: AnyState) -> int:
+    def of(self, state: State) -> int:
         """The moment, for one state. Raises InputError where it does not answer from then."""
         return self.within(state.covers, state.floor)
 

@@ -1,59 +1,38 @@
-"""One state as a value: read from its bytes, each part looked at, and its sketch not built."""
+"""One state as a value: read from its bytes, each part looked at, and its backend not built."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from functools import lru_cache
-from importlib import import_module
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from attrs import define, field, frozen
+import pyarrow as pa
+from attrs import define
 
 from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array
-from skyband.errors import ConfigError, PluginError, SnapshotError
-from skyband.registry import installed
+from skyband.config.durations import written
+from skyband.errors import ConfigError, InputError, PluginError, SnapshotError
 from skyband.registry.discovery import cause
 from skyband.registry.info import BackendInfo
-from skyband.roles.sketch_reader import SketchReader
-from skyband.roles.top_reader import TopReader
+from skyband.roles.answering_reader import AnsweringReader
 from skyband.states.coverage import HEADER, Coverage
-
-ROLE = "sketch"
-
-
-@frozen
-class Readers:
-    """The backends whose states can be read. Plain data: workers of Spark need not have the plugins' entry points."""
-
-    infos: Mapping[str, BackendInfo]
-    """The sketches, by name."""
-    rankers: Mapping[str, BackendInfo] = field(factory=dict)
-    """The rankers whose states can be asked, by `role/name`."""
-
-    @classmethod
-    def installed(cls) -> "Readers":
-        """Those of the backends that are installed here."""
-        others = [info for info in installed().backends() if info.role != ROLE and info.reader is not None]
-        sketches = {info.name: info for info in installed().backends(ROLE)}
-        return cls(sketches, {info.key: info for info in others})
-
-    def info(self, name: Any) -> BackendInfo:
-        """Raises SnapshotError for a backend that is not installed."""
-        try:
-            return self.infos[name]
-        except (KeyError, TypeError):
-            known = ", ".join(sorted(self.infos))
-            raise SnapshotError(f"holds {ROLE}/{name}, which is not installed (there are: {known})") from None
+from skyband.states.object_names import names_in, phase_in
+from skyband.states.readers import Readers, installed_readers
 
 
 @define
-class AnyState(ABC):
-    """A state: of which backend it is, and what it covers."""
+class State:
+    """A state: of which backend it is, what it covers, and a reader of it."""
 
     info: BackendInfo
     parameters: dict[str, Any]
     covers: Coverage | None
     nbytes: int
+    reader: Any
+    """An AnsweringReader."""
+    names: pa.RecordBatch | None = None
+    """id int64, ascending, and name: the objects' values; without rows where these are integers, their own ids. None
+    where the backend knows no objects."""
+    phase: int = 0
+    """The backend was told times as so much earlier."""
 
     @property
     def key(self) -> str:
@@ -66,19 +45,35 @@ class AnyState(ABC):
         return self.earliest if self.covers is None else self.covers.since
 
     @property
-    @abstractmethod
     def earliest(self) -> int:
         """It has forgotten what is older than this."""
+        floor: int = self.reader.floor
+        return floor + self.phase
 
     @property
-    @abstractmethod
     def latest(self) -> int | None:
         """The latest time in it."""
+        return None if self.reader.latest is None else self.reader.latest + self.phase
 
     @property
-    @abstractmethod
     def retained(self) -> int:
         """Items that it holds."""
+        retained: int = self.reader.retained
+        return retained
+
+    def to_backend(self, name: str, since: int) -> int:
+        """A moment as the backend knows it; `name`: the argument that an error names.
+
+        Raises InputError where the backend does not answer from there.
+        """
+        moment = since - self.phase
+        grain: int = self.reader.grain
+        if moment % grain:
+            step = written(grain, self.covers is not None and self.covers.rows)
+            said = f"{self.key} answers windows that begin at multiples of {step}, the common divisor of its query's"
+            finer = f", or take {self.reader.finer}" if self.reader.finer else ""
+            raise InputError(name, f"{said} `every` and `windows`: ask for one{finer}")
+        return moment
 
     def check_coverage(self) -> None:
         """Raise SnapshotError unless it holds just what its header says that it covers."""
@@ -87,51 +82,41 @@ class AnyState(ABC):
             raise SnapshotError(f"contradicts itself: it does not hold just what it covers, {covers.to_header()}")
 
 
-@define
-class State(AnyState):
-    """The state of a sketch, with a reader of it."""
-
-    reader: SketchReader
-
-    @property
-    def earliest(self) -> int:
-        return self.reader.floor
-
-    @property
-    def latest(self) -> int | None:
-        return self.reader.latest
-
-    @property
-    def retained(self) -> int:
-        return self.reader.retained
-
-
 def read_state(blob: Any, readers: Readers | None = None) -> State:
-    """A state from its bytes. Raises SnapshotError where they are damaged, newer, or not the state of a sketch."""
-    return sketch_state(snapshot.decode(blob), len(memoryview(blob).cast("B")), readers or installed_readers())
-
-
-def sketch_state(held: snapshot.Snapshot, nbytes: int, readers: Readers) -> State:
-    """The same from a snapshot that is decoded already."""
-    if held.header.get("role") != ROLE:
-        of = f"{held.header.get('role')}/{held.header.get('name')}" if "role" in held.header else "no backend"
-        remedy = "; heavy_hitters asks those of rankers" if of in readers.rankers else ""
-        raise SnapshotError(f"holds the state of {of}: only those of sketches can be asked so{remedy}")
-    info = readers.info(held.header.get("name"))
-    parameters = parameters_in(held, info)
-    state = State(
-        info, parameters, Coverage.from_header(held.header), nbytes, read_arrays(info, parameters, held.arrays)
-    )
+    """A state from its bytes. Raises SnapshotError where they are damaged, newer, or of a backend that is not read."""
+    held, known = snapshot.decode(blob), readers or installed_readers()
+    if "role" not in held.header:
+        raise SnapshotError("holds the state of no backend: it cannot be asked")
+    info = known.info(held.header["role"], held.header.get("name"))
+    parameters = held.header.get("parameters")
+    if not isinstance(parameters, dict):
+        raise SnapshotError(f"of {info.key} does not fit the installed version: its parameters are {parameters!r:.80}")
+    cls = known.reader(info)
+    reader = _read_arrays(cls, info, parameters, held.arrays)
+    covers, nbytes = Coverage.from_header(held.header), len(memoryview(blob).cast("B"))
+    if cls.object_ids is None:
+        state = State(info, parameters, covers, nbytes, reader)
+    else:
+        state = State(info, parameters, covers, nbytes, reader, names_in(held.arrays), phase_in(held.arrays))
     state.check_coverage()
     return state
 
 
-def parameters_in(held: snapshot.Snapshot, info: BackendInfo) -> dict[str, Any]:
-    """The parameters that a snapshot's header has. Raises SnapshotError where they are none."""
-    parameters = held.header.get("parameters")
-    if not isinstance(parameters, dict):
-        raise SnapshotError(f"of {info.key} does not fit the installed version: its parameters are {parameters!r:.80}")
-    return parameters
+def read_states(states: Any, readers: Readers | None = None) -> list[State]:
+    """The states, one or several. Raises InputError where there is none."""
+    if isinstance(states, bytes | bytearray | memoryview):
+        return [read_state(states, readers)]
+    if isinstance(states, str) or not isinstance(states, Iterable):
+        raise InputError("states", f"must be the bytes of a state, or several of them (got {type(states).__name__})")
+    several = [read_state(state_bytes(state), readers) for state in states]
+    if not several:
+        raise InputError("states", "there is none to ask")
+    return several
+
+
+def state_bytes(state: Any) -> Any:
+    """The bytes of a state, of an Arrow column too."""
+    return state.as_buffer() if isinstance(state, pa.Scalar) else state
 
 
 def encode_state(role: str, name: str, parameters: Mapping[str, Any], state: Mapping[str, Array], covers: Any) -> bytes:
@@ -143,10 +128,12 @@ def encode_state(role: str, name: str, parameters: Mapping[str, Any], state: Map
     return snapshot.encode({"role": role, "name": name, "parameters": dict(parameters), **extra}, state)
 
 
-def read_arrays(info: BackendInfo, parameters: dict[str, Any], arrays: Mapping[str, Array]) -> Any:
-    """The reader of a state. Raises SnapshotError where it contradicts itself, PluginError where there is none."""
+def _read_arrays(
+    cls: Callable[..., AnsweringReader], info: BackendInfo, parameters: dict[str, Any], arrays: Mapping[str, Array]
+) -> AnsweringReader:
+    """The reader of a state. Raises SnapshotError where it contradicts itself."""
     try:
-        return _reader_class(info)(parameters, arrays)
+        return cls(parameters, arrays)
     except SnapshotError as error:
         raise SnapshotError(f"of {info.key}: {error}") from error
     except PluginError:
@@ -154,29 +141,3 @@ def read_arrays(info: BackendInfo, parameters: dict[str, Any], arrays: Mapping[s
     except Exception as error:  # parameters that another version wrote
         said = error if isinstance(error, ConfigError) else cause(error)
         raise SnapshotError(f"of {info.key} does not fit the installed version: {said}") from error
-
-
-def _reader_class(info: BackendInfo) -> Any:
-    if info.reader is None:
-        from skyband.states.restored_reader import reader_by_restoring  # loads the backend
-
-        return reader_by_restoring(info)
-    return _load(info.key, info.reader, SketchReader if info.role == ROLE else TopReader)
-
-
-@lru_cache(maxsize=64)
-def _load(key: str, place: str, kind: type[Any]) -> type[Any]:
-    module, _, name = place.partition(":")
-    try:
-        cls = getattr(import_module(module), name)
-    except Exception as error:
-        raise PluginError(f"{key}: {place} could not be imported: {cause(error)}") from error
-    if not (isinstance(cls, type) and issubclass(cls, kind)):
-        raise PluginError(f"{key}: {place} is not a subclass of {kind.__name__}")
-    return cls
-
-
-@lru_cache(maxsize=1)
-def installed_readers() -> Readers:
-    """Those of this process."""
-    return Readers.installed()

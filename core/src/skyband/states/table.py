@@ -17,8 +17,7 @@ from skyband.arrays import Int64
 from skyband.data_files import data_files
 from skyband.errors import InputError, SnapshotError, suggest
 from skyband.states.coverage import Coverage
-from skyband.states.ranker_state import read_any_state
-from skyband.states.state import AnyState
+from skyband.states.state import State, read_state
 
 AT = "at"
 ROWS_AT_ONCE = 8
@@ -32,7 +31,7 @@ class GroupState:
     group: Mapping[str, Any]
     """By grouping column its value."""
     blob: bytes
-    state: AnyState
+    state: State
 
 
 @frozen
@@ -148,9 +147,9 @@ class StatesTable:
                 return
 
 
-def _state(group: Mapping[str, Any], blob: bytes) -> AnyState:
+def _state(group: Mapping[str, Any], blob: bytes) -> State:
     try:
-        state = read_any_state(blob)
+        state = read_state(blob)
     except SnapshotError as error:
         named = ", ".join(f"{name} = {value!r}" for name, value in group.items()) or "no group"
         raise SnapshotError(f"the state of {named}: {error}") from error

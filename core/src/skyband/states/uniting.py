@@ -7,10 +7,9 @@ from skyband.config.parameters import build
 from skyband.errors import InputError
 from skyband.registry import load_class
 from skyband.states.compatibility import common_coverage
-from skyband.states.counting import read_all_with
-from skyband.states.coverage import Coverage
-from skyband.states.ranker_state import RankerState, check_together, extra_arrays, read_any_state, together
-from skyband.states.state import Readers, encode_state
+from skyband.states.object_names import extra_arrays, together
+from skyband.states.readers import Readers
+from skyband.states.state import encode_state, read_states, state_bytes
 
 
 def union(states: Any, *, readers: Readers | None = None) -> bytes:
@@ -29,33 +28,23 @@ def union(states: Any, *, readers: Readers | None = None) -> bytes:
         the states do not go together; the message names the row
     """
     blobs = [states] if isinstance(states, bytes) else list(states)
-    held = read_all_with(read_any_state, blobs, readers)
-    covers = common_coverage(held)
-    info = held[0].info
-    if "merge" in info.lacks:
-        raise InputError("states", f"of {info.key} cannot be united: {info.lacks['merge']}")
-    rankers = [state for state in held if isinstance(state, RankerState)]
-    if rankers:
-        check_together(rankers)
+    held = read_states(blobs, readers)
+    first, covers = held[0], common_coverage(held)
+    if "merge" in first.info.lacks:
+        raise InputError("states", f"of {first.key} cannot be united: {first.info.lacks['merge']}")
     whole: Any = None
     for blob in blobs:
-        part: Any = build(load_class(info), held[0].parameters)
-        part.load_state(snapshot.decode(blob.as_buffer() if hasattr(blob, "as_buffer") else blob).arrays)
+        part: Any = build(load_class(first.info), first.parameters)
+        part.load_state(snapshot.decode(state_bytes(blob)).arrays)
         if whole is None:
             whole = part
         else:
             whole.merge(part)
-    if rankers:
-        return _of_ranker(whole, rankers, covers)
+    reader = type(first.reader)
     if covers is not None:
-        whole.forget(covers.since)
-    return encode_state(whole.role, whole.name, whole.parameters(), whole.dump_state(), covers)
-
-
-def _of_ranker(whole: Any, states: list[RankerState], covers: Coverage | None) -> bytes:
-    phase = states[0].phase
-    if covers is not None:
-        whole.advance(covers.at - phase)
+        reader.bring_to(whole, covers.at - first.phase, covers.since - first.phase)
     arrays = whole.dump_state()
-    names = together([state.names for state in states], arrays["objects"])
-    return encode_state(whole.role, whole.name, whole.parameters(), {**arrays, **extra_arrays(names, phase)}, covers)
+    if reader.object_ids is not None:
+        names = together([state.names for state in held if state.names is not None], arrays[reader.object_ids])
+        arrays = {**arrays, **extra_arrays(names, first.phase)}
+    return encode_state(whole.role, whole.name, whole.parameters(), arrays, covers)

@@ -53,12 +53,12 @@ class RestoredReader(SketchReader):
             whole.merge(other._sketch)
         return whole.estimate_with_bounds(since[0])
 
+    @classmethod
+    def of(cls, info: BackendInfo) -> type[Self]:
+        """The class that restores the states of a backend. Raises PluginError where that cannot be imported."""
+        return _class_for(cls, cast(type[Sketch], load_class(info)))
+
 
 @lru_cache(maxsize=64)
-def _class_for(cls: type[Sketch]) -> type[RestoredReader]:
-    return cast(type[RestoredReader], type(f"{cls.__name__}Restored", (RestoredReader,), {"backend": cls}))
-
-
-def reader_by_restoring(info: BackendInfo) -> type[RestoredReader]:
-    """The class of readers that restore the states of a backend. Raises PluginError where it cannot be imported."""
-    return _class_for(cast(type[Sketch], load_class(info)))
+def _class_for(reader: Any, backend: type[Sketch]) -> Any:
+    return type(f"{backend.__name__}Restored", (reader,), {"backend": backend})

@@ -1,7 +1,7 @@
 """Reads states of total-ranker/exact: what each pane adds to each object, as it lies, by pane."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from skyband.arrays import Array, Int64
@@ -18,6 +18,8 @@ _MOST_UNITS = 2.0**63
 
 class ExactReader(ClockedReader):
     """O(entries) a state, O(n log n) an answer, n being the entries since the moment."""
+
+    finer: ClassVar[str] = "total-ranker/k-skb"
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
         self._parameters = given = parameters_of(RankerParameters, parameters)

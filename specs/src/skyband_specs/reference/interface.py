@@ -50,10 +50,19 @@ def described(member: Member) -> str:
 
 
 def signature_of(function: Callable[..., Any]) -> str:
-    """A function's signature, an argument a line where it is long."""
+    """A function's signature, an argument a line where it is long; that of one without a source as Python knows it."""
+    made: inspect.Signature | None = getattr(function, "__signature__", None)
+    if made is not None:
+        return spread(function.__name__, _arguments_made(made))
     node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(node, ast.FunctionDef)
     return _signature(node)
+
+
+def _arguments_made(signature: inspect.Signature) -> list[str]:
+    listed = list(signature.parameters.values())
+    named = [str(one) for one in listed if one.kind is inspect.Parameter.KEYWORD_ONLY]
+    return [*(str(one) for one in listed if one.kind is not inspect.Parameter.KEYWORD_ONLY), "*", *named]
 
 
 def body_of(owner: type) -> list[ast.stmt]:

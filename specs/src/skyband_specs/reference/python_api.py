@@ -2,23 +2,22 @@
 
 import re
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import skyband
 from skyband import queries, spark, spark_states, states, tables
 from skyband.docstrings import read_docstring
 from skyband.engines import local
+from skyband.states.functions import exported, questions
 
 from skyband_specs.reference.interface import signature_of
 from skyband_specs.reference.markdown import code, fenced, line, page, prose, section, table
 
 SPARK = (spark.session, spark.apply)
 HERE = (local.apply, queries.make_query)
-STATES = (states.estimate, states.estimates, states.union, states.overlap, states.theta, states.describe)
-COLUMNS = (
-    spark_states.estimate, spark_states.union, spark_states.union_list, spark_states.overlap, spark_states.theta,
-    spark_states.describe, spark_states.register,
-)  # fmt: skip
+STATES = (states.union, states.describe)
+COLUMNS = (spark_states.union, spark_states.union_list, spark_states.describe, spark_states.register)
 TABLES = (tables.open_sink, tables.open_table, tables.kafka_sink)
 CHARTS = (skyband.plot,)
 BACKENDS = (skyband.backends, skyband.create, skyband.restore)
@@ -32,11 +31,22 @@ def python_page() -> str:
         "[a page of their own](errors.md).",
         section("On Spark", _group("skyband.spark", SPARK), _settings()),
         section("In this process", _group("skyband.engines.local", HERE[:1]), _group("skyband.queries", HERE[1:])),
-        section("States", _group("skyband.states", STATES), _group("skyband.spark_states", COLUMNS)),
+        section(
+            "States",
+            _group("skyband.states", (*_questions(states), *STATES)),
+            _group("skyband.spark_states", (*_questions(spark_states), *COLUMNS)),
+        ),
         section("Tables", _group("skyband.tables", TABLES)),
         section("Charts", _group("skyband", CHARTS)),
         section("Backends by themselves", _group("skyband", BACKENDS)),
     )
+
+
+def _questions(home: ModuleType) -> tuple[Callable[..., Any], ...]:
+    """The functions that a module has for what the states of the installed backends answer."""
+    asked = [getattr(home, name) for name in questions()]
+    more = [getattr(home, name) for name in exported()] if home is states else []
+    return (*asked, *(one for one in more if not isinstance(one, type)))
 
 
 def _settings() -> str:

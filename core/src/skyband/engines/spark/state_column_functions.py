@@ -1,63 +1,60 @@
 """The functions on states as Spark takes them: Arrow columns in and out, the backends named by the driver.
 
 The window is one argument: text such as "37 minutes" is the length up to the state's moment, a timestamp or a whole
-number the moment it begins, null all that the state covers.
+number the moment it begins, null all that the state covers. A question's parameters come after it, one with two ends
+as two arguments; those at the end may be left out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.functions import arrow_udf
+from pyspark.sql.functions import arrow_udf, udf
+from pyspark.sql.pandas.types import from_arrow_type
 
 from skyband import states
-from skyband.errors import InputError
-from skyband.states.state import Readers
+from skyband.errors import InputError, PluginError
+from skyband.registry.install_hints import comes_with
+from skyband.states.asking import ask_states
+from skyband.states.functions import questions
+from skyband.states.question import Question
+from skyband.states.readers import Readers
+from skyband.states.since_or_last import Asked
+from skyband.states.state import read_state, state_bytes
 
-ESTIMATE = "struct<count: double, low: double, high: double>"
-OVERLAP = (
-    "struct<"
-    + ", ".join(
-        f"`{name}`: {ESTIMATE}"
-        for name in ("left", "right", "union", "intersection", "left_only", "right_only", "jaccard")
-    )
-    + ", method: string>"
-)
-HEAVY_HITTERS = (
-    "array<struct<`rank`: bigint, `object`: string, total: double, `share`: double, low: double, high: double>>"
-)
+PREFIX = "skyband_"
 DESCRIPTION = (
     "struct<backend: string, parameters: map<string, string>, unit: string, at: bigint, since: bigint, "
     "latest: bigint, retained: bigint, bytes: bigint, changed: boolean>"
 )
 
 
-def estimate_udf() -> Any:
-    """(state, window) -> struct of count, low, high."""
+def question_udf(question: type[Question]) -> Any:
+    """(state, window, parameters…) -> the question's result; (state, state, window, parameters…) where it is of pairs.
+
+    Null where a state or one of a column of windows is. A parameter that is null is as if it were left out.
+    """
     readers = Readers.installed()
+    name, result, leading = question.name, question.result, 2 if question.of_pairs else 1
+    objects = question.objects
+    ranges = [(one.name, one.type == "range") for one in question.parameters()]
 
-    def estimate(state: pa.Array, window: pa.Array) -> pa.Array:
-        return states.estimates(state, readers=readers, **_asked(window))
+    def ask(*columns: pa.Array) -> pa.Array:
+        blobs, window, rest = columns[:leading], columns[leading], columns[leading + 1 :]
+        kind, windows = _window(window)
+        answers = []
+        for row in range(len(window)):
+            start = None if windows is None else window[row].as_py()
+            if not all(blob[row].is_valid for blob in blobs) or (windows is not None and start is None):
+                answers.append(None)
+                continue
+            held = [read_state(state_bytes(blob[row]), readers) for blob in blobs]
+            values = _values(ranges, [column[row].as_py() for column in rest])
+            window_asked = Asked.read(**{"since": None, "last": None, kind: start})
+            answers.append(_plain(ask_states(name, held, window_asked, values), result, objects))
+        return pa.array(answers, result)
 
-    return arrow_udf(estimate, ESTIMATE)
-
-
-def estimate_between_udf() -> Any:
-    """(state, window, low, high) -> struct of count, low, high of the items whose latest value is in a range."""
-    readers = Readers.installed()
-
-    def estimate_between(state: pa.Array, window: pa.Array, low: pa.Array, high: pa.Array) -> pa.Array:
-        name, windows = next(iter(_asked(window).items()))
-        found = []
-        for row, blob in enumerate(state):
-            asked = None if windows is None else window[row].as_py()
-            ends = low[row].as_py(), high[row].as_py()
-            missing = not blob.is_valid or (windows is not None and asked is None)
-            one = None if missing else states.estimate([blob], readers=readers, between=ends, **{name: asked})
-            found.append(one and one._asdict())
-        return pa.array(found, _ESTIMATE)
-
-    return arrow_udf(estimate_between, ESTIMATE)
+    return arrow_udf(ask, from_arrow_type(result))
 
 
 def union_udf() -> Any:
@@ -81,59 +78,6 @@ def union_list_udf() -> Any:
     return arrow_udf(union_list, "binary")
 
 
-def overlap_udf() -> Any:
-    """(state, state, window) -> struct of estimates: union, intersection, differences, Jaccard similarity."""
-    readers = Readers.installed()
-
-    def overlap(left: pa.Array, right: pa.Array, window: pa.Array) -> pa.Array:
-        name = next(iter(_asked(window)))
-        found = []
-        for row in range(len(left)):
-            pair = left[row].as_py(), right[row].as_py()
-            asked = {name: window[row].as_py()}
-            found.append(None if None in pair else _plain(states.overlap(*pair, readers=readers, **asked)))
-        return pa.array(found, _OVERLAP)
-
-    return arrow_udf(overlap, OVERLAP)
-
-
-def theta_udf() -> Any:
-    """(state, window) -> a theta sketch."""
-    readers = Readers.installed()
-
-    def theta(state: pa.Array, window: pa.Array) -> pa.Array:
-        name, given = next(iter(_asked(window).items()))
-        found = []
-        for row, blob in enumerate(state):
-            asked = None if given is None else window[row].as_py()
-            missing = not blob.is_valid or (given is not None and asked is None)
-            found.append(None if missing else states.theta([blob], readers=readers, **{name: asked}))
-        return pa.array(found, pa.binary())
-
-    return arrow_udf(theta, "binary")
-
-
-def heavy_hitters_udf() -> Any:
-    """(state, window, k) -> array of structs: the objects with the largest totals, as text."""
-    readers = Readers.installed()
-
-    def heavy_hitters(state: pa.Array, window: pa.Array, k: pa.Array) -> pa.Array:
-        name, given = next(iter(_asked(window).items()))
-        found: list[Any] = []
-        for row, blob in enumerate(state):
-            asked = None if given is None else window[row].as_py()
-            if not blob.is_valid or (given is not None and asked is None):
-                found.append(None)
-                continue
-            table = states.heavy_hitters([blob], k=k[row].as_py(), readers=readers, **{name: asked})
-            place = table.column_names.index("object")
-            named = table.set_column(place, "object", table.column("object").cast(pa.string()))
-            found.append(named.to_pylist())
-        return pa.array(found, _HEAVY_HITTERS)
-
-    return arrow_udf(heavy_hitters, HEAVY_HITTERS)
-
-
 def describe_udf() -> Any:
     """(state) -> struct of what it says of itself."""
     readers = Readers.installed()
@@ -145,33 +89,29 @@ def describe_udf() -> Any:
     return arrow_udf(describe, DESCRIPTION)
 
 
-FUNCTIONS: dict[str, Callable[[], Any]] = {
-    "skyband_estimate": estimate_udf,
-    "skyband_estimate_between": estimate_between_udf,
-    "skyband_union": union_udf,
-    "skyband_union_list": union_list_udf,
-    "skyband_overlap": overlap_udf,
-    "skyband_theta": theta_udf,
-    "skyband_heavy_hitters": heavy_hitters_udf,
-    "skyband_describe": describe_udf,
-}
-"""By the name under which SQL knows them."""
+def functions(known: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
+    """What makes each function, by the name under which SQL knows it.
 
-_ESTIMATE = pa.struct([(name, pa.float64()) for name in ("count", "low", "high")])
-_OVERLAP = pa.struct(
-    [
-        *((name, _ESTIMATE) for name in states.Overlap._fields if name != "method"),
-        ("method", pa.string()),
-    ]
-)
-_HEAVY_HITTERS = pa.list_(
-    pa.struct(
-        [
-            ("rank", pa.int64()), ("object", pa.string()), *((name, pa.float64()) for name in ("total", "share")),
-            *((name, pa.float64()) for name in ("low", "high")),
-        ]
-    )
-)  # fmt: skip
+    known: names besides, each a function that says what to install where nothing that is installed brings it.
+    """
+    made: dict[str, Callable[[], Any]] = {
+        "skyband_union": union_udf, "skyband_union_list": union_list_udf, "skyband_describe": describe_udf,
+    }  # fmt: skip
+    for question in questions().values():
+        for name in (question.name, *question.sql_names):
+            made.setdefault(PREFIX + name, lambda question=question: question_udf(question))
+    return {**{name: lambda name=name: _missing_udf(name) for name in known}, **made}
+
+
+def _missing_udf(name: str) -> Any:
+    said = f"{name} is not installed{comes_with(name.removeprefix(PREFIX))}"
+
+    def missing(*_: Any) -> str:
+        raise PluginError(said)
+
+    return udf(missing, "string")
+
+
 _DESCRIPTION = pa.struct(
     [
         ("backend", pa.string()), ("parameters", pa.map_(pa.string(), pa.string())), ("unit", pa.string()),
@@ -181,31 +121,57 @@ _DESCRIPTION = pa.struct(
 )  # fmt: skip
 
 
-def _asked(window: pa.Array) -> dict[str, Any]:
+def _window(window: pa.Array) -> tuple[str, pa.Array | None]:
+    """Whether a column says when windows begin or how long they are; None in its place where all of it is null."""
     kind = window.type
     if pa.types.is_null(kind) or window.null_count == len(window):
-        return {"since": None}
+        return "since", None
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return {"last": window}
+        return "last", window
     if pa.types.is_timestamp(kind) or pa.types.is_integer(kind):
-        return {"since": window}
+        return "since", window
     raise InputError("window", f'must be a length such as "37 minutes", a timestamp or a number (it is {kind})')
 
 
+def _values(parameters: Sequence[tuple[str, bool]], given: Sequence[Any]) -> dict[str, Any]:
+    """The parameters by name, out of the arguments of a row."""
+    values: dict[str, Any] = {}
+    left = list(given)
+    for name, ends in parameters:
+        if not left:
+            break
+        if ends and len(left) == 1:
+            raise InputError(name, "has two ends: give both, null for no end")
+        value: Any = (left.pop(0), left.pop(0)) if ends else left.pop(0)
+        if value not in (None, (None, None)):
+            values[name] = value
+    if left:
+        raise InputError("arguments", f"there are {len(left)} more than the question has parameters")
+    return values
+
+
+def _plain(answer: Any, kind: pa.DataType, objects: str | None = None) -> Any:
+    """An answer as Arrow makes a column of: dictionaries for structs, objects as text."""
+    if isinstance(answer, pa.Table):
+        if objects is not None:
+            place = answer.column_names.index(objects)
+            answer = answer.set_column(place, objects, answer.column(place).cast(pa.string()))
+        return answer.to_pylist()
+    if isinstance(answer, tuple) and pa.types.is_struct(kind):
+        return {field.name: _plain(value, field.type) for field, value in zip(kind, answer, strict=True)}
+    return answer
+
+
 def _union(column: pa.Array, readers: Readers) -> bytes | None:
-    given = [blob for blob in column if blob.is_valid]
-    return states.union(given, readers=readers) if given else None
-
-
-def _plain(found: states.Overlap) -> dict[str, Any]:
-    return {name: value if name == "method" else value._asdict() for name, value in found._asdict().items()}
+    blobs = [blob for blob in column if blob.is_valid]
+    return states.union(blobs, readers=readers) if blobs else None
 
 
 def _described(blob: bytes, readers: Readers) -> dict[str, Any]:
-    told = states.describe(blob, readers=readers)
+    said = states.describe(blob, readers=readers)
     return {
-        "backend": told.backend,
-        "parameters": [(name, str(value)) for name, value in told.parameters.items()],
-        "unit": told.unit, "at": told.at, "since": told.since, "latest": told.latest,
-        "retained": told.retained, "bytes": told.nbytes, "changed": told.changed,
+        "backend": said.backend,
+        "parameters": [(name, str(value)) for name, value in said.parameters.items()],
+        "unit": said.unit, "at": said.at, "since": said.since, "latest": said.latest,
+        "retained": said.retained, "bytes": said.nbytes, "changed": said.changed,
     }  # fmt: skip

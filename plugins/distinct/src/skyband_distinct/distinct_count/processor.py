@@ -14,7 +14,7 @@ from skyband.queries import emitted_states
 from skyband.queries.row_encoding import moments
 from skyband.registry import Binding
 from skyband.states.coverage import Coverage
-from skyband.states.state import AnyState
+from skyband.states.state import State
 
 if TYPE_CHECKING:
     from skyband_distinct.distinct_count.query import DistinctCount
@@ -39,7 +39,7 @@ class CountingProcessor(WindowedProcessor):
         self._sketch.update(times, keys)
         return self
 
-    def begin_with_state(self, state: AnyState, arrays: Mapping[str, Array], at: int) -> None:
+    def begin_with_state(self, state: State, arrays: Mapping[str, Array], at: int) -> None:
         self._sketch.load_state(arrays)
         self.stand_at(at, state.latest)
 

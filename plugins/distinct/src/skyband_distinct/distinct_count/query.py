@@ -25,8 +25,9 @@ from skyband.queries.schedule import Schedule
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
-from skyband.states.state import AnyState
-from skyband.states.theta_sketches import HASH as THETA
+from skyband.states.state import State
+
+from skyband_distinct.questions.theta_sketches import HASH as THETA
 
 _THETA_TYPES = (
     pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
@@ -208,7 +209,7 @@ class DistinctCount(Query):
             if isinstance(length, CalendarLength) or length.length % grain
         ]
 
-    def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         keep = state.parameters.get("values") is not None
         if keep == (self.value is not None):
             return []

@@ -3,15 +3,16 @@
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-
+import pyarrow as pa
+from attrs import define
 from skyband.roles.sketch_reader import Sample
-from skyband.states.compatibility import check_alike
-from skyband.states.counting import Estimate
-from skyband.states.since_or_last import Asked
-from skyband.states.state import Readers, State, read_state
+from skyband.states.question import Question
+from skyband.states.state import State
+
+from skyband_distinct.questions.counting import ESTIMATE, Estimate
 
 
 class Overlap(NamedTuple):
@@ -32,35 +33,30 @@ class Overlap(NamedTuple):
     method: str
 
 
-def overlap(left: Any, right: Any, *, since: Any = None, last: Any = None, readers: Readers | None = None) -> Overlap:
+@define
+class CompareItems(Question):
     """Union, intersection, differences and Jaccard similarity of the items of two states in any window.
 
     Of the two ways to compute it, by a sample of both and by their counts, the one with the narrower interval for the
     intersection is taken, where both are possible.
-
-    Parameters
-    ----------
-    left, right : bytes
-        two states of one backend with equal parameters. They may be of different moments: with `last` each window ends
-        at its own, such as today's clients and yesterday's
-    since, last
-        the window, as `skyband.states.estimate` takes them
-    readers : Readers, default None
-        the backends whose states can be read; None: those that are installed
-
-    Raises
-    ------
-    InputError, SnapshotError
-        as `skyband.states.estimate` does
     """
-    pair = [read_state(state, readers) for state in (left, right)]
-    check_alike(pair, "right")
-    asked = Asked.read(since, last)
-    return overlap_of(pair, [asked.of(state) for state in pair])
+
+    name: ClassVar[str] = "overlap"
+    result: ClassVar[pa.DataType] = pa.struct(
+        [(name, pa.string() if name == "method" else ESTIMATE) for name in Overlap._fields]
+    )
+    of_pairs: ClassVar[bool] = True
+    returns: ClassVar[str] = (
+        "Overlap\n    left, right, union, intersection, left_only, right_only and jaccard, an Estimate each; and method"
+    )
+    exports: ClassVar[tuple[str, ...]] = ("Overlap",)
+
+    def answer(self, states: Sequence[State], since: Sequence[int]) -> Overlap:
+        return overlap_of(states, since)
 
 
 def overlap_of(pair: Sequence[State], since: Sequence[int]) -> Overlap:
-    """The same of states that are read already, each since its own moment."""
+    """What the windows of two states have in common, each since its own moment."""
     counts = [Estimate(*state.reader.estimate(moment)) for state, moment in zip(pair, since, strict=True)]
     union = Estimate(*type(pair[0].reader).union([state.reader for state in pair], since))
     left, right = counts

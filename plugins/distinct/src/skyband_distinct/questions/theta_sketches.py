@@ -1,16 +1,16 @@
 """Theta sketches of Apache DataSketches, which Spark's theta functions take, out of states at any window."""
 
 import struct
-from typing import Any
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
-
+import pyarrow as pa
+from attrs import define
 from skyband.arrays import UInt64
 from skyband.errors import InputError
-from skyband.states.compatibility import common_coverage
-from skyband.states.counting import read_all
-from skyband.states.since_or_last import Asked
-from skyband.states.state import Readers
+from skyband.states.question import Question
+from skyband.states.state import State
 
 HASH = "theta"
 """What the parameter `hash` of a state is that gives theta sketches."""
@@ -23,43 +23,29 @@ _EMPTY_TEXT = np.uint64(0x1E70A32266491BB9 >> 1)
 _VERSION, _FAMILY, _READ_ONLY, _EMPTY, _COMPACT, _ORDERED = 3, 3, 2, 4, 8, 16
 
 
-def theta(states: Any, *, since: Any = None, last: Any = None, readers: Readers | None = None) -> bytes:
+@define
+class MakeThetaSketch(Question):
     """A theta sketch of the items that came in a window, from a state or from several together.
 
     The states are of `distinct-count` with `hash = "theta"`, so that their hashes are those of Spark's
     `theta_sketch_agg` of the same column, and those of the package `datasketches`. Its `theta_sketch_estimate` is the
     count that `estimate` gives, and `theta_union`, `theta_intersection` and `theta_difference` take it together with
     sketches that others made. DataSketches counts no empty text and no empty bytes: they are left out of it.
-
-    Parameters
-    ----------
-    states : bytes, list or Arrow column
-        the bytes of one state, or several states, as `skyband.states.estimate` takes them
-    since, last
-        the window, as `skyband.states.estimate` takes them
-    readers : Readers, default None
-        the backends whose states can be read; None: those that are installed
-
-    Returns
-    -------
-    bytes
-        a compact theta sketch, serial version 3
-
-    Raises
-    ------
-    InputError, SnapshotError
-        as `skyband.states.estimate` does, and where the states were made without `hash = "theta"`
     """
-    held = read_all(states, readers)
-    first, several = held[0], len(held) > 1
-    if first.parameters.get("hash") != HASH:
-        said = f'of {first.key} were made without hash = "theta", so their hashes are not those of theta sketches'
-        raise InputError("states", f"{said}: set it in the query that makes them, with sketch/k-skb or sketch/exact")
-    asked = Asked.read(since, last)
-    covers = common_coverage(held) if several else first.covers
-    moment = asked.within(covers, max(state.floor for state in held))
-    hashes, limit = type(first.reader).smallest([state.reader for state in held], [moment] * len(held))
-    return image_of(hashes, limit)
+
+    name: ClassVar[str] = "theta"
+    result: ClassVar[pa.DataType] = pa.binary()
+    returns: ClassVar[str] = "bytes\n    a compact theta sketch, serial version 3"
+
+    def answer(self, states: Sequence[State], since: Sequence[int]) -> bytes:
+        first = states[0]
+        if first.parameters.get("hash") != HASH:
+            said = f'of {first.key} were made without hash = "theta", so their hashes are not those of theta sketches'
+            raise InputError(
+                "states", f"{said}: set it in the query that makes them, with sketch/k-skb or sketch/exact"
+            )
+        hashes, limit = type(first.reader).smallest([state.reader for state in states], since)
+        return image_of(hashes, limit)
 
 
 def image_of(hashes: UInt64, limit: int | None) -> bytes:

@@ -18,7 +18,7 @@ from skyband.groups.row_numbers import without_gaps
 from skyband.queries.composite_ids import several
 from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
-from skyband.states.ranker_state import RankerState
+from skyband.states.state import State
 
 from skyband_totals.ranker_lengths import SECOND, finer_before
 from skyband_totals.role import TotalRanker
@@ -82,11 +82,11 @@ class TotalsProcessor(BatchedProcessor):
         self.go_on_from(last)
         return self
 
-    def begin_with_state(self, state: RankerState, arrays: Mapping[str, Array], at: int) -> None:
+    def begin_with_state(self, state: State, arrays: Mapping[str, Array], at: int) -> None:
         """Values are kept as if all had come with the last row, so that none is forgotten before its object is."""
         self._ranker.load_state(arrays)
         names = state.names
-        if len(names) and state.latest is not None:
+        if names is not None and len(names) and state.latest is not None:
             last = pa.array(np.full(len(names), state.latest))
             columns = [last, names.column("id"), names.column("name")]
             self._names.load_state(pa.RecordBatch.from_arrays(columns, ["last", "id", "name"]))

@@ -42,8 +42,7 @@ from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.roles import Backend
-from skyband.states.ranker_state import RankerState
-from skyband.states.state import AnyState
+from skyband.states.state import State
 
 from skyband_totals.heavy_hitters.state_columns import GRANDS, state_field
 from skyband_totals.ranker_lengths import ranker_lengths
@@ -253,13 +252,13 @@ class HeavyHitters(Query):
         said = "its states answer no window without it: take total-ranker/exact or total-ranker/k-skb, or drop `emit`"
         return [Problem("emit", f"does not go with {backend.role}/{backend.name}, {said} (got {literal(self.emit)})")]
 
-    def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:
+    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:
         problems = []
         if self.carry:
             problems.append(Problem("carry", "is in no state: begin without it, or with history"))
         if several(self.object):
             problems.append(Problem("object", f"is one column in the states (got {', '.join(several(self.object))})"))
-        elif isinstance(state, RankerState):
+        elif state.names is not None:
             held, here = state.names.schema.field("name").type, plain_type(schema.field(str(self.object)).type)
             if held != here:
                 problems.append(

@@ -11,7 +11,7 @@ from skyband.queries import emitted_states
 from skyband.queries.row_encoding import moments
 from skyband.registry import Binding
 from skyband.states.coverage import Coverage
-from skyband.states.ranker_state import extra_arrays, together
+from skyband.states.object_names import extra_arrays, together
 
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.heavy_hitters.state_columns import OBJECT_TYPE

@@ -1,0 +1,85 @@
+"""From states, a window and a question to the answer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.columns.integer_ids import numbers_column
+from skyband.errors import InputError, PluginError, SnapshotError
+from skyband.roles.answering_reader import AnsweringReader
+from skyband.states.compatibility import check_alike, common_coverage
+from skyband.states.object_names import values_of
+from skyband.states.question import Question
+from skyband.states.readers import load_named
+from skyband.states.since_or_last import Asked
+from skyband.states.state import State
+
+RESERVED = ("states", "left", "right", "since", "last", "readers", "at", "by", "union", "column", "json", "question")
+"""What the functions and the command line call something else."""
+
+
+def questions_of(reader: type[AnsweringReader]) -> dict[str, type[Question]]:
+    """What a reader answers, by name. Raises PluginError where that is no question, or is not installed."""
+    loaded = [_question(reader, place) for place in reader.questions]
+    return {question.name: question for question in loaded}
+
+
+def _question(reader: type[AnsweringReader], place: str) -> type[Question]:
+    owner = f"{reader.__module__}:{reader.__qualname__}"
+    question = load_named(owner, place)
+    if not (isinstance(question, type) and issubclass(question, Question)):
+        raise PluginError(f"{owner}: {place} is not a subclass of Question")
+    taken = [parameter.name for parameter in question.parameters() if parameter.name in RESERVED]
+    if taken:
+        raise PluginError(f"{owner}: {place} calls a parameter {taken[0]}, which all questions have: name it otherwise")
+    return question
+
+
+def ask_states(name: str, states: Sequence[State], window: Asked, values: Mapping[str, Any]) -> Any:
+    """The answer to a question by its name and parameters. Raises SnapshotError where the states answer no such one."""
+    known = questions_of(type(states[0].reader))
+    if name not in known:
+        said = f"holds the state of {states[0].key}, which does not answer {name}"
+        raise SnapshotError(f"{said} (it answers {', '.join(known) or 'nothing'})")
+    question = known[name].make(values)
+    argument = "last" if window.since is None else "since"
+    if question.of_pairs:
+        check_alike(states, "right")
+        moments = [window.of(state) for state in states]
+    elif len(states) == 1:
+        moments = [window.of(states[0])]
+    else:
+        since = window.within(common_coverage(states), max(state.floor for state in states))
+        moments = [since] * len(states)
+    return answer(question, states, moments, argument)
+
+
+def answer(question: Question, states: Sequence[State], since: Sequence[int], argument: str) -> Any:
+    """The answer since moments that the states cover; `argument`: what an error names."""
+    moments = [state.to_backend(argument, moment) for state, moment in zip(states, since, strict=True)]
+    found = question.answer(states, moments)
+    return _table(question, states, found) if pa.types.is_list(question.result) else found
+
+
+def row_of(question: Question, found: Any) -> dict[str, Any]:
+    """An answer that is one row, or one value, by column."""
+    if not pa.types.is_struct(question.result):
+        return {question.name: found}
+    return dict(found) if isinstance(found, Mapping) else dict(zip(question.columns, found, strict=True))
+
+
+def _table(question: Question, states: Sequence[State], columns: Mapping[str, Any]) -> pa.Table:
+    return pa.table({name: _column(question, states, name, columns[name]) for name in question.columns})
+
+
+def _column(question: Question, states: Sequence[State], name: str, values: Any) -> pa.Array:
+    if name == question.objects:
+        names = [state.names for state in states if state.names is not None]
+        if not names:
+            raise InputError("states", f"of {states[0].key} know no objects by name")
+        return values_of(names, values)
+    if isinstance(values, np.ndarray) and values.dtype in (np.int64, np.float64):
+        return numbers_column(values)
+    return pa.array(values, question.result.value_type.field(name).type)

@@ -1,0 +1,1 @@
+"""What states of sketches answer: how many items, what two have in common, a theta sketch."""

@@ -1,0 +1,1 @@
+"""What states of total-rankers answer: the objects with the largest totals."""
