@@ -13,7 +13,8 @@ import pytest
 import skyband
 import skyband_compare
 from skyband.engines import local
-from skyband.errors import ConfigError, EngineError, InputError
+from skyband.errors import ConfigError, EngineError, InputError, PluginError
+from skyband.queries import kinds, load_query, make_query
 from skyband_compare.plots.downsampling import Series, shortened
 from skyband_compare.plots.panels import natural, unlike
 from skyband_compare.plots.saving import save, specification, svg
@@ -404,3 +405,40 @@ def test_without_the_extra_the_remedy_is_named(monkeypatch):
 
 def test_the_page_is_in_the_package():
     assert (Path(skyband_compare.__file__).parent / "plots" / "page.html").is_file()
+
+
+OWN = """
+import pyarrow.compute as pc
+
+def draw(alt, answers):
+    assert answers.after == ["window", "count", "low", "high"] and answers.moment == "at"
+    largest = pc.max(answers.table["count"]).as_py()
+    return alt.Chart(alt.Data(values=[{"largest": largest}])).mark_text().encode(text="largest:Q"), ["the largest"]
+"""
+COUNTS = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 hour"], "every": "1 hour"}
+
+
+def test_a_query_says_how_its_answers_are_drawn(tmp_path, monkeypatch):
+    (tmp_path / "acme_chart.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    asked, answers = make_query(COUNTS), counts(moments(5))
+    plain, _ = drawn(skyband.plot(answers, asked))
+    monkeypatch.setattr(type(asked), "chart", "acme_chart:draw")
+    spec, rows = drawn(skyband.plot(answers, asked))
+    assert spec["mark"]["type"] == "text" and {"largest": max(answers["count"].to_pylist())} in rows
+    assert "the largest" in said(skyband.plot(answers, asked))
+    monkeypatch.setattr(type(asked), "chart", "pairs")
+    assert drawn(skyband.plot(answers, asked))[0] != plain
+    assert drawn(skyband.plot(answers, asked, chart="bands"))[0]["title"]["text"] == plain["title"]["text"]
+    assert drawn(skyband.plot(answers, asked, chart="ranks"))[0].keys() == plain.keys(), "no ranks: by the columns"
+    for chart, wrong in (
+        ("bnads", "chart 'bnads': did you mean 'bands'"),
+        ("no_such:draw", "No module named 'no_such'"),
+    ):
+        with pytest.raises(PluginError, match=wrong):
+            skyband.plot(answers, asked, chart=chart)
+
+
+@pytest.mark.parametrize("kind", sorted(kinds()))
+def test_every_query_says_how_it_is_drawn(kind):
+    assert load_query(kind).chart in ("bands", "ranks", "pairs")

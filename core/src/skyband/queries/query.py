@@ -125,6 +125,10 @@ class Query(ABC):
     compared_totals: ClassVar[Mapping[str, str]] = {}
     """Of such answers, figures that are a total beside the exact one's, each with the column that is added up."""
 
+    chart: ClassVar[str | None] = None
+    """How `skyband plot` draws its answers: "bands", lines with low and high; "ranks", a bump chart; "pairs", a table
+    and how many; or "package.module:function" of one's own, loaded on use. None: told by the columns."""
+
     whole_columns: ClassVar[Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {}
     """Columns of answers that estimate whole numbers, each with the function that rounds it for a reader."""
 

@@ -1,12 +1,14 @@
-"""Which chart a table of answers has, told by its columns, whatever query gave them."""
+"""Which chart a table of answers has: as its query says, or told by its columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
-from skyband.errors import InputError
+from skyband.errors import InputError, PluginError, suggest
 from skyband.queries import make_query
 from skyband.queries.query import Query
+from skyband.registry.discovery import cause
 
 from skyband_compare.plots import axes, bands, pairs_and_matches, ranks
 from skyband_compare.plots.answers import Answers, read
@@ -23,6 +25,7 @@ def plot(
     last: str | None = None,
     only: Mapping[str, Any] | None = None,
     title: str | None = None,
+    chart: str | None = None,
 ) -> Any:
     """A chart of answers over time, which a notebook shows: counts and sums as lines with their bands, ranks as a bump
     chart, pairs and matches as a table. Needs the extra `skyband[plot]`.
@@ -43,6 +46,8 @@ def plot(
         by column the value, or a list of values, of the answers to draw
     title : str, default None
         what stands above; else the kind of the query
+    chart : str, default None
+        "bands", "ranks", "pairs" or "package.module:function"; else what the query says, or the columns tell
 
     Returns
     -------
@@ -63,29 +68,68 @@ def plot(
     wanted = {name: [value] if isinstance(value, str) or not isinstance(value, Sequence) else list(value)
               for name, value in (only or {}).items()}  # fmt: skip
     held, notes = chosen(held, last, wanted)
-    return draw(alt, held, above, notes)
+    return draw(alt, held, above, notes, chart or (None if asked is None else asked.chart))
 
 
-def draw(alt: Any, answers: Answers, title: str, notes: Sequence[str] = ()) -> Any:
+def draw(alt: Any, answers: Answers, title: str, notes: Sequence[str] = (), chart: str | None = None) -> Any:
     """The chart of these answers, with `notes` the first of what is said of it."""
     if answers.unplaced:
         notes = [*notes, f"left out, with no moment or one beyond the years that charts have: {answers.unplaced:,}"]
     if not len(answers):
         return axes.empty(alt, title, notes)
-    chart, said = _chart(alt, answers)
-    return axes.finished(alt, chart, title, [axes.span(answers), *notes, *said])
+    own = None if chart is None else _own_chart(chart)
+    drawn, said = (own or _CHARTS.get(chart or "", _by_columns))(alt, answers)
+    return axes.finished(alt, drawn, title, [axes.span(answers), *notes, *said])
 
 
-def _chart(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
+Drawn = tuple[Any, list[str]]
+
+
+def _by_columns(alt: Any, answers: Answers) -> Drawn:
     names = answers.after
-    pair = named_pair(names)
-    if ranks.RANK in names and pair is not None:
-        return pairs_and_matches.draw_pairs(alt, answers, pair)
     if ranks.RANK in names:
-        return ranks.draw(alt, answers)
-    listed = pair is not None or "id" in names or "match" in names
-    lines = None if listed else bands.lines_of(answers)
-    return pairs_and_matches.draw_matches(alt, answers, pair) if lines is None else bands.draw(alt, answers, lines)
+        return _pairs(alt, answers) if named_pair(names) is not None else ranks.draw(alt, answers)
+    listed = named_pair(names) is not None or "id" in names or "match" in names
+    return _pairs(alt, answers) if listed else _bands(alt, answers)
+
+
+def _ranks(alt: Any, answers: Answers) -> Drawn:
+    """As states have no ranks, where the query gives these."""
+    return ranks.draw(alt, answers) if ranks.RANK in answers.after else _by_columns(alt, answers)
+
+
+def _pairs(alt: Any, answers: Answers) -> Drawn:
+    pair = named_pair(answers.after)
+    ranked = ranks.RANK in answers.after and pair is not None
+    draw_answers = pairs_and_matches.draw_pairs if ranked else pairs_and_matches.draw_matches
+    return draw_answers(alt, answers, pair)
+
+
+def _bands(alt: Any, answers: Answers) -> Drawn:
+    lines = bands.lines_of(answers)
+    return _pairs(alt, answers) if lines is None else bands.draw(alt, answers, lines)
+
+
+_CHARTS: Mapping[str, Callable[[Any, Answers], Drawn]] = {"bands": _bands, "ranks": _ranks, "pairs": _pairs}
+
+
+def _own_chart(place: str) -> Callable[[Any, Answers], Drawn] | None:
+    """The function that a query names; None of a chart that is here. Raises PluginError for one that is neither."""
+    if place in _CHARTS:
+        return None
+    module, colon, name = place.partition(":")
+    if not colon:
+        raise PluginError(f"chart {place!r}: {suggest(place, _CHARTS)}, or name a function, package.module:function")
+    try:
+        function: Any = getattr(import_module(module), name)
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        raise PluginError(f"chart {place!r} could not be imported: {cause(error)}") from error
+
+    def draw_own(alt: Any, answers: Answers) -> Drawn:
+        drawn = function(alt, answers)
+        return drawn if isinstance(drawn, tuple) else (drawn, [])
+
+    return draw_own
 
 
 def _table(answers: Any) -> pa.Table:

@@ -55,6 +55,7 @@ class DistinctCount(Query):
     kind: ClassVar[str] = "distinct-count"
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
     answered_by: ClassVar[str | None] = "skyband_distinct.distinct_count.execution:DistinctCountExecution"
+    chart: ClassVar[str | None] = "bands"
     compared_by: ClassVar[tuple[str, ...]] = ("window",)
     compared_value: ClassVar[str | None] = "count"
     shard_by: ClassVar[str | None] = "key"

@@ -19,7 +19,7 @@ from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.roles import Backend
-from skyband.states.state import AnyState
+from skyband.states.state import State
 
 from skyband_quantiles.quantiles.sketch_lengths import sketch_lengths
 from skyband_quantiles.ranks import fault_of_share
@@ -68,6 +68,7 @@ class Quantiles(Query):
     kind: ClassVar[str] = "quantiles"
     answered_by: ClassVar[str | None] = "skyband_quantiles.quantiles.execution:QuantilesExecution"
     roles: ClassVar[tuple[str, ...]] = (ROLE,)
+    chart: ClassVar[str | None] = "bands"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "quantile")
     compared_value: ClassVar[str | None] = "value"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)
@@ -184,7 +185,7 @@ class Quantiles(Query):
         said = "its states answer nothing: take quantile-sketch/buckets, exact or k-skb, or drop `emit`"
         return [Problem("emit", f"does not go with {backend.role}/{backend.name}, {said} (got {literal(self.emit)})")]
 
-    def state_problems(self, state: AnyState, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         return []
 
     def open_keys(self, before: Query) -> tuple[str, ...]:

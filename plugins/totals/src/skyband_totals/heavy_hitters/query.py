@@ -87,6 +87,7 @@ class HeavyHitters(Query):
     kind: ClassVar[str] = "heavy-hitters"
     roles: ClassVar[tuple[str, ...]] = ("total-ranker",)
     answered_by: ClassVar[str | None] = "skyband_totals.heavy_hitters.execution:HeavyHittersExecution"
+    chart: ClassVar[str | None] = "ranks"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
     shard_by: ClassVar[str | None] = "key"
     refused_keys: ClassVar[Mapping[str, str]] = {

@@ -66,6 +66,7 @@ class UncertainSum(Query):
     roles: ClassVar[tuple[str, ...]] = ("window",)
     answered_by: ClassVar[str | None] = "skyband_uncertain.uncertain_sum.execution:UncertainSumExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample",)
+    chart: ClassVar[str | None] = "bands"
     compared_value: ClassVar[str | None] = "sum"
     compared_scale: ClassVar[Literal["each", "mean"]] = "mean"
     compared_totals: ClassVar[Mapping[str, str]] = {"tuples kept": "kept"}
