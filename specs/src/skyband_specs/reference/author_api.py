@@ -28,7 +28,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.roles.top_reader": ("TopReader", "Ranking"),
     "skyband.states.question": ("Question",),
     "skyband.states.state": ("State",),
-    "skyband.states.object_names": ("extra_arrays",),
+    "skyband.states.object_names": ("extra_arrays", "together"),
     "skyband.queries.query": ("Query", "Input", "column_name"),
     "skyband.groups.execution": ("Execution",),
     "skyband.groups.processor": ("GroupProcessor", "WindowedProcessor"),
@@ -73,7 +73,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     ),
     "what families share: keys of queries": (
         "skyband.config.calendar_lengths", "skyband.config.literals", "skyband.config.time_zone_conversion",
-        "skyband.config.value_ranges", "skyband.queries", "skyband.queries.carried_columns",
+        "skyband.queries", "skyband.queries.carried_columns",
         "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.frame_checks",
         "skyband.queries.pair_columns", "skyband.queries.partitioning", "skyband.queries.rank_order",
         "skyband.queries.window_parameters",
@@ -89,8 +89,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.roles.window", "skyband.snapshot",
     ),
     "states": (
-        "skyband.states.coverage", "skyband.states.ranker_state", "skyband.states.state",
-        "skyband.states.theta_sketches",
+        "skyband.states.asking", "skyband.states.coverage", "skyband.states.readers", "skyband.states.since_or_last",
     ),
     "for commands": (
         "skyband.cli.commands", "skyband.cli.options", "skyband.config.redaction", "skyband.data_files",
