@@ -1,5 +1,6 @@
 """Discovery: every plugin is tried alone, and its faults are written down beside it."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -49,7 +50,11 @@ def test_an_installed_plugin_is_found(site):
         ("x = 1", "implements no hook"),
         (
             "from skyband import hookimpl\n@hookimpl\ndef skyband_backend(): return []",
-            "PluginValidationError: unknown hook 'skyband_backend'",
+            "PluginValidationError: unknown hook 'skyband_backend'; did you mean 'skyband_backends'",
+        ),
+        (
+            "from skyband import hookimpl\n@hookimpl\ndef skyband_oracles(): return []",
+            "; if a later Skyband has it, upgrade skyband",
         ),
         (
             "from skyband import hookimpl\n@hookimpl\ndef skyband_backends(role): return []",
@@ -162,3 +167,12 @@ def test_the_metadata_of_distributions_that_are_no_plugins_is_not_read(site):
     (other / "METADATA").mkdir()
     (other / "entry_points.txt").write_text("[console_scripts]\nother = other:main\n")
     assert "other" not in {plugin.distribution for plugin in discover()}
+
+
+def test_what_a_plugin_prints_at_import_is_no_data(site):
+    site.install(
+        "acme", "print('welcome to acme')\nfrom skyband import hookimpl\n@hookimpl\ndef skyband_backends(): return []"
+    )
+    ran = site.run("backends", "--json")
+    assert ran.returncode == 0 and json.loads(ran.stdout)
+    assert ran.stderr.startswith("welcome to acme\n")

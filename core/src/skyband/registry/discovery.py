@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from skyband.errors import suggest
 from skyband.registry import hookspecs
 from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
+from skyband.registry.module_import import imports_print_on_stderr
 from skyband.version import __version__
 
 GROUP = "skyband"
@@ -77,7 +78,7 @@ def read_hooks(plugin: Plugin, module: Any) -> Plugin:
     manager.add_hookspecs(hookspecs)
     try:
         manager.register(module, name=f"{plugin.distribution}:{plugin.entry_point}")
-        manager.check_pending()
+        _check_hooks(manager)
         if not manager.get_hookcallers(module):
             return evolve(plugin, problem=f"{plugin.module} implements no hook: mark them with skyband.hookimpl")
         backends = _entries(manager.hook.skyband_backends, BackendInfo, lambda info: info.key)
@@ -86,6 +87,17 @@ def read_hooks(plugin: Plugin, module: Any) -> Plugin:
     except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
         return evolve(plugin, problem=cause(error))
     return evolve(plugin, backends=backends, queries=queries, roles=roles, manager=manager)
+
+
+def _check_hooks(manager: pluggy.PluginManager) -> None:
+    """Raises PluginValidationError for a hook that there is not: misspelt, or of a later version."""
+    try:
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        known = [name for name in dir(hookspecs) if name.startswith("skyband_")]
+        name = (re.findall(r"unknown hook '(\w+)'", str(error)) or [""])[0]
+        said = f"unknown hook {name!r}; {suggest(name, known)}; if a later Skyband has it, upgrade skyband"
+        raise pluggy.PluginValidationError(error.plugin, said) from error
 
 
 def cause(error: BaseException) -> str:
@@ -138,7 +150,8 @@ def _plugins_of(name: str, distribution: Distribution) -> list[Plugin]:
 
 def _load(plugin: Plugin, entry: EntryPoint) -> Plugin:
     try:
-        module = entry.load()
+        with imports_print_on_stderr():
+            module = entry.load()
     except (Exception, SystemExit) as error:
         return evolve(plugin, problem=f"could not be imported: {cause(error)}")
     return read_hooks(plugin, module)

@@ -1,7 +1,17 @@
 """The import of a plugin's module, where kernels can be kept and where they cannot."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from types import ModuleType
+
+
+@contextmanager
+def imports_print_on_stderr() -> Iterator[None]:
+    """What a plugin prints when it is imported goes to stderr: stdout is for data, such as that of `--json`."""
+    with redirect_stdout(sys.stderr):
+        yield
 
 
 def import_plugin(name: str) -> ModuleType:
@@ -11,10 +21,12 @@ def import_plugin(name: str) -> ModuleType:
     go on without, and the module is imported again.
     """
     try:
-        return import_module(name)
+        with imports_print_on_stderr():
+            return import_module(name)
     except RuntimeError as error:
         from skyband.kernels.without_cache import is_about_the_folder  # on use: it loads numba, which is there by now
 
         if not is_about_the_folder(error):
             raise
-    return import_module(name)
+    with imports_print_on_stderr():
+        return import_module(name)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 from attrs import field, frozen
@@ -12,6 +11,7 @@ from skyband.registry import Registry, installed
 from skyband.registry.discovery import cause
 from skyband.registry.info import BackendInfo
 from skyband.registry.install_hints import comes_with
+from skyband.registry.module_import import import_plugin
 from skyband.roles.answering_reader import AnsweringReader
 
 
@@ -52,7 +52,7 @@ def load_named(owner: str, place: str) -> Any:
     """What stands at "package.module:Name". Raises PluginError that names whose it is, and what to install."""
     module, _, name = place.partition(":")
     try:
-        return getattr(import_module(module), name)
+        return getattr(import_plugin(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
         home = module.partition(".")[0].replace("_", "-")
         hint = f"; it comes with {home}: pip install {home}" if home.startswith("skyband-") and _lacks(error) else ""
