@@ -87,7 +87,8 @@ def _function(question: Any) -> Any:
     text = "\n".join([text, *map(parameter_text, question.parameters())])
     said = "From each state; null where that is. A parameter may be a Column."
     lead = f"{inspect.cleandoc(question.__doc__ or name)}\n\n{said}"
-    sql = f"skyband_{name}({', '.join([*leading, 'window', *(one.name for one in question.parameters())])})"
+    arguments = ["low, high" if one.type == "range" else one.name for one in question.parameters()]
+    sql = f"skyband_{name}({', '.join([*leading, 'window', *arguments])})"
     ask.__doc__ = f"{lead} In SQL: `{sql}`.\n\nParameters\n----------\n{text}"
     ask.__signature__ = signature(question, leading)  # type: ignore[attr-defined]
     return ask

@@ -31,7 +31,8 @@ class AskCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            error.message = error.message.rstrip(".") + comes_with(error.option_name)
+            said = error.message.rstrip(".") + comes_with(error.option_name)
+            error.message = said  # type: ignore[misc]  # final for click's own types only
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -69,7 +70,7 @@ def _option(question: str, parameter: Parameter, several: bool) -> click.Option:
     )  # fmt: skip
 
 
-class _NumberOrText(click.ParamType):
+class _NumberOrText(click.ParamType):  # type: ignore[type-arg]  # generic in some versions of click
     name = "value"
 
     def convert(self, value: Any, _: Any, __: Any) -> Any:

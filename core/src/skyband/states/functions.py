@@ -52,7 +52,7 @@ def _listing(_: Registry) -> tuple[dict[str, type[Question]], list[str]]:
     for info in readers.infos.values():
         try:
             reader = readers.reader(info) if info.reader else load_named(info.key, readers.restoring[info.role])
-            found = {**questions_of(reader), **found}
+            found = {**found, **{name: one for name, one in questions_of(reader).items() if name not in found}}
         except PluginError as error:
             wrong.append(str(error))
     return found, wrong

@@ -6,6 +6,7 @@ as two arguments; those at the end may be left out.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -42,7 +43,7 @@ def question_udf(question: type[Question]) -> Any:
     def ask(*columns: pa.Array) -> pa.Array:
         blobs, window, rest = columns[:leading], columns[leading], columns[leading + 1 :]
         kind, windows = _window(window)
-        answers = []
+        answers: list[Any] = []
         for row in range(len(window)):
             start = None if windows is None else window[row].as_py()
             if not all(blob[row].is_valid for blob in blobs) or (windows is not None and start is None):
@@ -99,8 +100,8 @@ def functions(known: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
     }  # fmt: skip
     for question in questions().values():
         for name in (question.name, *question.sql_names):
-            made.setdefault(PREFIX + name, lambda question=question: question_udf(question))
-    return {**{name: lambda name=name: _missing_udf(name) for name in known}, **made}
+            made.setdefault(PREFIX + name, partial(question_udf, question))
+    return {**{name: partial(_missing_udf, name) for name in known}, **made}
 
 
 def _missing_udf(name: str) -> Any:
