@@ -1,6 +1,7 @@
 """From states, a window and a question to the answer."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ RESERVED = ("states", "left", "right", "since", "last", "readers", "at", "by", "
 """What the functions and the command line call something else."""
 
 
+@lru_cache(maxsize=64)
 def questions_of(reader: type[AnsweringReader]) -> dict[str, type[Question]]:
     """What a reader answers, by name. Raises PluginError where that is no question, or is not installed."""
     loaded = [_question(reader, place) for place in reader.questions]

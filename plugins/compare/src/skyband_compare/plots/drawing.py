@@ -100,9 +100,9 @@ def _ranks(alt: Any, answers: Answers) -> Drawn:
 
 def _pairs(alt: Any, answers: Answers) -> Drawn:
     pair = named_pair(answers.after)
-    ranked = ranks.RANK in answers.after and pair is not None
-    draw_answers = pairs_and_matches.draw_pairs if ranked else pairs_and_matches.draw_matches
-    return draw_answers(alt, answers, pair)
+    if pair is not None and ranks.RANK in answers.after:
+        return pairs_and_matches.draw_pairs(alt, answers, pair)
+    return pairs_and_matches.draw_matches(alt, answers, pair)
 
 
 def _bands(alt: Any, answers: Answers) -> Drawn:
