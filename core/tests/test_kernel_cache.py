@@ -61,13 +61,13 @@ def test_kernels_that_use_nothing_of_core_are_kept_as_numba_keeps_them(tmp_path)
     """What is kept of them must not depend on whether a process has imported Skyband before."""
     write(tmp_path, 1, NUMBAS)
     assert run(tmp_path) == ["1", "0"]
-    assert run(tmp_path, first="import skyband.kernels.cache_invalidation") == ["1", "1"]
+    assert run(tmp_path, first="import skyband.kernels.numba_compiler_patches") == ["1", "1"]
     (tmp_path / "called.py").write_text(CALLED.format(answer=20))
     assert run(tmp_path) == ["1", "1"], "numba looks at callees by itself now: compile_where_a_callee_changed can go"
 
 
 PLAIN = "import calling\nprint(calling.calling())"
-GUARDED = f"import skyband.kernels.cache_invalidation\n{PLAIN}"
+GUARDED = f"import skyband.kernels.numba_compiler_patches\n{PLAIN}"
 GONE = b"cno_such_module\nThing\n."
 
 

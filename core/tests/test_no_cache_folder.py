@@ -14,7 +14,7 @@ from numba import njit
 def answer(number):
     return number + 1
 """
-CORE = "import skyband.kernels.cache_invalidation\nfrom kernel import answer\nprint(answer(1))\nprint(answer(1.5))"
+CORE = "import skyband.kernels.numba_compiler_patches\nfrom kernel import answer\nprint(answer(1))\nprint(answer(1.5))"
 PLUGIN = """
 from skyband.registry.module_import import import_plugin
 answer = import_plugin("kernel").answer
@@ -61,7 +61,7 @@ def test_what_cannot_be_read_or_written_any_more_is_compiled(tmp_path, kept):
     code = """
 import errno
 from numba.core.caching import IndexDataCacheFile
-import skyband.kernels.cache_invalidation
+import skyband.kernels.numba_compiler_patches
 
 def full(*_):
     raise OSError(errno.ENOSPC, "No space left on device")

@@ -132,7 +132,7 @@ def serve() -> None:
     tasks, codes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what an import says is not a return code
-    import skyband.kernels.cache_invalidation  # noqa: F401  loads numba, most of what a child would wait for
+    import skyband.kernels.numba_compiler_patches  # noqa: F401  loads numba, most of what a child would wait for
 
     while size := tasks.read(_NUMBER.size):
         task = tasks.read(_NUMBER.unpack(size)[0])

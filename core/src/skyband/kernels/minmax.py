@@ -5,7 +5,7 @@ from typing import Any
 
 from numba import njit
 
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba renew what it keeps on disk
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba renew what it keeps on disk
 from skyband.arrays import Int64, read_only
 
 

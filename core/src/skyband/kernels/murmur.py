@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba renew what it keeps on disk
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba renew what it keeps on disk
 
 _C1 = np.uint64(0x87C37B91114253D5)
 _C2 = np.uint64(0x4CF5AD432745937F)

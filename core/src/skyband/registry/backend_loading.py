@@ -61,7 +61,7 @@ def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_b
         lost = f"so that its field {undone[0]} would be no parameter"
         raise PluginError(f"{said}: {info.factory} is not made by attrs.define, {lost}")
     if "numba" in sys.modules:
-        import_module("skyband.kernels.cache_invalidation")  # its own kernels may call none of core's
+        import_module("skyband.kernels.numba_compiler_patches")  # its own kernels may call none of core's
     _SOUND[cls] = info.role, info.name
     return cls
 

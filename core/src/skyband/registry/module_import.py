@@ -24,7 +24,8 @@ def import_plugin(name: str) -> ModuleType:
         with imports_print_on_stderr():
             return import_module(name)
     except RuntimeError as error:
-        from skyband.kernels.without_cache import is_about_the_folder  # on use: it loads numba, which is there by now
+        # On use: it loads numba, which is there by now.
+        from skyband.kernels.numba_compiler_patches.without_cache import is_about_the_folder
 
         if not is_about_the_folder(error):
             raise

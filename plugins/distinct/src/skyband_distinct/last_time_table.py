@@ -9,7 +9,7 @@ Free slots have the time TIME_MIN. The number of slots is a power of two, at mos
 from typing import Any
 
 import numpy as np
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from numba import njit
 from skyband.arrays import TIME_MIN, Int64
 

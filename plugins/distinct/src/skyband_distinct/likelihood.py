@@ -4,7 +4,7 @@
 from typing import Any
 
 import numpy as np
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from numba import njit
 
 from skyband_distinct import likelihood_formula

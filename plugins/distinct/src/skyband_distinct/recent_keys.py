@@ -8,7 +8,7 @@ and is canonical: the `size` best by (time descending, key ascending), however t
 from typing import Any
 
 import numpy as np
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from attrs import define, field, setters
 from numba import njit
 from skyband.arrays import TIME_MIN, Int64, UInt64

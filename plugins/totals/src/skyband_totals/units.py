@@ -8,7 +8,7 @@ rounding of float64, one part in 2^50 or a millionth of a unit. Any other weight
 from typing import Any
 
 import numpy as np
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from numba import njit
 from skyband.arrays import Array, Float64, Int64, read_only
 

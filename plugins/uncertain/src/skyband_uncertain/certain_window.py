@@ -1,7 +1,7 @@
 """alpha = 1: the window holds `size` tuples that exist for certain; no distribution is needed."""
 # mypy: disable-error-code="untyped-decorator"
 
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from numba import njit
 from skyband.arrays import Float64, Int64
 

@@ -3,7 +3,7 @@
 
 from typing import ClassVar
 
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from attrs import define
 from numba import njit
 from skyband.arrays import Float64, Int64

@@ -2,7 +2,7 @@
 # mypy: disable-error-code="untyped-decorator"
 
 import numpy as np
-import skyband.kernels.cache_invalidation  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from numba import njit
 from skyband.arrays import Float64, Int64
 

@@ -62,6 +62,3 @@ def _unless_refused(work: Callable[..., Any]) -> Callable[..., Any]:
             return None
 
     return careful
-
-
-compile_without_a_folder()

@@ -87,8 +87,14 @@ def _of_expression(self: Any) -> list[Any]:
 
 
 _usual_type_of_call = types.functions.BaseFunction.get_call_type
-types.functions.BaseFunction.get_call_type = _type_of_call
 _usual_post_process = PostProcessor.run
-PostProcessor.run = _post_process
-ir.Stmt.list_vars = _of_statement
-ir.Expr.list_vars = _of_expression
+_METHODS = ir.Stmt.list_vars, ir.Expr.list_vars
+"""Looked at so that a numba without them is noticed before anything is replaced."""
+
+
+def install() -> None:
+    """Have numba take these instead of its own."""
+    types.functions.BaseFunction.get_call_type = _type_of_call
+    PostProcessor.run = _post_process
+    ir.Stmt.list_vars = _of_statement
+    ir.Expr.list_vars = _of_expression

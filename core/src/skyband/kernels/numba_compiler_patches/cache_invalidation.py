@@ -1,8 +1,7 @@
 """numba keeps compiled kernels on disk and renews one when its own file changes, not when a kernel that it calls does.
 
 A plugin whose kernels call those of another distribution would go on with the old ones after an upgrade of that, and
-fail where what was kept names a module that has moved since. Both are mended when this module is imported, which
-core's kernels do.
+fail where what was kept names a module that has moved since.
 """
 
 import inspect
@@ -16,8 +15,6 @@ from typing import Any
 
 from numba.core.caching import Cache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
-
-import skyband.kernels.without_cache  # noqa: F401 - first, as it sees what numba refuses
 
 _UNREADABLE = (ImportError, AttributeError, EOFError, ValueError, TypeError, IndexError, KeyError, pickle.PickleError)
 """What reading a pickle raises that is cut short, damaged, or of code that is not there any more."""
@@ -108,7 +105,3 @@ def _stamp(module: ModuleType) -> tuple[str, float, int]:
     file = Path(str(getattr(module, "__file__", None)))
     found = next(path for path in (file, *file.parents) if path.exists()).stat()
     return module.__name__, found.st_mtime, found.st_size
-
-
-compile_what_cannot_be_read()
-compile_where_a_callee_changed()

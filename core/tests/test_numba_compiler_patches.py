@@ -1,0 +1,79 @@
+"""With a numba newer than was tested, or without a class that is built upon, kernels are compiled by numba alone."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+ANSWERS = """
+import logging
+log = logging.getLogger("skyband")
+log.setLevel(logging.INFO)
+log.propagate = False
+log.addHandler(logging.StreamHandler(sys.stdout))
+from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
+from skyband.kernels.numba_compiler_patches import compiles_sooner
+
+@nested_njit(error_model="numpy")
+def share(values, whole):
+    return values[0] / whole
+
+@shared_njit
+def total(values):
+    return values.sum()
+
+@kernel_njit
+def shares(values):
+    return share(values, total(values))
+
+print(compiles_sooner(), total(np.arange(4.0)), shares(np.array([1.0, 3.0])), type(shares).__module__)
+"""
+NEWER = 'numba.__version__ = "0.999.1"'
+VANISHED = "import numba.core.typed_passes\ndel numba.core.typed_passes.NativeLowering"
+OTHER_CACHE = "import numba.core.caching as caching\ndel caching.IndexDataCacheFile._load_data"
+
+
+def run(code, folder):
+    script, own = folder / "script.py", {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kept")}
+    script.write_text(f"import sys, numba, numpy as np\n{code}")
+    call = [sys.executable, "-W", "error", str(script)]
+    return subprocess.run(call, env=own, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [(NEWER, "newer than"), (VANISHED, "not as it was (cannot import name 'NativeLowering'")],
+    ids=["newer than tested", "a class is gone"],
+)
+def test_kernels_are_compiled_by_numba_alone_where_its_compiler_is_not_the_tested_one(tmp_path, change, why):
+    *notices, answers = run(f"{change}\n{ANSWERS}", tmp_path)
+    assert answers.startswith("False 6.0 0.25")
+    assert [why in notice for notice in notices] == [True], "said once"
+
+
+def test_nothing_is_kept_on_disk_where_numba_would_not_renew_it(tmp_path):
+    """A kernel that calls one of another file would be answered by an older one of these."""
+    *notices, answers = run(f"{NEWER}\n{OTHER_CACHE}\n{ANSWERS}", tmp_path)
+    assert answers.startswith("False 6.0 0.25")
+    assert "no kernel is kept on disk" in notices[0]
+    assert not any(tmp_path.rglob("*.nb?"))
+
+
+FAMILY = """
+from skyband.kernels.kskyband import KSkyband
+band = KSkyband(k=3, room=8)
+for start in range(0, 60, 4):
+    moments = np.arange(start, start + 4)
+    band.add(scores=moments * 37 % 101, expiries=moments + 20, keys=moments)
+    band.advance(start)
+print(*band.topk(3)["key"], len(band))
+"""
+
+
+def test_the_kernels_of_a_family_answer_the_same_compiled_by_numba_alone(tmp_path):
+    alive = range(36, 60)  # those that expire at 56 or later
+    best = sorted(alive, key=lambda moment: -(moment * 37 % 101))[:3]
+    *answer, kept = map(int, run(f"{NEWER}\n{FAMILY}", tmp_path)[-1].split())
+    assert answer == best
+    assert kept == sum(sum(other * 37 % 101 > one * 37 % 101 for other in alive if other > one) < 3 for one in alive)
