@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, gamma
 from skyband import create, snapshot
-from skyband.config.value_ranges import ValueRange
+from skyband.config.half_open_ranges import ValueRange
 from skyband.errors import InputError, SnapshotError
 from skyband.states.state import encode_state, read_state
 from skyband_distinct.latest_values import RangeSample, around, from_bits, range_estimate, to_bits

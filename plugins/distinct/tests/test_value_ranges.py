@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from skyband import states
 from skyband.cli.commands import group
-from skyband.config.value_ranges import ValueRange, read_range
+from skyband.config.half_open_ranges import ValueRange, read_range
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query

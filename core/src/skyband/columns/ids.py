@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64
 from skyband.columns import keyed_frames
-from skyband.columns.arrived_rows import ArrivedRows
 from skyband.columns.hashing import hash_column, is_hashable
 from skyband.columns.integer_ids import SIGN
 from skyband.columns.integer_ids import integers_of as integers_of  # for authors of queries
 from skyband.columns.integer_ids import is_integer_id as is_integer_id
 from skyband.columns.keyed_frames import plain_type
+from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.kernels.sorted_arrays import among, distinct
@@ -196,7 +196,7 @@ class ValuesByArrival:
     """The values that name the rows of a window, by arrival number. Memory follows the window."""
 
     def __init__(self, kind: pa.DataType) -> None:
-        self._rows = ArrivedRows([pa.field("name", kind)])
+        self._rows = RowStore([pa.field("name", kind)])
 
     def update(self, times: Int64, names: pa.Array) -> None:
         """Take in the names of the next rows, which came at these times (ascending)."""

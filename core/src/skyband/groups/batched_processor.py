@@ -11,7 +11,7 @@ from skyband.queries.schedule import Schedule
 
 
 class BatchedProcessor(RegularProcessor):
-    """Feeds its backend stretch by stretch: all rows and moments until the turn ends or the windows run empty."""
+    """Feeds its backend session by session: all rows and moments until the turn ends or the windows run empty."""
 
     no_rows: ClassVar[Rows]
     """Rows with the columns of the query's frame, none of them."""

@@ -96,14 +96,14 @@ class GroupProcessor(ABC):
 
 
 class ScheduledProcessor(GroupProcessor):
-    """Walks the stretches of its stream, over windows in time, which run empty, or in rows, which do not."""
+    """Walks the sessions of its stream, over windows in time, which run empty, or in rows, which do not."""
 
     def __init__(self, schedule: Schedule, rows: bool) -> None:
         self._schedule = schedule
         self._horizon = schedule.horizon
         self._rows = rows
         self._last: int | None = None
-        """The time of the last row of the stretch; None where none has begun."""
+        """The time of the last row of the session; None where none has begun."""
         self._count = 0
         """Rows seen, where windows are counted in rows."""
 
@@ -112,7 +112,7 @@ class ScheduledProcessor(GroupProcessor):
 
     @abstractmethod
     def take(self, times: Int64, rows: Rows, until: int) -> None:
-        """Take in rows of one stretch and write down the answers of its moments at most `until`.
+        """Take in rows of one session and write down the answers of its moments at most `until`.
 
         times: their own times, or their row numbers where windows are counted in rows.
         """
@@ -142,17 +142,17 @@ class ScheduledProcessor(GroupProcessor):
     def _walk(self, rows: Rows, until: int) -> None:
         start = 0
         while start < len(rows) or self._last is not None:
-            stretch = rows.slice(start, start + self.own_rows(rows.times[start:]))
-            last = int(stretch.times[-1]) if len(stretch) else cast(int, self._last)
-            self.take(stretch.times, stretch, min(until, self._schedule.reach(last)))
+            session = rows.slice(start, start + self.own_rows(rows.times[start:]))
+            last = int(session.times[-1]) if len(session) else cast(int, self._last)
+            self.take(session.times, session, min(until, self._schedule.reach(last)))
             self._last = last
             if self._schedule.empty_at(last) > until:
                 return
             self.begin_anew()
-            start += len(stretch)
+            start += len(session)
 
     def begin_anew(self) -> None:
-        """The stretch has ended."""
+        """The session has ended."""
         self.clear()
         self._last = None
 

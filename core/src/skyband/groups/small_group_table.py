@@ -1,4 +1,4 @@
-"""Small groups as one table: their rows wait, then one compiled pass walks the stretches of all of them.
+"""Small groups as one table: their rows wait, then one compiled pass walks the sessions of all of them.
 
 A query that holds its small groups so says what is kept of a row (an entry), how a pass takes rows in and answers, and
 how a processor goes on from the entries of a group that has grown. Keys, buffer, moments, names and state are here.
@@ -21,12 +21,12 @@ from skyband.columns.rows_behind_answers import RankedRowsOfGroups, Which, carri
 from skyband.errors import PluginError, SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.processor import GroupProcessor
+from skyband.groups.sessions import Held, sessions_of
 from skyband.groups.small_group_entries import entry_arrays
 from skyband.groups.small_group_walk import Step as Step
 from skyband.groups.small_group_walk import Walked as Walked
 from skyband.groups.small_group_walk import step_of
 from skyband.groups.small_groups import Promoted, SmallGroupAnswers, SmallGroups
-from skyband.groups.stretches import Held, stretches_of
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.queries.schedule import Moments, Schedule
 from skyband.state_validation import StateReader
@@ -92,7 +92,7 @@ class SmallGroupTable(SmallGroups):
 
     @abstractmethod
     def walk(self, step: Step) -> Walked:
-        """Take in rows and answer moments, stretch by stretch."""
+        """Take in rows and answer moments, session by session."""
 
     @abstractmethod
     def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:
@@ -177,43 +177,43 @@ class SmallGroupTable(SmallGroups):
         return twin, twin._run(None)
 
     def columns_behind(
-        self, step: Step, stretch: Int64, moment: Int64, ids: Int64, values: Array, since: Int64
+        self, step: Step, session: Int64, moment: Int64, ids: Int64, values: Array, since: Int64
     ) -> list[pa.Array]:
         """The columns to carry of each row of the answers.
 
-        stretch, moment, ids, values: int64[m] or float64[m], of each row its stretch, the number of its moment, its
+        session, moment, ids, values: int64[m] or float64[m], of each row its session, the number of its moment, its
         object and its value; since: int64[moments], where the window of each begins. O(n log n) for n rows held.
         """
         if self.rows_behind is None:
             return []
         at = step.moments.at[moment]
-        answer, group = stretch * len(step.moments.at) + moment, step.stretches.key[stretch]
+        answer, group = session * len(step.moments.at) + moment, step.sessions.key[session]
         return self.rows_behind.of_groups(answer, group, ids, values, since[moment], at)
 
     def _run(self, latest: int | None) -> SmallGroupAnswers:
         """Walk all groups, with the rows of the buffer, to the moment reached."""
         keys, times, rows = self._ready()
         held = Held(self._key, self._last, self._count)
-        stretches = stretches_of(self.schedule, held, self._reached, self._until, keys, times)
-        moments = self.due_moments(self.schedule.within(stretches.begin, stretches.end), latest)
-        oldest = np.full(len(stretches.key), self.oldest(self._until))
-        step = step_of(stretches, self._entries, times, rows, moments, stretches.spans(moments), oldest)
+        sessions = sessions_of(self.schedule, held, self._reached, self._until, keys, times)
+        moments = self.due_moments(self.schedule.within(sessions.begin, sessions.end), latest)
+        oldest = np.full(len(sessions.key), self.oldest(self._until))
+        step = step_of(sessions, self._entries, times, rows, moments, sessions.spans(moments), oldest)
         done = self.walk(step)
         grown = done.grown >= 0
         promoted = self.promoted(step, done) if grown.any() else ()
-        emptied = stretches.key[stretches.final & stretches.ended]
-        stays = stretches.final & ~stretches.ended & ~grown
-        self._key, self._last, self._count = stretches.key[stays], stretches.last[stays], done.size[stays]
+        emptied = sessions.key[sessions.final & sessions.ended]
+        stays = sessions.final & ~sessions.ended & ~grown
+        self._key, self._last, self._count = sessions.key[stays], sessions.last[stays], done.size[stays]
         kept = slice(None) if stays.all() else np.repeat(stays, done.size)
         self._entries = {name: numbers_or_lists.pick(values, kept) for name, values in done.entries.items()}
         self._reached = self._until
         self._due = self.schedule.next_due(self._last, self._until) if len(self._key) else TIME_MAX
-        answers = pa.RecordBatch.from_arrays(list(done.answers), schema=self.schema) if len(done.stretch) else None
+        answers = pa.RecordBatch.from_arrays(list(done.answers), schema=self.schema) if len(done.session) else None
         if self.names is not None:
             self.names.keep(self._entries[self.identity], lazily=True)
         if self.rows_behind is not None:
             self.rows_behind.forget(self.oldest(self._until))
-        return SmallGroupAnswers(answers, stretches.key[done.stretch], emptied, promoted)
+        return SmallGroupAnswers(answers, sessions.key[done.session], emptied, promoted)
 
     def _ready(self) -> tuple[UInt64, Int64, dict[str, Column]]:
         """The buffer by group, each in time order."""
@@ -230,16 +230,16 @@ class SmallGroupTable(SmallGroups):
         """Those that have an entry too many, each with its entries and the rows not taken in."""
         first = np.cumsum(done.size) - done.size
         found = []
-        for stretch in np.flatnonzero(done.grown >= 0).tolist():
-            own = slice(first[stretch], first[stretch] + done.size[stretch])
-            rest = slice(done.grown[stretch], step.stretches.stop[stretch])
+        for session in np.flatnonzero(done.grown >= 0).tolist():
+            own = slice(first[session], first[session] + done.size[session])
+            rest = slice(done.grown[session], step.sessions.stop[session])
             order = np.argsort(done.entries["time"][own], kind="stable")
             entries = {name: numbers_or_lists.pick(values[own], order) for name, values in done.entries.items()}
-            key = int(step.stretches.key[stretch])
+            key = int(step.sessions.key[session])
             if self.rows_behind is not None:
                 values = entries["time"] if self.ranked_by is None else self.signed(entries[self.ranked_by])
                 wanted = entries["time"], entries[self.identity], values
-                until, left = int(step.stretches.last[stretch]), rest.stop - rest.start
+                until, left = int(step.sessions.last[session]), rest.stop - rest.start
                 entries |= self.rows_behind.take_group(key, until, left, *wanted)
             rows = {name: column[rest] for name, column in step.rows.items()}
             if self.names is not None:

@@ -8,26 +8,26 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64, read_only
 from skyband.columns.numbers_or_lists import Column
-from skyband.groups.stretches import Stretches
+from skyband.groups.sessions import Sessions
 from skyband.queries.schedule import Moments
 
 
 class Step(NamedTuple):
     """What one pass over all small groups is given."""
 
-    stretches: Stretches
+    sessions: Sessions
     entries: Mapping[str, Column]
     times: Int64
     rows: Mapping[str, Column]
     moments: Moments
     spans: tuple[Int64, Int64]
-    """Of each stretch the first of its moments, and the first that is not."""
+    """Of each session the first of its moments, and the first that is not."""
     oldest: Int64
-    """After this step, entries of each stretch before this are needed no longer."""
+    """After this step, entries of each session before this are needed no longer."""
 
 
 def step_of(
-    stretches: Stretches,
+    sessions: Sessions,
     entries: Mapping[str, Column],
     times: Int64,
     rows: Mapping[str, Column],
@@ -37,19 +37,19 @@ def step_of(
 ) -> Step:
     """A step whose arrays are of one kind to compiled code, which is compiled once then, wherever they come from."""
     taken = {name: read_only(column) if isinstance(column, np.ndarray) else column for name, column in rows.items()}
-    same = stretches._replace(size=read_only(stretches.size))
+    same = sessions._replace(size=read_only(sessions.size))
     return Step(same, entries, read_only(times), taken, moments, spans, oldest)
 
 
 class Walked(NamedTuple):
-    """What it gives: the entries of each stretch at its end or when it had too many, and the answers."""
+    """What it gives: the entries of each session at its end or when it had too many, and the answers."""
 
     size: Int64
-    """int64[s]: entries of each stretch; 0 of one that has ended and not grown."""
+    """int64[s]: entries of each session; 0 of one that has ended and not grown."""
     entries: Mapping[str, Column]
     grown: Int64
-    """int64[s]: the first row that a stretch with more than `most` entries has not taken in; -1 for others."""
-    stretch: Int64
-    """int64[a]: of each row of the answers its stretch."""
+    """int64[s]: the first row that a session with more than `most` entries has not taken in; -1 for others."""
+    session: Int64
+    """int64[a]: of each row of the answers its session."""
     answers: Sequence[Array | pa.Array]
     """The columns of the answers."""

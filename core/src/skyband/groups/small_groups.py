@@ -33,7 +33,7 @@ def most_entries(binding: Binding, parameters: Mapping[str, Any]) -> int:
 
 
 class Promoted(NamedTuple):
-    """A group that became too large: its own processor as of some row, and the rows of its stretch from there on."""
+    """A group that became too large: its own processor as of some row, and the rows of its session from there on."""
 
     key: int
     processor: GroupProcessor

@@ -11,12 +11,12 @@ from skyband.columns.hashing import hash_column
 from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.carried_rows_of_groups import CarriedRowsOfGroups
+from skyband.groups.sessions import Sessions
 from skyband.groups.small_group_entries import SmallGroupEntries, entry_arrays
 from skyband.groups.small_group_table import SmallGroupTable
 from skyband.groups.small_group_walk import step_of
 from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
-from skyband.groups.stretches import Stretches
 from skyband.kernels.sorted_arrays import distinct
 from skyband.queries.schedule import Moments
 from skyband.state_validation import StateReader
@@ -52,14 +52,14 @@ class SmallRowWindows(SmallGroupsPerRow):
         until = seen + stops - starts
         numbers = np.arange(len(rows)) + np.repeat(seen - starts, stops - starts)
         going_on = np.zeros(len(keys), bool)
-        stretches = Stretches(
+        sessions = Sessions(
             keys, ~going_on, np.cumsum(size) - size, size, starts, stops, until - 1, seen, until, going_on
         )
         taken = table.taken_of(rows)
         if self._carried is not None:
             self._carried.fetch(keys)
             taken |= table.carry_of(np.repeat(keys, stops - starts), numbers, rows)
-        step = step_of(stretches, held, numbers, taken, *self._moments(keys, seen, until), table.oldest(until))
+        step = step_of(sessions, held, numbers, taken, *self._moments(keys, seen, until), table.oldest(until))
         done = table.walk(step)
         stays = done.grown < 0
         promoted = () if stays.all() else table.promoted(step, done)
@@ -72,10 +72,10 @@ class SmallRowWindows(SmallGroupsPerRow):
             entries.let_go(keys[~stays])
         if self._carried is not None:
             self._carried.lay_by(keys, table.oldest(until))
-        answers = pa.RecordBatch.from_arrays(list(done.answers), schema=table.schema) if len(done.stretch) else None
+        answers = pa.RecordBatch.from_arrays(list(done.answers), schema=table.schema) if len(done.session) else None
         if table.names is not None:
             table.names.keep(entries.column(table.identity), lazily=True)
-        return SmallGroupAnswers(answers, keys[done.stretch], NOBODY, promoted)
+        return SmallGroupAnswers(answers, keys[done.session], NOBODY, promoted)
 
     def _begun(self, key: UInt64) -> dict[str, int]:
         """Of the queries that joined, the row of a group (uint64[1]) with which each begins."""

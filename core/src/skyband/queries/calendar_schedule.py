@@ -74,7 +74,7 @@ class Boundaries:
 class CalendarSchedule(Schedule):
     """One query, asked at the multiples of `every` or the boundaries of the calendar that it names.
 
-    The end of a window that begins anew, such as "today", is a moment too: so each has its whole answer. A stretch ends
+    The end of a window that begins anew, such as "today", is a moment too: so each has its whole answer. A session ends
     at the first moment that finds all windows empty.
     """
 
@@ -163,9 +163,9 @@ class CalendarSchedule(Schedule):
 
 
 class AnewSchedule(CalendarSchedule):
-    """One window that begins anew, such as "today", or is as long as `every`: a stretch ends where it does.
+    """One window that begins anew, such as "today", or is as long as `every`: a session ends where it does.
 
-    So any backend can answer, which has all rows of a stretch in its window.
+    So any backend can answer, which has all rows of a session in its window.
     """
 
     def __init__(self, every: Length, window: CalendarLength, offset: int) -> None:

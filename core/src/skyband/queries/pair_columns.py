@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64
-from skyband.columns.arrived_rows import ArrivedRows
 from skyband.columns.hashing import hash_columns
 from skyband.columns.ids import id_values, to_ids
 from skyband.columns.keyed_frames import plain_type
+from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried, carried_values
 from skyband.columns.sides import SIDES
@@ -82,7 +82,7 @@ class RowsOfPairs:
         self._kinds = [answers.field(name).type for name in [*ids, *_of_both(carry)[: len(carry)]]]
         names = ["name"] if self._plain else []
         names += [carried(number) for number in range(len(self._kinds) - len(names))]
-        self._rows = ArrivedRows([pa.field(*pair) for pair in zip(names, self._kinds, strict=True)])
+        self._rows = RowStore([pa.field(*pair) for pair in zip(names, self._kinds, strict=True)])
 
     def columns(self, rows: Rows) -> list[pa.Array]:
         """The columns of rows, as they are kept."""

@@ -1,7 +1,7 @@
-"""When groups answer: the moments of a query, and where a group's stream falls into stretches. The one walk of windows.
+"""When groups answer: the moments of a query, and where a group's stream falls into sessions. The one walk of windows.
 
-A stretch ends when the longest window has run empty: later rows can be answered as if there had been none before.
-Within a stretch every moment is answered at which the longest window can hold a row. Both follow from the times of rows
+A session ends when the longest window has run empty: later rows can be answered as if there had been none before.
+Within a session every moment is answered at which the longest window can hold a row. Both follow from the times of rows
 alone, so no moment has to be looked at to find them, however long a silence is.
 """
 
@@ -23,7 +23,7 @@ class Moments(NamedTuple):
 class Schedule:
     """Queries with windows of their own, each asked at the moments phase + j·slide.
 
-    A stretch ends with its last moment whose window can hold a row, or at once where there is none.
+    A session ends with its last moment whose window can hold a row, or at once where there is none.
     """
 
     def __init__(self, windows: Sequence[int], slides: Sequence[int], phases: Sequence[int]) -> None:
@@ -37,9 +37,9 @@ class Schedule:
         self.beats = np.array([(*beat, window) for beat, window in longest.items()], np.int64)
         """int64[b, 3]: the slides and phases there are, each once, with the longest window asked then."""
         self.gapless = bool((self.windows >= self.slides).any())
-        """Whether every stretch ends at a moment."""
+        """Whether every session ends at a moment."""
         self._shortest_silence = self.horizon + 1 - int(self.beats[:, 0].min())
-        """No shorter one ends a stretch."""
+        """No shorter one ends a session."""
 
     def after(self, time: Any) -> Any:
         """The first moment of any query later than `time`, an int or int64[n]."""
@@ -70,7 +70,7 @@ class Schedule:
         return found
 
     def has_ended(self, last: Int64, watermark: Any) -> Array:
-        """bool[n]: which stretches, the last row of each so far at `last`, have ended at a watermark (one or int64[n]).
+        """bool[n]: which sessions, the last row of each so far at `last`, have ended at a watermark (one or int64[n]).
 
         A row there begins another.
         """
@@ -82,11 +82,11 @@ class Schedule:
         return found
 
     def cannot_end(self, last: int, watermark: int) -> bool:
-        """Whether no stretch whose last row is at `last` or later has ended at a watermark: a quick look."""
+        """Whether no session whose last row is at `last` or later has ended at a watermark: a quick look."""
         return watermark - last < self._shortest_silence
 
     def reach(self, last: Any) -> Any:
-        """The last time at which a stretch answers whose last row is at `last`, an int or int64[n]."""
+        """The last time at which a session answers whose last row is at `last`, an int or int64[n]."""
         return last + self.horizon
 
     def starts(self, at: int) -> list[int]:
@@ -132,7 +132,7 @@ class Schedule:
 class Regular(Schedule):
     """One query, asked at the multiples of `every`, moved by a phase.
 
-    A stretch ends at the first moment that finds the window empty.
+    A session ends at the first moment that finds the window empty.
     """
 
     def __init__(self, every: int, horizon: int, phase: int = 0, windows: Sequence[int] = ()) -> None:
@@ -158,7 +158,7 @@ class Regular(Schedule):
 class EachRow(Schedule):
     """No moments: each row is answered when it comes, over what came less than `window` before it.
 
-    A stretch ends when its window has run empty.
+    A session ends when its window has run empty.
     """
 
     def __init__(self, window: int) -> None:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from skyband.arrays import TIME_MIN, Float64, Int64, UInt64, column, moment, never_back
-from skyband.config.value_ranges import ValueRange
+from skyband.config.half_open_ranges import ValueRange
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
 from skyband.roles.thread_guard import inside

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64, moment, read_only
-from skyband.config.value_ranges import ValueRange
+from skyband.config.half_open_ranges import ValueRange
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from skyband.arrays import TIME_MIN, Array, Float64, UInt64
-from skyband.config.value_ranges import ValueRange
+from skyband.config.half_open_ranges import ValueRange
 from skyband.roles.sketch_reader import Sample, SketchReader
 from skyband.state_validation import StateReader
 

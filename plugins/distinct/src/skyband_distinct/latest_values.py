@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from skyband.arrays import Float64, Int64, UInt64
-from skyband.config.value_ranges import ValueRange
+from skyband.config.half_open_ranges import ValueRange
 
 
 class RangeSample(NamedTuple):

@@ -26,9 +26,9 @@ TOKENS = pa.large_list(pa.int64())
 
 
 class SetsInOrder(NamedTuple):
-    """The sets held and the rows of a step, and the places at which they stand, stretch by stretch in order of arrival.
+    """The sets held and the rows of a step, and the places at which they stand, session by session in order of arrival.
 
-    A stretch has order[heads:rows], the sets held, and order[rows:stops], its rows.
+    A session has order[heads:rows], the sets held, and order[rows:stops], its rows.
     """
 
     heads: Int64
@@ -83,8 +83,8 @@ class SmallSets(SmallGroupTable):
 
     @abstractmethod
     def compare(self, step: Step, sets: SetsInOrder) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
-        """Walk the stretches: of each the number of sets kept and the place of the first row not taken in (-1: none);
-        bool[n], which places are kept; of each row of the answers its stretch; and the columns of the answers.
+        """Walk the sessions: of each the number of sets kept and the place of the first row not taken in (-1: none);
+        bool[n], which places are kept; of each row of the answers its session; and the columns of the answers.
         """
 
     def walk(self, step: Step) -> Walked:
@@ -93,11 +93,11 @@ class SmallSets(SmallGroupTable):
         rows = {**step.rows, "time": step.times, "tokens": lists}
         columns = {name: numbers_or_lists.joined([held, rows[name]]) for name, held in step.entries.items()}
         sets = _in_order(step, columns)
-        size, grown, kept, stretch, answers = self.compare(step, sets)
-        first_row = np.where(grown < 0, -1, step.stretches.start + grown - sets.rows)
+        size, grown, kept, session, answers = self.compare(step, sets)
+        first_row = np.where(grown < 0, -1, step.sessions.start + grown - sets.rows)
         chosen = sets.order[kept]
         entries = {name: numbers_or_lists.pick(column, chosen) for name, column in columns.items()}
-        return Walked(size, entries, first_row, stretch, answers)
+        return Walked(size, entries, first_row, session, answers)
 
     def id_column(self, ids: Int64) -> pa.Array:
         """The values behind ids."""
@@ -129,8 +129,8 @@ class SmallSets(SmallGroupTable):
 
 
 def _in_order(step: Step, columns: Mapping[str, Column]) -> SetsInOrder:
-    stretches = step.stretches
-    held, rows = stretches.size, stretches.stop - stretches.start
+    sessions = step.sessions
+    held, rows = sessions.size, sessions.stop - sessions.start
     both = np.cumsum(held + rows)
     begins = both - held - rows
     number = int(held.sum())

@@ -67,7 +67,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
 
 SHARED: Mapping[str, tuple[str, ...]] = {
     "what families share: columns": (
-        "skyband.columns.arrived_rows", "skyband.columns.integer_ids", "skyband.columns.keyed_frames",
+        "skyband.columns.row_store_by_position", "skyband.columns.integer_ids", "skyband.columns.keyed_frames",
         "skyband.columns.numbers_or_lists", "skyband.columns.record_batch_bytes", "skyband.columns.row_codes",
         "skyband.columns.rows_behind_answers", "skyband.columns.sides",
     ),
@@ -79,7 +79,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.queries.window_parameters",
     ),
     "what families share: groups": (
-        "skyband.groups.batched_processor", "skyband.groups.per_row_processor", "skyband.groups.row_numbers",
+        "skyband.groups.batched_processor", "skyband.groups.per_row_processor", "skyband.groups.gaps_in_row_numbers",
         "skyband.groups.small_group_entries", "skyband.groups.small_groups_kernels",
         "skyband.groups.small_groups_per_row",
     ),

@@ -40,9 +40,11 @@ def compiles_sooner() -> bool:
 def keeps_with_care() -> bool:
     """Whether numba renews kernels on disk as `cache_invalidation` has it; the first call has numba do so."""
     try:
+        from numba.core import caching
+
         from skyband.kernels.numba_compiler_patches import cache_invalidation, without_cache
 
-        _look_at_caching(cache_invalidation.Cache, cache_invalidation.IndexDataCacheFile)
+        _look_at_caching(caching.Cache, caching.IndexDataCacheFile)
     except (ImportError, AttributeError) as error:
         _notice(f"not as it was ({error}), so that no kernel is kept on disk")
         return False

@@ -12,9 +12,9 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, lengths
 from skyband.config.durations import Duration, written
+from skyband.config.half_open_ranges import ValueRange, ranges_parameter
 from skyband.config.literals import literal
 from skyband.config.parameters import choice
-from skyband.config.value_ranges import ValueRange, ranges_parameter
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing

@@ -38,9 +38,9 @@ class SmallDistinctCounts(SmallGroupTable):
         super().__init__(schedule, most, answers)
 
     def walk(self, step: Step) -> Walked:
-        stretches, entries = step.stretches, step.entries
-        count, keys, times, grown, stretch, at, counts = count_keys(
-            stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
+        sessions, entries = step.sessions, step.entries
+        count, keys, times, grown, session, at, counts = count_keys(
+            sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             entries["key"], entries["time"], step.times, step.rows["key"],
             step.moments.at, self.schedule.beats, self.schedule.starts_at(step.moments.at), step.oldest, self.most,
         )  # fmt: skip
@@ -48,7 +48,7 @@ class SmallDistinctCounts(SmallGroupTable):
         labels = self._labels.take(pa.array(np.tile(np.arange(windows), len(at))))
         numbers = pa.array(counts.reshape(-1).astype(np.float64))
         answers = [moments(np.repeat(at, windows), self.schema.field("at").type), labels, *[numbers] * 3]
-        return Walked(count, {"key": keys, "time": times}, grown, np.repeat(stretch, windows), answers)
+        return Walked(count, {"key": keys, "time": times}, grown, np.repeat(session, windows), answers)
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
         order = np.lexsort((entries["key"], entries["time"]))

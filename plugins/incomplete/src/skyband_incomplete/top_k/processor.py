@@ -12,7 +12,7 @@ from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns
 from skyband.groups.batched_processor import BatchedProcessor
-from skyband.groups.row_numbers import stretches, without_gaps
+from skyband.groups.gaps_in_row_numbers import sessions, without_gaps
 from skyband.queries.composite_ids import several
 from skyband.queries.rank_order import SMALLEST
 from skyband.registry import Binding
@@ -53,7 +53,7 @@ class RankingProcessor(BatchedProcessor):
         """Go on from the reports of a small group, the moments up to the last row's time being answered."""
         none = np.empty(0, np.int64)
         if self._rows and self._promised:
-            for part in stretches(rows):  # what is missing has expired, or broke the promise
+            for part in sessions(rows):  # what is missing has expired, or broke the promise
                 self._ranker.advance(int(part.times[0]))
                 self.feed(part.times, part, none)
             self._ranker.advance(last + 1)

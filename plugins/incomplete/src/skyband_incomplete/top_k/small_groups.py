@@ -83,20 +83,20 @@ class SmallTopK(SmallGroupTable):
         return time - self._window + 1 if self._promise else super().oldest(time)
 
     def walk(self, step: Step) -> Walked:
-        stretches, asked = step.stretches, step.moments
+        sessions, asked = step.sessions, step.moments
         sizes, grown, entries, values, answers, repeated = rank_objects(
-            stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
+            sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], step.rows["stream"],
             read_only(self.signed(step.rows["value"])),
             asked.at, self.schedule.beats, self._repeats, self._occurrences, self._by, self._weights, self._divisor,
             min(self._k, self.most), self._window, step.oldest, self.most,
         )  # fmt: skip
         self._repeated += repeated
-        stretch, number, ranks, objects, scores, vectors = answers
+        session, number, ranks, objects, scores, vectors = answers
         if self._called is not None:
-            best, ranks, scores = self._called.best(stretch, number, objects, vectors, self._k)
-            stretch, number, objects = stretch[best], number[best], objects[best]
-        behind = self.columns_behind(step, stretch, number, objects, scores, self.schedule.starts_at(asked.at)[:, 0])
+            best, ranks, scores = self._called.best(session, number, objects, vectors, self._k)
+            session, number, objects = session[best], number[best], objects[best]
+        behind = self.columns_behind(step, session, number, objects, scores, self.schedule.starts_at(asked.at)[:, 0])
         named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
             moments(asked.at[number], self.schema.field("at").type),
@@ -105,7 +105,7 @@ class SmallTopK(SmallGroupTable):
             pa.array(self.signed(scores)),
             *behind[self._several :],
         ]
-        return Walked(sizes, dict(zip(self.kept, (*entries, values), strict=True)), grown, stretch, columns)
+        return Walked(sizes, dict(zip(self.kept, (*entries, values), strict=True)), grown, session, columns)
 
     def signed(self, values: Float64) -> Float64:
         return 0.0 - values if self._mirrored else values

@@ -10,7 +10,7 @@ from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
 from skyband.groups.batched_processor import BatchedProcessor
-from skyband.groups.row_numbers import without_gaps
+from skyband.groups.gaps_in_row_numbers import without_gaps
 from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
 

@@ -43,14 +43,14 @@ class SmallNumbers(SmallGroupTable):
         super().__init__(query.schedule, most, answers)
 
     def walk(self, step: Step) -> Walked:
-        stretches = step.stretches
+        sessions = step.sessions
         sizes, grown, entries, answers = walk_numbers(
-            stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
+            sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             step.entries["value"], step.entries["time"], step.times, step.rows["value"],
             step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.beats,
             self._parts, self._ascending, self._limits, step.oldest, self.most,
         )  # fmt: skip
-        stretch, number, window, rows, found = answers
+        session, number, window, rows, found = answers
         each = found.shape[1]
         values = numbers_column(np.ascontiguousarray(found).reshape(-1))
         asked = pa.array(np.tile(np.arange(each), len(rows)))
@@ -63,7 +63,7 @@ class SmallNumbers(SmallGroupTable):
             values,
             pa.array(np.repeat(rows, each)),
         ]
-        return Walked(sizes, dict(zip(self.kept, entries, strict=True)), grown, np.repeat(stretch, each), columns)
+        return Walked(sizes, dict(zip(self.kept, entries, strict=True)), grown, np.repeat(session, each), columns)
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
         return self._processor(last, Rows(entries["time"], {"value": entries["value"]}))

@@ -6,16 +6,16 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MAX, Array, Int64
-from skyband.columns.arrived_rows import ArrivedRows
 from skyband.columns.ids import ValuesByArrival, id_values
 from skyband.columns.integer_ids import numbers_column
 from skyband.columns.keyed_frames import PART
+from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried_values
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
+from skyband.groups.gaps_in_row_numbers import without_gaps
 from skyband.groups.per_row_processor import PerRowProcessor
-from skyband.groups.row_numbers import without_gaps
 from skyband.queries.composite_ids import identity_names, several
 from skyband.queries.partitioning import PLACES, places_of
 from skyband.registry import Binding
@@ -58,7 +58,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         self._matcher = cast(SetMatcher, self._binding.create(**self._query.backend_parameters("set-matcher")))
         own = [pa.field("name" if self._plain else name, self._schema.field(name).type) for name in self._own]
         of_match = [self._schema.field(name) for name in carried_of_match(self._query.carry_match)]
-        self._known = ArrivedRows([*own, *of_match])
+        self._known = RowStore([*own, *of_match])
         """Of the rows of the window, the columns of their ids and those to carry of a match."""
         self._times = ValuesByArrival(pa.int64())
         self._places = ValuesByArrival(PLACES)
@@ -203,7 +203,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
             found.append(carried_values(rows, number, self._schema.field(answered).type))
         return found
 
-    def _arrivals(self) -> dict[str, ArrivedRows | ValuesByArrival]:
+    def _arrivals(self) -> dict[str, RowStore | ValuesByArrival]:
         return {"ids": self._known, "times": self._times, "places": self._places}
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -69,11 +69,11 @@ class SmallNearDuplicates(SmallSets):
         return super().taken_of(rows.with_column(WHEN, rows.times) if self._rows else rows)
 
     def compare(self, step: Step, sets: SetsInOrder) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
-        stretches = len(sets.heads)
-        size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1)
+        sessions = len(sets.heads)
+        size, grown = np.zeros(sessions, np.int64), np.full(sessions, -1)
         kept, count = np.zeros(len(sets.order), bool), np.full(len(sets.order), -1)
         *matches, number = match_rows(
-            sets.heads, sets.rows, sets.stops, step.stretches.ended,
+            sets.heads, sets.rows, sets.stops, step.sessions.ended,
             sets.order, sets.times, sets.sides, sets.offsets, sets.tokens,
             self.schedule.horizon, *self._similarity, self._threshold, self.two, self._ranked, self._first,
             step.oldest, self.most, self.most_tokens, size, grown, kept, count, *self._room,
@@ -81,10 +81,10 @@ class SmallNearDuplicates(SmallSets):
         self._similarity[1].check(lambda: np.diff(sets.offsets))
         earlier, similarity = (values[:number] for values in matches)
         row = np.flatnonzero(count >= 0)
-        stretch, own, found = np.repeat(np.arange(stretches), sets.stops - sets.heads)[row], sets.order[row], count[row]
+        session, own, found = np.repeat(np.arange(sessions), sets.stops - sets.heads)[row], sets.order[row], count[row]
         if self._output == KEPT:
             alone = found == 0
-            return size, grown, kept, stretch[alone], self._columns(step, sets, own[alone], {})
+            return size, grown, kept, session[alone], self._columns(step, sets, own[alone], {})
         times = np.maximum(found, 1) if self._output == ROWS else found
         matched = np.repeat(found > 0, times)
         place = np.full(len(matched), -1)
@@ -96,7 +96,7 @@ class SmallNearDuplicates(SmallSets):
             "match_time": self._times(sets, earlier).take(places),
             "similarity": pa.array(similarity).take(places),
         }
-        return size, grown, kept, np.repeat(stretch, times), self._columns(step, sets, np.repeat(own, times), of_match)
+        return size, grown, kept, np.repeat(session, times), self._columns(step, sets, np.repeat(own, times), of_match)
 
     def _columns(
         self, step: Step, sets: SetsInOrder, own: Int64, of_match: Mapping[str, pa.Array]

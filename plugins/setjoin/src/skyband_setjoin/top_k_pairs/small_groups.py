@@ -51,15 +51,15 @@ class SmallPairs(SmallSets):
         size, grown = np.zeros(len(begins), np.int64), np.full(len(begins), -1)
         kept, found = np.zeros(len(sets.order), bool), np.zeros(int((ends - begins).sum()), np.int64)
         *pairs, number = rank_pairs(
-            sets.heads, sets.rows, sets.stops, step.stretches.ended, begins, ends,
+            sets.heads, sets.rows, sets.stops, step.sessions.ended, begins, ends,
             sets.order, sets.times, sets.sides, sets.offsets, sets.tokens, asked.at, self.schedule.beats,
             self._window, *self._similarity, self.two, step.oldest, self.most, self.most_tokens,
             size, grown, kept, found, *self._room,
         )  # fmt: skip
         self._similarity[1].check(lambda: np.diff(sets.offsets))
         left, right, scores = (values[:number] for values in pairs)
-        stretch = np.repeat(np.arange(len(begins)), ends - begins)
-        moment = np.arange(len(found)) + (begins - np.cumsum(ends - begins) + (ends - begins))[stretch]
+        session = np.repeat(np.arange(len(begins)), ends - begins)
+        moment = np.arange(len(found)) + (begins - np.cumsum(ends - begins) + (ends - begins))[session]
         columns = [
             moments(asked.at[np.repeat(moment, found)], self.schema.field("at").type),
             pa.array(np.arange(1, number + 1) - np.repeat(np.cumsum(found) - found, found)),
@@ -68,7 +68,7 @@ class SmallPairs(SmallSets):
             pa.array(scores),
             *(sets.carried(name, side) for side in (left, right) for name in self._columns[self._ids :]),
         ]
-        return size, grown, kept, np.repeat(stretch, found), columns
+        return size, grown, kept, np.repeat(session, found), columns
 
     def _ids_of(self, sets: SetsInOrder, which: Int64) -> list[pa.Array]:
         return [sets.carried(name, which) for name in self._columns[: self._ids]] or [self.id_column(sets.ids[which])]

@@ -13,8 +13,8 @@ from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
 from skyband.groups.batched_processor import BatchedProcessor
+from skyband.groups.gaps_in_row_numbers import without_gaps
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.row_numbers import without_gaps
 from skyband.queries.composite_ids import several
 from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding

@@ -73,17 +73,17 @@ class SmallTotals(SmallGroupTable):
         super().__init__(query.schedule, most, answers, named, carry=carry)
 
     def walk(self, step: Step) -> Walked:
-        stretches = step.stretches
+        sessions = step.sessions
         sizes, grown, entries, answers = rank_totals(
-            stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
+            sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], read_only(self._amounts(step.rows)),
             step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.beats, self._pane, self._phase,
             self._k, self._share, self._total == "distinct", step.oldest, self.most,
         )  # fmt: skip
-        stretch, number, windows, ranks, objects, totals, grand = answers
+        session, number, windows, ranks, objects, totals, grand = answers
         total = pa.array(worth(totals, self._unit))
         since = step.moments.at - self.schedule.horizon
-        behind = self.columns_behind(step, stretch, number, objects, totals, since)
+        behind = self.columns_behind(step, session, number, objects, totals, since)
         named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
             moments(step.moments.at[number], self.schema.field("at").type),
@@ -96,7 +96,7 @@ class SmallTotals(SmallGroupTable):
             total,
             *behind[self._several :],
         ]
-        return Walked(sizes, dict(zip(self.kept, entries, strict=True)), grown, stretch, columns)
+        return Walked(sizes, dict(zip(self.kept, entries, strict=True)), grown, session, columns)
 
     def _amounts(self, rows: Mapping[str, Array]) -> Int64:
         """What each row adds, or the bits of its value."""

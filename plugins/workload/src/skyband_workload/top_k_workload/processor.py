@@ -14,8 +14,8 @@ from skyband.columns.rows_behind_answers import RankedRows, Which
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
+from skyband.groups.gaps_in_row_numbers import without_gaps
 from skyband.groups.processor import ScheduledProcessor
-from skyband.groups.row_numbers import without_gaps
 from skyband.queries.composite_ids import several
 from skyband.queries.rank_order import SMALLEST
 from skyband.registry import Binding

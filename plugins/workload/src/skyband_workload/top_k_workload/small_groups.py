@@ -78,17 +78,17 @@ class SmallWorkloads(SmallGroupTable):
         return moments if due.all() else Moments(moments.at[due], moments.query[due])
 
     def walk(self, step: Step) -> Walked:
-        stretches, asked = step.stretches, step.moments
+        sessions, asked = step.sessions, step.moments
         since = asked.at - self.schedule.windows[asked.query]
         sizes, grown, entries, beaten, answers = rank_rows(
-            stretches.first, stretches.size, stretches.start, stretches.stop, stretches.ended, *step.spans,
+            sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], read_only(self.signed(step.rows["score"])),
             asked.at, since, self._k[asked.query],
             self.schedule.beats, step.oldest, int(self._k.max()), self.most, self._once,
         )  # fmt: skip
-        stretch, number, ranks, objects, scores = answers
+        session, number, ranks, objects, scores = answers
         scores, query = self.signed(scores), asked.query[number]
-        behind = self.columns_behind(step, stretch, number, objects, scores, since)
+        behind = self.columns_behind(step, session, number, objects, scores, since)
         named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
             moments(asked.at[number], self.schema.field("at").type),
@@ -98,7 +98,7 @@ class SmallWorkloads(SmallGroupTable):
             pa.array(scores),
             *behind[self._several :],
         ]
-        return Walked(sizes, dict(zip(self.kept, (*entries, beaten), strict=True)), grown, stretch, columns)
+        return Walked(sizes, dict(zip(self.kept, (*entries, beaten), strict=True)), grown, session, columns)
 
     def signed(self, scores: Float64) -> Float64:
         return 0.0 - scores if self._mirrored else scores

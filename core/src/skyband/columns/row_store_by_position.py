@@ -23,7 +23,7 @@ def _picked(column: pa.Array, places: Int64) -> pa.Array:
     return column.take(numbers_column(places))
 
 
-class ArrivedRows:
+class RowStore:
     """Columns of the rows of a window, by arrival number. Memory follows the window; of no columns nothing is kept."""
 
     def __init__(self, fields: Sequence[pa.Field]) -> None:

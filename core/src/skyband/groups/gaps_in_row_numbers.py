@@ -17,7 +17,7 @@ def without_gaps(rows: Rows) -> tuple[Rows, Array]:
     return filled, rows.times[places] != numbers
 
 
-def stretches(rows: Rows) -> Iterator[Rows]:
+def sessions(rows: Rows) -> Iterator[Rows]:
     """The rows in parts without a number missing."""
     cuts = np.flatnonzero(np.diff(rows.times) != 1) + 1
     for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):

@@ -1,4 +1,4 @@
-"""The stretches that rows of many groups fall into, and the moments of each: the plan of one pass over small groups."""
+"""The sessions that rows of many groups fall into, and the moments of each: the plan of one pass over small groups."""
 
 from typing import NamedTuple
 
@@ -17,8 +17,8 @@ class Held(NamedTuple):
     size: Int64
 
 
-class Stretches(NamedTuple):
-    """Stretches by group and time, an entry for each in every column."""
+class Sessions(NamedTuple):
+    """Sessions by group and time, an entry for each in every column."""
 
     key: UInt64
     """Its group."""
@@ -44,8 +44,8 @@ class Stretches(NamedTuple):
         return begins, np.maximum(begins, ends)
 
 
-def stretches_of(schedule: Schedule, held: Held, reached: int, until: int, keys: UInt64, times: Int64) -> Stretches:
-    """The stretches of the groups held, answered up to `reached`, and of rows (by group and time), up to `until`."""
+def sessions_of(schedule: Schedule, held: Held, reached: int, until: int, keys: UInt64, times: Int64) -> Sessions:
+    """The sessions of the groups held, answered up to `reached`, and of rows (by group and time), up to `until`."""
     fresh = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
     starts = np.flatnonzero(fresh)
     stops = np.append(starts[1:], len(keys))[: len(starts)]
@@ -82,4 +82,4 @@ def stretches_of(schedule: Schedule, held: Held, reached: int, until: int, keys:
     last[with_rows] = times[stop[with_rows] - 1]
     final = np.append(group[1:] != group[:-1], True)[: len(group)]
     end, ended = np.minimum(until, schedule.reach(last)), schedule.has_ended(last, until)
-    return Stretches(everyone[group], final, first, size, start, stop, last, begin, end, ended)
+    return Sessions(everyone[group], final, first, size, start, stop, last, begin, end, ended)
