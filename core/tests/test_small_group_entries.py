@@ -60,7 +60,7 @@ def test_entries_are_those_of_a_dictionary_after_every_step(seed, numbered, monk
     for step in range(120):
         keys = np.sort(rng.choice(14, rng.integers(0, 6), replace=False)).astype(np.uint64) * np.uint64(2**60)
         if rng.random() < 0.2:
-            entries.let_go(keys)
+            entries.remove(keys)
             for key in keys.tolist():
                 wanted.pop(key, None), numbers.pop(key, None)
         elif rng.random() < 0.15:

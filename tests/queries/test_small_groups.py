@@ -540,13 +540,13 @@ def test_groups_and_their_names_move_to_another_shard(spec):
     state, parts = host.operator.groups.dump_state(), []
     for odd in (0, 1):
         part = Operator(asked, host.operator.bindings, table.schema)
-        part.stand_with(host.operator)
+        part.align_with(host.operator)
         part.absorb(host.operator, lambda keys, odd=odd: keys % np.uint64(2) == odd)
         part.groups.dump_state()
         parts.append(part)
     assert all(len(part.groups) for part in parts)
     again = Operator(asked, host.operator.bindings, table.schema)
-    again.stand_with(host.operator)
+    again.align_with(host.operator)
     for part in reversed(parts):
         again.absorb(part, lambda keys: np.ones(len(keys), bool))
     np.testing.assert_equal(again.groups.dump_state(), state)

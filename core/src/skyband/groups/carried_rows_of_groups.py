@@ -23,14 +23,14 @@ class CarriedRowsOfGroups:
         numbers = {"time": np.int64, "id": np.int64, "value": np.float64}
         self._entries = SmallGroupEntries({name: numbers.get(name, self._schema.field(name).type) for name in names})
 
-    def fetch(self, keys: UInt64) -> None:
+    def load(self, keys: UInt64) -> None:
         """Have the rows of these groups (ascending) at hand, and no others."""
         size, columns = self._entries.parts(keys)
         columns["group"] = np.repeat(keys, size)
         held = [pa.array(columns[field.name], field.type) for field in self._schema]
         self._rows.hold(pa.RecordBatch.from_arrays(held, schema=self._schema))
 
-    def lay_by(self, keys: UInt64, before: Int64) -> None:
+    def store(self, keys: UInt64, before: Int64) -> None:
         """Lay by the rows of these groups, those fetched, that are not before these numbers; none stays at hand."""
         rows = self._rows.held(keys, before)
         size = np.bincount(np.searchsorted(keys, rows.column("group").to_numpy()), minlength=len(keys))

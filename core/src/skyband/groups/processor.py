@@ -50,7 +50,7 @@ class GroupProcessor(ABC):
     def empty(self) -> bool:
         """Whether its longest window is empty, so that it can be forgotten and begun anew."""
 
-    def own_rows(self, times: Int64) -> int:
+    def rows_in_session(self, times: Int64) -> int:
         """How many of these rows, in time order, come before its windows have run empty; for others it begins anew."""
         return len(times)
 
@@ -142,7 +142,7 @@ class ScheduledProcessor(GroupProcessor):
     def _walk(self, rows: Rows, until: int) -> None:
         start = 0
         while start < len(rows) or self._last is not None:
-            session = rows.slice(start, start + self.own_rows(rows.times[start:]))
+            session = rows.slice(start, start + self.rows_in_session(rows.times[start:]))
             last = int(session.times[-1]) if len(session) else cast(int, self._last)
             self.take(session.times, session, min(until, self._schedule.reach(last)))
             self._last = last
@@ -156,7 +156,7 @@ class ScheduledProcessor(GroupProcessor):
         self.clear()
         self._last = None
 
-    def own_rows(self, times: Int64) -> int:
+    def rows_in_session(self, times: Int64) -> int:
         if self._rows or not len(times):
             return len(times)
         before = int(times[0]) if self._last is None else self._last
@@ -198,7 +198,7 @@ class RegularProcessor(ScheduledProcessor):
         """The first moment later than `time`."""
         return int(self._schedule.after(time))
 
-    def go_on_from(self, last: int) -> None:
+    def resume_after(self, last: int) -> None:
         """Stand after a row at `last`, the moments up to then being answered."""
         self._next, self._last = self.moment_after(last), last
         self._count = last + 1 if self._rows else 0
@@ -207,7 +207,7 @@ class RegularProcessor(ScheduledProcessor):
         """Where the windows begin that are answered next after a moment, the longest of them."""
         return int(min(self._schedule.starts(self.moment_after(at))))
 
-    def stand_at(self, at: int, last: int | None) -> None:
+    def resume_at(self, at: int, last: int | None) -> None:
         """Stand at a moment, it and those before it being answered, the last row having come at `last`."""
         if last is not None and self._schedule.empty_at(last) > at:
             self._next, self._last = self.moment_after(at), last
@@ -223,7 +223,7 @@ class RegularProcessor(ScheduledProcessor):
             self._next = self.moment_after(int(asked[-1]))
         return asked
 
-    def go_on_from_both(self, other: "RegularProcessor") -> None:
+    def resume_after_both(self, other: "RegularProcessor") -> None:
         """Stand after the later of both last rows, the moments that both have passed being answered."""
         marks = [mark for mark in (self._last, other._last) if mark is not None]
         moments = [moment for moment in (self._next, other._next) if moment != TIME_MAX]

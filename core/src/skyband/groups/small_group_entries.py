@@ -76,7 +76,7 @@ class SmallGroupEntries:
             self._keep(self._size > 0)
         self._pack_where_half_is_unused()
 
-    def let_go(self, keys: UInt64) -> None:
+    def remove(self, keys: UInt64) -> None:
         """Forget these groups (ascending)."""
         gone = among(self.key, keys)
         self.entries -= int(self._size[gone].sum())

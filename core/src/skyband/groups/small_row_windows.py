@@ -57,7 +57,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         )
         taken = table.taken_of(rows)
         if self._carried is not None:
-            self._carried.fetch(keys)
+            self._carried.load(keys)
             taken |= table.carry_of(np.repeat(keys, stops - starts), numbers, rows)
         step = step_of(sessions, held, numbers, taken, *self._moments(keys, seen, until), table.oldest(until))
         done = table.walk(step)
@@ -69,9 +69,9 @@ class SmallRowWindows(SmallGroupsPerRow):
         for group in promoted:
             group.processor.start_from(self._begun(np.array([group.key], np.uint64)))
         if len(promoted):
-            entries.let_go(keys[~stays])
+            entries.remove(keys[~stays])
         if self._carried is not None:
-            self._carried.lay_by(keys, table.oldest(until))
+            self._carried.store(keys, table.oldest(until))
         answers = pa.RecordBatch.from_arrays(list(done.answers), schema=table.schema) if len(done.session) else None
         if table.names is not None:
             table.names.keep(entries.column(table.identity), lazily=True)

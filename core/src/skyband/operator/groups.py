@@ -26,7 +26,7 @@ _NOBODY = np.empty(0, np.uint64)
 
 
 @frozen
-class Until:
+class Bound:
     """How far a turn goes: to a watermark, or to the end of an input whose last time is `latest`."""
 
     watermark: int | None
@@ -55,7 +55,7 @@ class Groups:
         """The grouping columns of each group, in the order of `_key`."""
         self._processors = ProcessorCache(make)
         self._small_groups = small_groups
-        self._until = Until(TIME_MIN)
+        self._until = Bound(TIME_MIN)
         self._dropped: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ class Groups:
             taken.update(self._small_groups.take_dropped())
         return taken
 
-    def run(self, ready: pa.RecordBatch | None, until: Until) -> pa.RecordBatch | None:
+    def run(self, ready: pa.RecordBatch | None, until: Bound) -> pa.RecordBatch | None:
         """The answers to rows (in the order of `frames.ordered`) and at the moments due, after their groups' values."""
         self._until = until
         keys, spans, rows = _NOBODY, np.empty((0, 2), np.int64), Rows(np.empty(0, np.int64), {})
@@ -97,13 +97,13 @@ class Groups:
             keys, spans = keyed_frames.group_spans(ready)
             rows = Rows(*keyed_frames.payload(ready))
             self._enroll(keys, ready, spans[:, 0])
-        turn = _Turn(until)
+        turn = _MicroBatch(until)
         self._feed_processors(turn, keys, spans, rows)
         if (small := self._small_groups) is not None:
             self._take(turn, small.advance(until.moment) if until.latest is None else small.finish(until.latest))
         return self._finished(turn)
 
-    def _feed_processors(self, turn: "_Turn", keys: UInt64, spans: Int64, rows: Rows) -> None:
+    def _feed_processors(self, turn: "_MicroBatch", keys: UInt64, spans: Int64, rows: Rows) -> None:
         """Rows to the processors of their groups, and a turn to those with a moment due.
 
         Rows of groups without a processor go to the small groups, as do those that find their windows run empty.
@@ -115,16 +115,16 @@ class Groups:
         for key, processor in self._processors.each(distinct(keys[fed], self._processors.due(turn.until.moment))):
             start, stop = span_of.get(key, (0, 0))
             own = rows.slice(start, stop)
-            count = len(own) if small is None else processor.own_rows(own.times)
+            count = len(own) if small is None else processor.rows_in_session(own.times)
             left[start : start + count] = False
-            ends = turn.until if count == len(own) else Until(int(own.times[count]))
+            ends = turn.until if count == len(own) else Bound(int(own.times[count]))
             turn.advance(key, processor, own.slice(0, count), ends)
             if processor.empty and count == len(own):
                 turn.emptied.append(np.array([key], np.uint64))
         if small is not None:
             small.add(np.repeat(keys, spans[:, 1] - spans[:, 0])[left], rows.pick(left))
 
-    def _take(self, turn: "_Turn", given: SmallGroupAnswers) -> None:
+    def _take(self, turn: "_MicroBatch", given: SmallGroupAnswers) -> None:
         """Answers of the small groups, and the groups that leave them."""
         turn.write(given.answers, given.owners)
         turn.emptied.append(given.emptied)
@@ -134,7 +134,7 @@ class Groups:
                 self._processors.begin(key, processor)
         self._processors.rest()
 
-    def _finished(self, turn: "_Turn") -> pa.RecordBatch | None:
+    def _finished(self, turn: "_MicroBatch") -> pa.RecordBatch | None:
         """A turn's answers with the groups they are of; those that are empty now are forgotten."""
         self._dropped.update(turn.dropped)
         answers = self._named(turn.answers, turn.owners) if turn.answers else None
@@ -219,7 +219,7 @@ class Groups:
             return None
         twin = copy(self)  # keys and values are replaced, never written to
         twin._small_groups, twin._processors, twin._dropped = small_groups, self._processors.copy(), Counter()
-        turn = _Turn(self._until)
+        turn = _MicroBatch(self._until)
         twin._take(turn, leaving)
         twin._finished(turn)
         return twin
@@ -255,17 +255,17 @@ class Groups:
             self._pick(np.flatnonzero(there))
 
 
-class _Turn:
+class _MicroBatch:
     """One turn of the groups that have rows or moments due: what it gives."""
 
-    def __init__(self, until: Until) -> None:
+    def __init__(self, until: Bound) -> None:
         self.until = until
         self.answers: list[ProcessorAnswers] = []
         self.owners: list[UInt64] = []
         self.emptied: list[UInt64] = []
         self.dropped: Counter[str] = Counter()
 
-    def advance(self, key: int, processor: GroupProcessor, rows: Rows, until: Until) -> None:
+    def advance(self, key: int, processor: GroupProcessor, rows: Rows, until: Bound) -> None:
         """Give a processor rows and write down what it answers."""
         answers = until.of(processor, rows)
         if dropped := processor.take_dropped():

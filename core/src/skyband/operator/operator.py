@@ -23,7 +23,7 @@ from skyband.groups import state_arrays
 from skyband.groups.execution import Execution, execution_of
 from skyband.groups.processor import GroupProcessor
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of, fingerprint
-from skyband.operator.groups import Groups, Until
+from skyband.operator.groups import Bound, Groups
 from skyband.operator.logged_batch import LoggedBatch, is_time
 from skyband.operator.rows_of_states import RowsOfStates
 from skyband.operator.shard import Shard
@@ -188,11 +188,11 @@ class Operator:
         """No row before `watermark` will come any more: answer every moment up to it. It never goes back."""
         if self.watermark is None or watermark > self.watermark:
             self.watermark = watermark
-        return self._run(Until(self.watermark))
+        return self._run(Bound(self.watermark))
 
     def finish(self, latest: int) -> pa.RecordBatch:
         """The input has ended, `latest` its last time in any group or shard: answer up to the moment after that."""
-        return self._run(Until(None, latest))
+        return self._run(Bound(None, latest))
 
     def take_metrics(self) -> Metrics:
         """What was done since this was last called."""
@@ -229,7 +229,7 @@ class Operator:
         """The groups with the largest states, each by its values: items retained and bytes. Small ones are not told."""
         return self._groups.largest(most)
 
-    def _run(self, until: Until) -> pa.RecordBatch:
+    def _run(self, until: Bound) -> pa.RecordBatch:
         """Give each group that has rows before the until, or a moment to answer, its turn."""
         started = clock.perf_counter()
         self._check_whole()
@@ -310,7 +310,7 @@ class Operator:
         self.watermark = at
         self._groups.begin(keys, values, processors)
 
-    def stand_with(self, other: "Operator") -> None:
+    def align_with(self, other: "Operator") -> None:
         """On a fresh one: come as far in time as another shard, to `absorb` or `merge` its groups."""
         self.watermark, self._joined_at = other.watermark, dict(other._joined_at)
         self._clock.load_state(other._clock.to_list())

@@ -58,7 +58,7 @@ def take_over(blobs: Sequence[bytes], before: Query, make: Callable[[bool], Oper
     new = [make(shards > 1) for _ in range(shards)]
     for number, operator in enumerate(new):
         operator.shard = Shard(number, shards)
-        operator.stand_with(old[0])
+        operator.align_with(old[0])
         for one in old if query.by else old[number::shards]:
             if query.by:
                 operator.absorb(one, partial(_of_shard, shards=shards, number=number))

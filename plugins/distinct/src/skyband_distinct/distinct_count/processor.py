@@ -35,13 +35,13 @@ class CountingProcessor(WindowedProcessor):
 
     def begin(self, last: int, times: Int64, keys: UInt64) -> "CountingProcessor":
         """Go on from the small groups: the time of the last row, and each key with its last time, by time."""
-        self.go_on_from(last)
+        self.resume_after(last)
         self._sketch.update(times, keys)
         return self
 
     def begin_with_state(self, state: State, arrays: Mapping[str, Array], at: int) -> None:
         self._sketch.load_state(arrays)
-        self.stand_at(at, state.latest)
+        self.resume_at(at, state.latest)
 
     def update(self, times: Int64, rows: Rows) -> None:
         if self._valued:
@@ -73,7 +73,7 @@ class CountingProcessor(WindowedProcessor):
     def merge(self, other: GroupProcessor) -> None:
         theirs = cast(CountingProcessor, other)
         self._sketch.merge(theirs._sketch)
-        self.go_on_from_both(theirs)
+        self.resume_after_both(theirs)
 
     @property
     def retained(self) -> int:

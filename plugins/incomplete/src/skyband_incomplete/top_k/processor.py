@@ -63,7 +63,7 @@ class RankingProcessor(BatchedProcessor):
             self.feed(rows.times, rows, none)
         else:
             self.feed(rows.times, rows, none)
-        self.go_on_from(last)
+        self.resume_after(last)
         return self
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> AnswerColumns | None:

@@ -51,12 +51,12 @@ class QuantilesProcessor(BatchedProcessor):
             self._sketch.advance(last + 1)
         else:
             self._sketch.update(*self._in_order(rows.times, rows["value"]))
-        self.go_on_from(last)
+        self.resume_after(last)
         return self
 
     def begin_with_state(self, state: Any, arrays: Mapping[str, Array], at: int) -> None:
         self._sketch.load_state(arrays)
-        self.stand_at(at, state.latest)
+        self.resume_at(at, state.latest)
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> ProcessorAnswers | None:
         times, values = self._in_order(times, rows["value"])

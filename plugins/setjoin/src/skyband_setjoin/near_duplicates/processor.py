@@ -82,7 +82,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
     def finish(self, rows: Rows, latest: int) -> AnswerColumns | None:  # noqa: ARG002 - no moment is waited for
         return self.arrive(rows) if len(rows) else None
 
-    def own_rows(self, times: Int64) -> int:
+    def rows_in_session(self, times: Int64) -> int:
         if self._query.rows or not len(times):
             return len(times)
         if times[-1] - (times[0] if self._last is None else self._last) < self._query.window.length:

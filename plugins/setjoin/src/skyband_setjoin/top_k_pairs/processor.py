@@ -48,7 +48,7 @@ class PairProcessor(BatchedProcessor):
         if self._rows:
             self._ranker.advance(int(rows.times[0]))
         self.feed(rows.times, rows, np.empty(0, np.int64))
-        self.go_on_from(last)
+        self.resume_after(last)
         return self
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> AnswerColumns | None:

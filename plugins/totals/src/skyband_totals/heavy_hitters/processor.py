@@ -79,7 +79,7 @@ class TotalsProcessor(BatchedProcessor):
             self._ranker.advance(last + 1)
         else:
             self.feed(rows.times, rows, none)
-        self.go_on_from(last)
+        self.resume_after(last)
         return self
 
     def begin_with_state(self, state: State, arrays: Mapping[str, Array], at: int) -> None:
@@ -90,7 +90,7 @@ class TotalsProcessor(BatchedProcessor):
             last = pa.array(np.full(len(names), state.latest))
             columns = [last, names.column("id"), names.column("name")]
             self._names.load_state(pa.RecordBatch.from_arrays(columns, ["last", "id", "name"]))
-        self.stand_at(at, state.latest)
+        self.resume_at(at, state.latest)
 
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> ProcessorAnswers | None:
         if len(times):
@@ -184,7 +184,7 @@ class TotalsProcessor(BatchedProcessor):
         self._ranker.merge(theirs._ranker)
         self._names.merge(theirs._names)
         self._ranked_rows.merge(theirs._ranked_rows)
-        self.go_on_from_both(theirs)
+        self.resume_after_both(theirs)
 
     @property
     def retained(self) -> int:

@@ -198,8 +198,8 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         answers = [] if given is None else [given]
         left = held.and_also(arrived).of_rows(np.concatenate([one.places(stop - 1) for one in kept]))
         if len(grown):
-            self._entries.let_go(keys)
-            self._samples.let_go(keys)
+            self._entries.remove(keys)
+            self._samples.remove(keys)
             return key, answers, [Promoted(key, self._own(left), rows.slice(stop, len(rows)))]
         named = self._named((left.side, left.code, left.chance, left.time, left.counts), left.carried)
         self._entries.put(keys, np.array([len(left.code)]), named)
