@@ -9,7 +9,7 @@ from skyband.kernels.sorted_arrays import among, distinct
 from skyband.queries.schedule import Moments, Schedule
 
 
-class Held(NamedTuple):
+class GroupColumns(NamedTuple):
     """The groups there are: key uint64[g], ascending, time of the last row int64[g], number of entries int64[g]."""
 
     key: UInt64
@@ -44,7 +44,9 @@ class Sessions(NamedTuple):
         return begins, np.maximum(begins, ends)
 
 
-def sessions_of(schedule: Schedule, held: Held, reached: int, until: int, keys: UInt64, times: Int64) -> Sessions:
+def sessions_of(
+    schedule: Schedule, held: GroupColumns, reached: int, until: int, keys: UInt64, times: Int64
+) -> Sessions:
     """The sessions of the groups held, answered up to `reached`, and of rows (by group and time), up to `until`."""
     fresh = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
     starts = np.flatnonzero(fresh)

@@ -21,7 +21,7 @@ from skyband.columns.rows_behind_answers import RankedRowsOfGroups, Which, carri
 from skyband.errors import PluginError, SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.sessions import Held, sessions_of
+from skyband.groups.sessions import GroupColumns, sessions_of
 from skyband.groups.small_group_entries import entry_arrays
 from skyband.groups.small_group_walk import Step as Step
 from skyband.groups.small_group_walk import Walked as Walked
@@ -193,7 +193,7 @@ class SmallGroupTable(SmallGroups):
     def _run(self, latest: int | None) -> SmallGroupAnswers:
         """Walk all groups, with the rows of the buffer, to the moment reached."""
         keys, times, rows = self._ready()
-        held = Held(self._key, self._last, self._count)
+        held = GroupColumns(self._key, self._last, self._count)
         sessions = sessions_of(self.schedule, held, self._reached, self._until, keys, times)
         moments = self.due_moments(self.schedule.within(sessions.begin, sessions.end), latest)
         oldest = np.full(len(sessions.key), self.oldest(self._until))

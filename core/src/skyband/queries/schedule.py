@@ -34,17 +34,17 @@ class Schedule:
         longest: dict[tuple[int, int], int] = {}
         for beat, window in zip(zip(self.slides.tolist(), self.phases.tolist(), strict=True), windows, strict=True):
             longest[beat] = max(window, longest.get(beat, 0))
-        self.beats = np.array([(*beat, window) for beat, window in longest.items()], np.int64)
+        self.slides_with_longest_window = np.array([(*beat, window) for beat, window in longest.items()], np.int64)
         """int64[b, 3]: the slides and phases there are, each once, with the longest window asked then."""
         self.gapless = bool((self.windows >= self.slides).any())
         """Whether every session ends at a moment."""
-        self._shortest_silence = self.horizon + 1 - int(self.beats[:, 0].min())
+        self._shortest_silence = self.horizon + 1 - int(self.slides_with_longest_window[:, 0].min())
         """No shorter one ends a session."""
 
     def after(self, time: Any) -> Any:
         """The first moment of any query later than `time`, an int or int64[n]."""
         found = None
-        for slide, phase, _ in self.beats.tolist():
+        for slide, phase, _ in self.slides_with_longest_window.tolist():
             moment = (time - phase) // slide * slide + (phase + slide)
             found = moment if found is None else np.minimum(found, moment)
         return found
@@ -55,7 +55,9 @@ class Schedule:
 
     def latest(self, time: int) -> int:
         """The last moment of any query at most `time`."""
-        return max((time - phase) // slide * slide + phase for slide, phase, _ in self.beats.tolist())
+        return max(
+            (time - phase) // slide * slide + phase for slide, phase, _ in self.slides_with_longest_window.tolist()
+        )
 
     def each_after(self, time: int) -> Int64:
         """int64[q]: each query's first moment later than `time`."""
@@ -65,7 +67,7 @@ class Schedule:
     def empty_at(self, last: Any) -> Any:
         """The watermark at which no answer to come depends on rows up to `last`, an int or int64[n], any more."""
         reach, found = last + self.horizon, last + 1
-        for slide, phase, _ in self.beats.tolist():
+        for slide, phase, _ in self.slides_with_longest_window.tolist():
             found = np.maximum(found, (reach - phase) // slide * slide + phase)
         return found
 
@@ -101,7 +103,7 @@ class Schedule:
     def oldest(self, time: Any) -> Any:
         """No answer after `time`, an int or int64[n], depends on rows before this."""
         found = None
-        for slide, phase, window in self.beats.tolist():
+        for slide, phase, window in self.slides_with_longest_window.tolist():
             start = (time - phase) // slide * slide + (phase + slide - window)
             found = start if found is None else np.minimum(found, start)
         return found

@@ -17,7 +17,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 @frozen
-class Asked:
+class WindowRequest:
     """A window as it was asked for; neither of the two: all that the state covers."""
 
     since: int | None = None
@@ -25,7 +25,7 @@ class Asked:
     last: Duration | None = None
 
     @classmethod
-    def read(cls, since: Any, last: Any) -> "Asked":
+    def read(cls, since: Any, last: Any) -> "WindowRequest":
         """Raises InputError where both are given, or one is neither a moment nor a length."""
         if since is not None and last is not None:
             raise InputError("last", f"goes without `since`: ask for one of them (got {literal(last)} and {since!r})")

@@ -35,7 +35,7 @@ MOST_DEPTH = 50
 
 
 @frozen
-class Made:
+class Projection:
     """A column of `source.select`: another one, or the same value in every row."""
 
     name: str
@@ -61,7 +61,7 @@ def parse_condition(text: str) -> Any:
     return found
 
 
-def parse_column(text: str) -> Made:
+def parse_column(text: str) -> Projection:
     """An entry of `source.select`: `column`, `column AS name` or `literal AS name`. Raises UnknownSqlError."""
     reader = _Reader(text)
     column = value = None
@@ -75,7 +75,7 @@ def parse_column(text: str) -> Made:
     reader.end()
     if name is None:
         raise UnknownSqlError(f"{text!r} has no name: write {text} AS name")
-    return Made(name, column, value)
+    return Projection(name, column, value)
 
 
 class _Reader:

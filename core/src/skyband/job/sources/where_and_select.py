@@ -11,7 +11,7 @@ from attrs import frozen
 from skyband.config.literals import literal
 from skyband.errors import ConfigError, Problem
 from skyband.job.sources.conditions import columns_of
-from skyband.job.sources.sql_reader import Made, UnknownSqlError, parse_column, parse_condition
+from skyband.job.sources.sql_reader import Projection, UnknownSqlError, parse_column, parse_condition
 
 
 class OnlySparkError(ConfigError):
@@ -23,13 +23,13 @@ class Shape:
     """What a source makes of the rows it reads: those where `where` is true, with the columns of `select`."""
 
     where: Any = None
-    select: tuple[Made, ...] | None = None
+    select: tuple[Projection, ...] | None = None
 
     @classmethod
     def of(cls, where: str | None, select: Sequence[str] | None) -> "Shape":
         """Raises ConfigError, naming what is beyond the common part."""
         problems, condition = [], None
-        columns: list[Made] = []
+        columns: list[Projection] = []
         try:
             condition = None if where is None else parse_condition(where)
         except UnknownSqlError as error:
@@ -92,7 +92,7 @@ class Shape:
         by_name = {made.name: made for made in self.select or ()}
         columns = []
         for field in schema:
-            made = by_name.get(field.name, Made(field.name, field.name))
+            made = by_name.get(field.name, Projection(field.name, field.name))
             if made.column is None:
                 columns.append(pa.repeat(pa.scalar(made.value, field.type), len(batch)))
             else:

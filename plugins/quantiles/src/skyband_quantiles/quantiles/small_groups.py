@@ -47,7 +47,7 @@ class SmallNumbers(SmallGroupTable):
         sizes, grown, entries, answers = walk_numbers(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             step.entries["value"], step.entries["time"], step.times, step.rows["value"],
-            step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.beats,
+            step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.slides_with_longest_window,
             self._parts, self._ascending, self._limits, step.oldest, self.most,
         )  # fmt: skip
         session, number, window, rows, found = answers

@@ -84,7 +84,7 @@ class SmallWorkloads(SmallGroupTable):
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], read_only(self.signed(step.rows["score"])),
             asked.at, since, self._k[asked.query],
-            self.schedule.beats, step.oldest, int(self._k.max()), self.most, self._once,
+            self.schedule.slides_with_longest_window, step.oldest, int(self._k.max()), self.most, self._once,
         )  # fmt: skip
         session, number, ranks, objects, scores = answers
         scores, query = self.signed(scores), asked.query[number]
