@@ -23,9 +23,9 @@ from skyband.groups import state_arrays
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.sessions import GroupColumns, sessions_of
 from skyband.groups.small_group_entries import entry_arrays
-from skyband.groups.small_group_walk import Step as Step
-from skyband.groups.small_group_walk import Walked as Walked
-from skyband.groups.small_group_walk import step_of
+from skyband.groups.small_group_walk import PassInput as PassInput
+from skyband.groups.small_group_walk import PassResult as PassResult
+from skyband.groups.small_group_walk import pass_input_of
 from skyband.groups.small_groups import Promoted, SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.queries.schedule import Moments, Schedule
@@ -91,7 +91,7 @@ class SmallGroupTable(SmallGroups):
         self._due, self._reached, self._until = TIME_MAX, TIME_MIN, TIME_MIN
 
     @abstractmethod
-    def walk(self, step: Step) -> Walked:
+    def run_pass(self, step: PassInput) -> PassResult:
         """Take in rows and answer moments, session by session."""
 
     @abstractmethod
@@ -177,7 +177,7 @@ class SmallGroupTable(SmallGroups):
         return twin, twin._run(None)
 
     def columns_behind(
-        self, step: Step, session: Int64, moment: Int64, ids: Int64, values: Array, since: Int64
+        self, step: PassInput, session: Int64, moment: Int64, ids: Int64, values: Array, since: Int64
     ) -> list[pa.Array]:
         """The columns to carry of each row of the answers.
 
@@ -197,8 +197,8 @@ class SmallGroupTable(SmallGroups):
         sessions = sessions_of(self.schedule, held, self._reached, self._until, keys, times)
         moments = self.due_moments(self.schedule.within(sessions.begin, sessions.end), latest)
         oldest = np.full(len(sessions.key), self.oldest(self._until))
-        step = step_of(sessions, self._entries, times, rows, moments, sessions.spans(moments), oldest)
-        done = self.walk(step)
+        step = pass_input_of(sessions, self._entries, times, rows, moments, sessions.spans(moments), oldest)
+        done = self.run_pass(step)
         grown = done.grown >= 0
         promoted = self.promoted(step, done) if grown.any() else ()
         emptied = sessions.key[sessions.final & sessions.ended]
@@ -226,7 +226,7 @@ class SmallGroupTable(SmallGroups):
         order = np.lexsort((times, keys))
         return keys[order], times[order], {name: numbers_or_lists.pick(rows[name], order) for name in rows}
 
-    def promoted(self, step: Step, done: Walked) -> list[Promoted]:
+    def promoted(self, step: PassInput, done: PassResult) -> list[Promoted]:
         """Those that have an entry too many, each with its entries and the rows not taken in."""
         first = np.cumsum(done.size) - done.size
         found = []

@@ -12,7 +12,7 @@ from skyband.groups.sessions import Sessions
 from skyband.queries.schedule import Moments
 
 
-class Step(NamedTuple):
+class PassInput(NamedTuple):
     """What one pass over all small groups is given."""
 
     sessions: Sessions
@@ -26,7 +26,7 @@ class Step(NamedTuple):
     """After this step, entries of each session before this are needed no longer."""
 
 
-def step_of(
+def pass_input_of(
     sessions: Sessions,
     entries: Mapping[str, Column],
     times: Int64,
@@ -34,14 +34,14 @@ def step_of(
     moments: Moments,
     spans: tuple[Int64, Int64],
     oldest: Int64,
-) -> Step:
+) -> PassInput:
     """A step whose arrays are of one kind to compiled code, which is compiled once then, wherever they come from."""
     taken = {name: read_only(column) if isinstance(column, np.ndarray) else column for name, column in rows.items()}
     same = sessions._replace(size=read_only(sessions.size))
-    return Step(same, entries, read_only(times), taken, moments, spans, oldest)
+    return PassInput(same, entries, read_only(times), taken, moments, spans, oldest)
 
 
-class Walked(NamedTuple):
+class PassResult(NamedTuple):
     """What it gives: the entries of each session at its end or when it had too many, and the answers."""
 
     size: Int64

@@ -14,7 +14,7 @@ from skyband.groups.carried_rows_of_groups import CarriedRowsOfGroups
 from skyband.groups.sessions import Sessions
 from skyband.groups.small_group_entries import SmallGroupEntries, entry_arrays
 from skyband.groups.small_group_table import SmallGroupTable
-from skyband.groups.small_group_walk import step_of
+from skyband.groups.small_group_walk import pass_input_of
 from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.kernels.sorted_arrays import distinct
@@ -25,7 +25,7 @@ _SEEN, _SINCE = "seen", "since."
 
 
 class SmallRowWindows(SmallGroupsPerRow):
-    """Groups that a table's `walk` answers, each over its last rows: their times are the numbers of rows, from 0.
+    """Groups that a table's `run_pass` answers, each over its last rows: their times are the numbers of rows, from 0.
 
     A turn costs what its rows do: only groups that have some are walked. Of a group its rows are counted. A query that
     joined a checkpoint answers over rows from then on: of each such query every group there was has the number of its
@@ -59,8 +59,8 @@ class SmallRowWindows(SmallGroupsPerRow):
         if self._carried is not None:
             self._carried.load(keys)
             taken |= table.carry_of(np.repeat(keys, stops - starts), numbers, rows)
-        step = step_of(sessions, held, numbers, taken, *self._moments(keys, seen, until), table.oldest(until))
-        done = table.walk(step)
+        step = pass_input_of(sessions, held, numbers, taken, *self._moments(keys, seen, until), table.oldest(until))
+        done = table.run_pass(step)
         stays = done.grown < 0
         promoted = () if stays.all() else table.promoted(step, done)
         kept = slice(None) if stays.all() else np.repeat(stays, done.size)

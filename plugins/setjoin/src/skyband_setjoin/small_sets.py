@@ -12,7 +12,7 @@ from skyband.columns.ids import id_values
 from skyband.columns.integer_ids import is_integer_id
 from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
-from skyband.groups.small_group_table import SmallGroupTable, Step, Walked
+from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.schedule import Schedule
 from skyband.state_validation import StateReader
 
@@ -82,12 +82,14 @@ class SmallSets(SmallGroupTable):
         super().__init__(schedule, min(most, MOST_SETS), answers, named, at_once=at_once)
 
     @abstractmethod
-    def compare(self, step: Step, sets: SetsInOrder) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
+    def compare(
+        self, step: PassInput, sets: SetsInOrder
+    ) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
         """Walk the sessions: of each the number of sets kept and the place of the first row not taken in (-1: none);
         bool[n], which places are kept; of each row of the answers its session; and the columns of the answers.
         """
 
-    def walk(self, step: Step) -> Walked:
+    def run_pass(self, step: PassInput) -> PassResult:
         offsets, tokens = distinct_tokens(*map(read_only, sets_of(step.rows["tokens"])))
         lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(tokens))
         rows = {**step.rows, "time": step.times, "tokens": lists}
@@ -97,7 +99,7 @@ class SmallSets(SmallGroupTable):
         first_row = np.where(grown < 0, -1, step.sessions.start + grown - sets.rows)
         chosen = sets.order[kept]
         entries = {name: numbers_or_lists.pick(column, chosen) for name, column in columns.items()}
-        return Walked(size, entries, first_row, session, answers)
+        return PassResult(size, entries, first_row, session, answers)
 
     def id_column(self, ids: Int64) -> pa.Array:
         """The values behind ids."""
@@ -128,7 +130,7 @@ class SmallSets(SmallGroupTable):
         state.require(not repeated.any(), "tokens", "must be ascending in each set")
 
 
-def _in_order(step: Step, columns: Mapping[str, Column]) -> SetsInOrder:
+def _in_order(step: PassInput, columns: Mapping[str, Column]) -> SetsInOrder:
     sessions = step.sessions
     held, rows = sessions.size, sessions.stop - sessions.start
     both = np.cumsum(held + rows)

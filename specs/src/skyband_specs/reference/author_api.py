@@ -38,7 +38,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.queries.top_k_merging": ("merge_top_k", "truncate"),
     "skyband.queries.schedule": ("Schedule", "Regular", "EachRow"),
     "skyband.groups.small_groups": ("SmallGroups", "most_entries"),
-    "skyband.groups.small_group_table": ("SmallGroupTable", "Step", "Walked"),
+    "skyband.groups.small_group_table": ("SmallGroupTable", "PassInput", "PassResult"),
     "skyband.groups.small_row_windows": ("SmallRowWindows",),
     "skyband.queries.example": ("QueryExample", "JobExample"),
     "skyband.queries.example_rows": ("rows", "examples"),

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from skyband.arrays import Array, Int64, UInt64
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import SmallGroupTable, Step, Walked
+from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Schedule
 from skyband.state_validation import StateReader
@@ -37,7 +37,7 @@ class SmallDistinctCounts(SmallGroupTable):
         self._processor = processor
         super().__init__(schedule, most, answers)
 
-    def walk(self, step: Step) -> Walked:
+    def run_pass(self, step: PassInput) -> PassResult:
         sessions, entries = step.sessions, step.entries
         count, keys, times, grown, session, at, counts = count_keys(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
@@ -48,7 +48,7 @@ class SmallDistinctCounts(SmallGroupTable):
         labels = self._labels.take(pa.array(np.tile(np.arange(windows), len(at))))
         numbers = pa.array(counts.reshape(-1).astype(np.float64))
         answers = [moments(np.repeat(at, windows), self.schema.field("at").type), labels, *[numbers] * 3]
-        return Walked(count, {"key": keys, "time": times}, grown, np.repeat(session, windows), answers)
+        return PassResult(count, {"key": keys, "time": times}, grown, np.repeat(session, windows), answers)
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
         order = np.lexsort((entries["key"], entries["time"]))

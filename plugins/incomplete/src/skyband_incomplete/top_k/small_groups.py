@@ -11,7 +11,7 @@ from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import Which
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import SmallGroupTable, Step, Walked
+from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Schedule
 from skyband.roles.object_ranker import REDUCTIONS
@@ -82,7 +82,7 @@ class SmallTopK(SmallGroupTable):
     def oldest(self, time: Any) -> Any:
         return time - self._window + 1 if self._promise else super().oldest(time)
 
-    def walk(self, step: Step) -> Walked:
+    def run_pass(self, step: PassInput) -> PassResult:
         sessions, asked = step.sessions, step.moments
         sizes, grown, entries, values, answers, repeated = rank_objects(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
@@ -105,7 +105,7 @@ class SmallTopK(SmallGroupTable):
             pa.array(self.signed(scores)),
             *behind[self._several :],
         ]
-        return Walked(sizes, dict(zip(self.kept, (*entries, values), strict=True)), grown, session, columns)
+        return PassResult(sizes, dict(zip(self.kept, (*entries, values), strict=True)), grown, session, columns)
 
     def signed(self, values: Float64) -> Float64:
         return 0.0 - values if self._mirrored else values

@@ -10,7 +10,7 @@ from skyband.arrays import Array, Int64
 from skyband.columns.integer_ids import numbers_column
 from skyband.columns.rows import Rows
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import SmallGroupTable, Step, Walked
+from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.row_encoding import moments
 from skyband.state_validation import StateReader
 
@@ -42,7 +42,7 @@ class SmallNumbers(SmallGroupTable):
         self._processor = processor
         super().__init__(query.schedule, most, answers)
 
-    def walk(self, step: Step) -> Walked:
+    def run_pass(self, step: PassInput) -> PassResult:
         sessions = step.sessions
         sizes, grown, entries, answers = walk_numbers(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
@@ -63,7 +63,7 @@ class SmallNumbers(SmallGroupTable):
             values,
             pa.array(np.repeat(rows, each)),
         ]
-        return Walked(sizes, dict(zip(self.kept, entries, strict=True)), grown, np.repeat(session, each), columns)
+        return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, np.repeat(session, each), columns)
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
         return self._processor(last, Rows(entries["time"], {"value": entries["value"]}))

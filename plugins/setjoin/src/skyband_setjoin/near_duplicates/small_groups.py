@@ -10,7 +10,7 @@ from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import Step, Walked
+from skyband.groups.small_group_table import PassInput, PassResult
 from skyband.groups.small_groups import Promoted
 from skyband.queries.composite_ids import several
 from skyband.queries.row_encoding import moments
@@ -68,7 +68,9 @@ class SmallNearDuplicates(SmallSets):
     def taken_of(self, rows: Rows) -> dict[str, Column]:
         return super().taken_of(rows.with_column(WHEN, rows.times) if self._rows else rows)
 
-    def compare(self, step: Step, sets: SetsInOrder) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
+    def compare(
+        self, step: PassInput, sets: SetsInOrder
+    ) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
         sessions = len(sets.heads)
         size, grown = np.zeros(sessions, np.int64), np.full(sessions, -1)
         kept, count = np.zeros(len(sets.order), bool), np.full(len(sets.order), -1)
@@ -99,7 +101,7 @@ class SmallNearDuplicates(SmallSets):
         return size, grown, kept, np.repeat(session, times), self._columns(step, sets, np.repeat(own, times), of_match)
 
     def _columns(
-        self, step: Step, sets: SetsInOrder, own: Int64, of_match: Mapping[str, pa.Array]
+        self, step: PassInput, sets: SetsInOrder, own: Int64, of_match: Mapping[str, pa.Array]
     ) -> list[pa.Array]:  # fmt: skip
         """The columns of the answers: of sets `own`, all rows of the step, and of what each matches."""
         rows = pa.array(own - (len(sets.order) - len(step.times)))
@@ -118,7 +120,7 @@ class SmallNearDuplicates(SmallSets):
     def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:  # noqa: ARG002 - of an entry
         return self._processor(self.rows_of(entries))
 
-    def promoted(self, step: Step, done: Walked) -> list[Promoted]:
+    def promoted(self, step: PassInput, done: PassResult) -> list[Promoted]:
         grown = super().promoted(step, done)
         return [each._replace(rows=at_their_times(each.rows)) for each in grown] if self._rows else grown
 

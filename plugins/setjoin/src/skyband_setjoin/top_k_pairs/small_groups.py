@@ -10,7 +10,7 @@ from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import Step
+from skyband.groups.small_group_table import PassInput
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Schedule
 
@@ -46,7 +46,9 @@ class SmallPairs(SmallSets):
         self._window = window
         self._processor = processor
 
-    def compare(self, step: Step, sets: SetsInOrder) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
+    def compare(
+        self, step: PassInput, sets: SetsInOrder
+    ) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
         asked, (begins, ends) = step.moments, step.spans
         size, grown = np.zeros(len(begins), np.int64), np.full(len(begins), -1)
         kept, found = np.zeros(len(sets.order), bool), np.zeros(int((ends - begins).sum()), np.int64)

@@ -14,7 +14,7 @@ from skyband.columns.rows import Rows
 from skyband.config.calendar_lengths import CalendarLength
 from skyband.config.durations import Duration
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import SmallGroupTable, Step, Walked
+from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.composite_ids import several
 from skyband.queries.row_encoding import moments
 from skyband.state_validation import StateReader
@@ -72,7 +72,7 @@ class SmallTotals(SmallGroupTable):
         carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         super().__init__(query.schedule, most, answers, named, carry=carry)
 
-    def walk(self, step: Step) -> Walked:
+    def run_pass(self, step: PassInput) -> PassResult:
         sessions = step.sessions
         sizes, grown, entries, answers = rank_totals(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
@@ -96,7 +96,7 @@ class SmallTotals(SmallGroupTable):
             total,
             *behind[self._several :],
         ]
-        return Walked(sizes, dict(zip(self.kept, entries, strict=True)), grown, session, columns)
+        return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, session, columns)
 
     def _amounts(self, rows: Mapping[str, Array]) -> Int64:
         """What each row adds, or the bits of its value."""

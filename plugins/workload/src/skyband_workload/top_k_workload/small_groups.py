@@ -11,7 +11,7 @@ from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import Which
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import SmallGroupTable, Step, Walked
+from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.row_encoding import moments
 from skyband.queries.schedule import Moments, Schedule
 from skyband.state_validation import StateReader
@@ -77,7 +77,7 @@ class SmallWorkloads(SmallGroupTable):
             due &= moments.at - self.schedule.windows[moments.query] >= self._since[moments.query]
         return moments if due.all() else Moments(moments.at[due], moments.query[due])
 
-    def walk(self, step: Step) -> Walked:
+    def run_pass(self, step: PassInput) -> PassResult:
         sessions, asked = step.sessions, step.moments
         since = asked.at - self.schedule.windows[asked.query]
         sizes, grown, entries, beaten, answers = rank_rows(
@@ -98,7 +98,7 @@ class SmallWorkloads(SmallGroupTable):
             pa.array(scores),
             *behind[self._several :],
         ]
-        return Walked(sizes, dict(zip(self.kept, (*entries, beaten), strict=True)), grown, session, columns)
+        return PassResult(sizes, dict(zip(self.kept, (*entries, beaten), strict=True)), grown, session, columns)
 
     def signed(self, scores: Float64) -> Float64:
         return 0.0 - scores if self._mirrored else scores
