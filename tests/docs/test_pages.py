@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.registry import installed
 from skyband_specs.commands.docs import commands_page
-from skyband_specs.reference import everything
+from skyband_specs.reference import all_pages
 from skyband_specs.reference.example_jobs import job_example
 from skyband_specs.reference.markdown import MARK
 from skyband_specs.reference.run_examples import run_job_text
@@ -28,7 +28,7 @@ HINT = "run `tox -e docs -- --write`"
 
 @pytest.fixture(scope="module")
 def pages():
-    made = everything()
+    made = all_pages()
     assert made.problems == ()
     return {**made.texts, "commands.md": commands_page()}
 

@@ -25,7 +25,7 @@ _HEADER = "; where its first line names the columns, set source.options = { head
 TEXT_FORMATS = ("csv", "json", "text")
 
 
-def everything(
+def check_job(
     tables: Mapping[str, Any],
     source: Source | None,
     query: Any,

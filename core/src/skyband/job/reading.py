@@ -99,7 +99,7 @@ def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
     source = placed(source, folder) if source else None
     sink = placed(sink, folder) if sink else None
     zone = spark.get(ZONE_SETTING)
-    schema, found = checking.everything(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
+    schema, found = checking.check_job(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
     told = {problem.field for problem in problems}
     problems += [problem for problem in found if problem.field not in told]  # what follows from a wrong value
     if problems or source is None or query is None or sink is None:

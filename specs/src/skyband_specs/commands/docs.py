@@ -16,10 +16,10 @@ def command(folder: Path) -> None:
     """
     from skyband.cli.commands import Failure
 
-    from skyband_specs.reference import everything
+    from skyband_specs.reference import all_pages
     from skyband_specs.reference.markdown import MARK
 
-    made = everything()
+    made = all_pages()
     pages = {**made.texts, "commands.md": commands_page()}
     foreign = [name for name in pages if os.path.lexists(folder / name) and not _starts(folder / name, MARK)]
     if foreign:

@@ -19,7 +19,7 @@ class Pages:
     problems: tuple[str, ...]
 
 
-def everything() -> Pages:
+def all_pages() -> Pages:
     """A page for every role, query and backend that can be used; runs their examples, which takes a while."""
     from skyband_specs.reference.author_api import author_page
     from skyband_specs.reference.backend import backend_page

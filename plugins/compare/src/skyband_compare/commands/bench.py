@@ -12,7 +12,6 @@ from skyband_compare.commands.comparison_options import (
     names_of,
     output_options,
     seconds_given,
-    told,
     writable,
 )
 
@@ -83,7 +82,7 @@ def command(
     call += ["--windows", ",".join(map(str, windows))] if windows is not None else []
     call += seconds_given()
     subject = f"{chosen_scenario.stream}; {length:,} rows"
-    told("bench", role, subject, cases, call, as_json, html, chosen_scenario.axis)
+    write_report("bench", role, subject, cases, call, as_json, html, chosen_scenario.axis)
 
 
 def _steps(chosen: Any, rows: int, window: int) -> Any:

@@ -13,7 +13,6 @@ from skyband_compare.commands.comparison_options import (
     names_of,
     output_options,
     seconds_given,
-    told,
     writable,
 )
 
@@ -80,7 +79,7 @@ def command(
     call += [part for change in sets for part in ("--set", change)]
     call += ["--limit", str(limit)] if cut else []
     call += seconds_given()
-    told("compare", role, _subject(held.query, steps), [case], call, as_json, html)
+    write_report("compare", role, _subject(held.query, steps), [case], call, as_json, html)
 
 
 def _steps(job: Any, limit: int) -> tuple[Any, bool]:

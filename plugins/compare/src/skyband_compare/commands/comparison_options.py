@@ -77,7 +77,7 @@ class Ticker:
             click.echo(f"\r\x1b[2Kmeasuring {self.prefix}{choice.label}: {share:.0%}"[:100], nl=False, err=True)
 
 
-def told(
+def write_report(
     command: str,
     role: str,
     subject: str,
