@@ -13,6 +13,7 @@ from skyband_compare.commands.comparison_options import (
     output_options,
     seconds_given,
     writable,
+    write_report,
 )
 
 

@@ -14,6 +14,7 @@ from skyband_compare.commands.comparison_options import (
     output_options,
     seconds_given,
     writable,
+    write_report,
 )
 
 NO_SINK = 'sink={format="console"}'

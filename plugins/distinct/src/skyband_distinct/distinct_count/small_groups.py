@@ -42,7 +42,8 @@ class SmallDistinctCounts(SmallGroupTable):
         count, keys, times, grown, session, at, counts = count_keys(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             entries["key"], entries["time"], step.times, step.rows["key"],
-            step.moments.at, self.schedule.slides_with_longest_window, self.schedule.starts_at(step.moments.at), step.oldest, self.most,
+            step.moments.at, self.schedule.slides_with_longest_window,
+            self.schedule.starts_at(step.moments.at), step.oldest, self.most,
         )  # fmt: skip
         windows = len(self._labels)
         labels = self._labels.take(pa.array(np.tile(np.arange(windows), len(at))))

@@ -88,7 +88,8 @@ class SmallTopK(SmallGroupTable):
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], step.rows["stream"],
             read_only(self.signed(step.rows["value"])),
-            asked.at, self.schedule.slides_with_longest_window, self._repeats, self._occurrences, self._by, self._weights, self._divisor,
+            asked.at, self.schedule.slides_with_longest_window, self._repeats, self._occurrences, self._by,
+            self._weights, self._divisor,
             min(self._k, self.most), self._window, step.oldest, self.most,
         )  # fmt: skip
         self._repeated += repeated

@@ -54,7 +54,8 @@ class SmallPairs(SmallSets):
         kept, found = np.zeros(len(sets.order), bool), np.zeros(int((ends - begins).sum()), np.int64)
         *pairs, number = rank_pairs(
             sets.heads, sets.rows, sets.stops, step.sessions.ended, begins, ends,
-            sets.order, sets.times, sets.sides, sets.offsets, sets.tokens, asked.at, self.schedule.slides_with_longest_window,
+            sets.order, sets.times, sets.sides, sets.offsets, sets.tokens, asked.at,
+            self.schedule.slides_with_longest_window,
             self._window, *self._similarity, self.two, step.oldest, self.most, self.most_tokens,
             size, grown, kept, found, *self._room,
         )  # fmt: skip

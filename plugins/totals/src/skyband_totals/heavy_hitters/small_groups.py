@@ -77,7 +77,8 @@ class SmallTotals(SmallGroupTable):
         sizes, grown, entries, answers = rank_totals(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], read_only(self._amounts(step.rows)),
-            step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.slides_with_longest_window, self._pane, self._phase,
+            step.moments.at, self.schedule.starts_at(step.moments.at),
+            self.schedule.slides_with_longest_window, self._pane, self._phase,
             self._k, self._share, self._total == "distinct", step.oldest, self.most,
         )  # fmt: skip
         session, number, windows, ranks, objects, totals, grand = answers
