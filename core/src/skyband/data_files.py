@@ -48,6 +48,6 @@ def _names_in(batch: Path) -> set[str]:
         entries = [json.loads(line) for line in batch.read_text("utf-8").splitlines()[1:]]
         return {Path(entry["path"]).name for entry in entries if entry.get("action", "add") == "add"}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        said = f"is damaged ({' '.join(str(error).split())}), the log of the stream that wrote this folder"
+        message = f"is damaged ({' '.join(str(error).split())}), the log of the stream that wrote this folder"
         remedy = "bring it back, or read the folder as it is without _spark_metadata"
-        raise ConfigError(Problem("path", f"{str(batch)!r} {said}: {remedy}")) from error
+        raise ConfigError(Problem("path", f"{str(batch)!r} {message}: {remedy}")) from error

@@ -238,8 +238,8 @@ def shard_count(query: Query, shards: int | None = None) -> int:
     if wanted > MOST_SHARDS:
         raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {literal(wanted)})"))
     if wanted > 1 and not query.by and query.one_shard is not None:
-        said = f"{query.one_shard}: use shards = 1, or group with `by` (got {wanted})"
-        raise ConfigError(Problem("shards", said))
+        message = f"{query.one_shard}: use shards = 1, or group with `by` (got {wanted})"
+        raise ConfigError(Problem("shards", message))
     return wanted
 
 

@@ -84,8 +84,8 @@ def difference(got: Any, wanted: Any) -> str:
         if not isinstance(wanted[index], list | tuple | bytes):
             break
         got, wanted, place = got[index], wanted[index], f"{place}[{index}]"
-    said = f"got {brief(got)}, expected {brief(wanted)}"
-    return f"at {place}, {said}" if place else said
+    message = f"got {brief(got)}, expected {brief(wanted)}"
+    return f"at {place}, {message}" if place else message
 
 
 def _same_shape(got: Any, wanted: Any) -> bool:

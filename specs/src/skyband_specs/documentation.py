@@ -16,8 +16,8 @@ def documentation_problems(cls: type) -> list[str]:
         problems.append(f"must begin with a sentence that says what it is (begins with {written.summary!r})")
     missing = [heading for heading in SECTIONS if not written.sections.get(heading)]
     if missing:
-        said = ", ".join(missing)
-        problems.append(f"lacks {said}: each a heading underlined with dashes, with something under it")
+        message = ", ".join(missing)
+        problems.append(f"lacks {message}: each a heading underlined with dashes, with something under it")
     order = [heading for heading in written.sections if heading in SECTIONS]
     if order != sorted(order, key=SECTIONS.index):
         problems.append(f"has its sections in the order {', '.join(order)}: must be {', '.join(SECTIONS)}")

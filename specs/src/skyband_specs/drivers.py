@@ -17,8 +17,8 @@ def driver_for(role: str) -> Driver:
     found = conformance_module(role, "driver")
     given = getattr(found, "DRIVER", None)
     if not isinstance(given, Driver) or given.role != role:
-        said = f"must be a Driver of the role {role!r} (got {given!r})"
-        raise PluginError(f"{installed().named(installed().role(role))}: {found.__name__}.DRIVER {said}")
+        message = f"must be a Driver of the role {role!r} (got {given!r})"
+        raise PluginError(f"{installed().named(installed().role(role))}: {found.__name__}.DRIVER {message}")
     return given
 
 
@@ -30,8 +30,8 @@ def conformance_module(role: str, name: str) -> ModuleType:
     info = installed().role(role)
     package = info.conformance
     if package is None:
-        said = "says nothing of its conformance: its plugin names a package in RoleInfo(conformance=…)"
-        raise ConfigError(Problem("", f"{installed().named(info)} {said}"))
+        message = "says nothing of its conformance: its plugin names a package in RoleInfo(conformance=…)"
+        raise ConfigError(Problem("", f"{installed().named(info)} {message}"))
     try:
         return import_module(f"{package}.{name}")
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported

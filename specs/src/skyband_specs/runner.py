@@ -37,8 +37,8 @@ class Subject:
     def run(self, check: Check) -> Result:
         """Try one check, unless what the backend declares takes it out."""
         if self.info.guarantee not in check.guarantees:
-            said = f"guarantee: for {' and '.join(check.guarantees)} backends, this one is {self.info.guarantee}"
-            return self._result(check, NOT_APPLICABLE, said)
+            message = f"guarantee: for {' and '.join(check.guarantees)} backends, this one is {self.info.guarantee}"
+            return self._result(check, NOT_APPLICABLE, message)
         if check.tries is not None and getattr(type(self.cases[0].driver), check.tries) is getattr(Driver, check.tries):
             return self._result(check, NOT_APPLICABLE, f"{check.tries}: the driver of {self.info.role} gives none")
         for need in check.needs:
@@ -50,8 +50,8 @@ class Subject:
     def _lacking(self, check: Check, capability: str) -> Result:
         reason = self.info.lacks[capability]
         if _works(self, capability):
-            said = f"declares to lack {capability} ({reason}), but it works: every check of it passes"
-            return self._result(check, FAILED, said)
+            message = f"declares to lack {capability} ({reason}), but it works: every check of it passes"
+            return self._result(check, FAILED, message)
         return self._result(check, NOT_APPLICABLE, f"{capability}: {reason}")
 
     def _result(self, check: Check, outcome: str, reason: str = "") -> Result:
@@ -127,10 +127,10 @@ def _plugin_cases(info: BackendInfo) -> list[Mapping[str, Any]]:
             answers = plugin.manager.hook.skyband_cases(role=info.role, name=info.name)
             found.extend(dict(chosen) for answer in answers for chosen in islice(answer, MOST_CASES))
         except Exception as error:  # whatever a plugin raises is its own affair, and ours to report
-            said = f"{plugin.distribution}: skyband_cases failed: {cause(error)}"
+            message = f"{plugin.distribution}: skyband_cases failed: {cause(error)}"
             if info.key in (entry.key for entry in plugin.backends):
-                raise PluginError(said) from error
-            warnings.warn(f"{said}; its parameter sets are left out", stacklevel=2)
+                raise PluginError(message) from error
+            warnings.warn(f"{message}; its parameter sets are left out", stacklevel=2)
     return found
 
 

@@ -54,8 +54,8 @@ def test_documentation(entry: Listed[BackendInfo]) -> None:
         pytest.fail(f"{entry.info.key} cannot be used: {entry.problem}", pytrace=False)
     problems = documentation_problems(load_class(entry.info))
     if problems:
-        said = "\n".join(problems)
-        pytest.fail(f"the docstring of {entry.info.factory} {said}", pytrace=False)
+        message = "\n".join(problems)
+        pytest.fail(f"the docstring of {entry.info.factory} {message}", pytrace=False)
 
 
 def _chosen(wanted: list[str], distribution: str | None) -> list[Listed[BackendInfo]]:

@@ -82,8 +82,8 @@ class Commands(click.Group):
 
             if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
                 known = self.list_commands(ctx)
-                said = f"no command {args[0]!r}; {suggest(args[0], known)}{comes_with(args[0])}"
-                raise click.UsageError(said, ctx) from error
+                message = f"no command {args[0]!r}; {suggest(args[0], known)}{comes_with(args[0])}"
+                raise click.UsageError(message, ctx) from error
             raise
 
     def make_context(self, *arguments: Any, **named: Any) -> click.Context:

@@ -63,5 +63,7 @@ def _check(stream: bool, until: str | None, states: Path | None, at: str | None)
     if stream and until is not None:
         raise ConfigError(Problem("--until", "is for batches; a stream is saved as far as it has come: drop it"))
     if not stream and until is None:
-        said = "is required of a batch: the moment from which the stream's own rows count; or set source.stream = true"
-        raise ConfigError(Problem("--until", said))
+        message = (
+            "is required of a batch: the moment from which the stream's own rows count; or set source.stream = true"
+        )
+        raise ConfigError(Problem("--until", message))

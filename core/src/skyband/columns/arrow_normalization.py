@@ -89,8 +89,8 @@ def _column(given: Mapping[str, pa.Array], field: pa.Field) -> pa.Array:
         return _as(column, field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         detail = " ".join(str(error).split())
-        said = f"is {column.type} in this batch and cannot be read as {field.type}, which it is in the first"
-        raise InputError(field.name, f"{said}: {detail}") from error
+        message = f"is {column.type} in this batch and cannot be read as {field.type}, which it is in the first"
+        raise InputError(field.name, f"{message}: {detail}") from error
 
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -182,5 +182,5 @@ def check_whole(batch: pa.RecordBatch, names: Sequence[str]) -> None:
             try:
                 batch.column(place).validate(full=True)
             except pa.ArrowInvalid as error:
-                said = " ".join(str(error).split())
-                raise InputError(field.name, f"is damaged ({said}): write the data anew") from error
+                message = " ".join(str(error).split())
+                raise InputError(field.name, f"is damaged ({message}): write the data anew") from error

@@ -104,8 +104,8 @@ def _not_zoned(what: str, text: str) -> str:
         parse(what)
     except ValueError:
         return f"must be a length such as {_EXAMPLES} (got {literal(text)})"
-    said = f'only days, weeks, months and years differ by zone: write "{what}", or one of these units'
-    return f"{said} (got {literal(text)})"
+    message = f'only days, weeks, months and years differ by zone: write "{what}", or one of these units'
+    return f"{message} (got {literal(text)})"
 
 
 def length(default: Any = NOTHING, *, help: str) -> Any:

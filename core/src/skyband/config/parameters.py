@@ -125,8 +125,8 @@ def _by_new_names(renamed: Mapping[str, str], values: Mapping[str, Any]) -> Mapp
     if twice:
         raise ConfigError(*(Problem(name, f"is now called {renamed[name]}, which is given too") for name in twice))
     for name in old:
-        said = f"{name}: is now called {renamed[name]} and goes with the next minor release"
-        warnings.warn(said, FutureWarning, stacklevel=3)
+        message = f"{name}: is now called {renamed[name]} and goes with the next minor release"
+        warnings.warn(message, FutureWarning, stacklevel=3)
     return {renamed.get(name, name): value for name, value in values.items()} if old else values
 
 

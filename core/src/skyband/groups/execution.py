@@ -60,8 +60,8 @@ class Execution(ABC, Generic[Q]):
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """One answer from those of the shards at the same moments (`shard_fields`). Never where `one_shard` is set."""
-        said = f"{self.query.kind} needs all rows in one place: use shards = 1 (got {answers})"
-        raise ConfigError(Problem("shards", said))
+        message = f"{self.query.kind} needs all rows in one place: use shards = 1 (got {answers})"
+        raise ConfigError(Problem("shards", message))
 
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
         """Why the states of two shards without `by` do not make one; None where `GroupProcessor.merge` does that."""
@@ -93,14 +93,14 @@ def execution_of(query: Query) -> Execution[Any]:
 @cache
 def _load(place: str, kind: str) -> type[Execution[Any]]:
     module, _, name = place.partition(":")
-    said = f"query {kind!r} is answered by {place}, which"
+    message = f"query {kind!r} is answered by {place}, which"
     try:
         cls = getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{said} could not be imported: {cause(error)}") from error
+        raise PluginError(f"{message} could not be imported: {cause(error)}") from error
     if not (isinstance(cls, type) and issubclass(cls, Execution)):
-        raise PluginError(f"{said} is not a subclass of Execution")
+        raise PluginError(f"{message} is not a subclass of Execution")
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
-        raise PluginError(f"{said} has no {', '.join(missing)}")
+        raise PluginError(f"{message} has no {', '.join(missing)}")
     return cls

@@ -20,8 +20,8 @@ def bind(query: Query, schema: pa.Schema | None, backends: Any = None) -> dict[s
     Raises ConfigError with every problem at once, those of a backend under `backends.ROLE`.
     """
     if not isinstance(backends, Mapping | None):
-        said = f'must be a mapping of roles to backends, such as {{"sketch": "exact"}} (got {literal(backends)})'
-        raise ConfigError(Problem("backends", said))
+        message = f'must be a mapping of roles to backends, such as {{"sketch": "exact"}} (got {literal(backends)})'
+        raise ConfigError(Problem("backends", message))
     problems = [] if schema is None else _checked(query, schema)
     try:
         bindings = choose(query.asked_roles, backends)

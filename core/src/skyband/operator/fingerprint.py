@@ -53,9 +53,9 @@ def check_same(held: Any, wanted: Mapping[str, str], defaults: Mapping[str, str]
         raise SnapshotError("the checkpoint holds no operator of Skyband; give this job a checkpoint of its own")
     changed = differences(held, wanted, defaults)
     if changed:
-        said = "; ".join(changed.values())
+        message = "; ".join(changed.values())
         remedy = "change it back, or give the changed job a new checkpoint"
-        raise SnapshotError(f"the checkpoint was made by another job ({said}): {remedy}")
+        raise SnapshotError(f"the checkpoint was made by another job ({message}): {remedy}")
 
 
 def differences(held: Mapping[str, Any], wanted: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
@@ -78,5 +78,5 @@ def check_parameters(binding: Binding, held: Mapping[str, str], given: Mapping[s
     here = binding.create(**given).parameters()
     for name, value in held.items():
         if snapshot.text(here[name]) != value:
-            said = f"{name} was {value} by default, is {snapshot.text(here[name])}: set it to what it was"
-            raise SnapshotError(f"of {key} does not fit the installed version: {said}")
+            message = f"{name} was {value} by default, is {snapshot.text(here[name])}: set it to what it was"
+            raise SnapshotError(f"of {key} does not fit the installed version: {message}")

@@ -28,8 +28,8 @@ def begin_with_states(operator: Operator, table: StatesTable, at: int | None = N
     """
     query, schema = operator.query, operator.schema
     if query.rows:
-        said = "are in rows: a state does not say which of the source's rows it counted; begin with history"
-        raise ConfigError(Problem("query.windows", said))
+        message = "are in rows: a state does not say which of the source's rows it counted; begin with history"
+        raise ConfigError(Problem("query.windows", message))
     _check_grouping(query, table)
     moment, groups = table.as_of(at)
     _check_states(operator, groups)
@@ -51,8 +51,8 @@ def _check_grouping(query: Query, table: StatesTable) -> None:
     if sorted(query.by) == sorted(table.grouping):
         return
     held = ", ".join(table.grouping) or "none"
-    said = f"the states are of groups by {held}, and do not know the rows of their groups, to group them anew"
-    raise ConfigError(Problem("query.by", f"{said} (got {', '.join(query.by) or 'none'})"))
+    message = f"the states are of groups by {held}, and do not know the rows of their groups, to group them anew"
+    raise ConfigError(Problem("query.by", f"{message} (got {', '.join(query.by) or 'none'})"))
 
 
 def _check_states(operator: Operator, groups: Sequence[GroupState]) -> None:
@@ -75,8 +75,8 @@ def _backend_problems(query: Query, bindings: Mapping[str, Binding], state: Stat
         return [Problem("query.kind", f"the states are of {state.key}, which {query.kind} has no use for")]
     binding = bindings[role]
     if binding.info.name != state.info.name:
-        said = f"the states are of {state.key}, and only the backend that made a state reads it"
-        return [Problem(f"backends.{role}", f"{said}: choose {state.info.name} (got {binding.info.name})")]
+        message = f"the states are of {state.key}, and only the backend that made a state reads it"
+        return [Problem(f"backends.{role}", f"{message}: choose {state.info.name} (got {binding.info.name})")]
     given = query.backend_parameters(role)
     here = _plain(binding.create(**given).parameters())
     problems = []
@@ -94,9 +94,9 @@ def _check_length(processor: GroupProcessor, moment: int, covers: Coverage) -> N
     """Raise ConfigError where the next answers need rows that the state has forgotten."""
     start = processor.earliest_start(moment) if isinstance(processor, RegularProcessor) else moment
     if covers.rows or start < covers.since:
-        said = f"the states cover {covers.length}, rows before {covers.show(covers.since)} were forgotten"
+        message = f"the states cover {covers.length}, rows before {covers.show(covers.since)} were forgotten"
         remedy = f"the next answers need those from {covers.show(start)} on: make no window longer"
-        raise ConfigError(Problem("query.windows", f"{said}, and {remedy}"))
+        raise ConfigError(Problem("query.windows", f"{message}, and {remedy}"))
 
 
 def _values(query: Query, schema: pa.Schema, groups: Sequence[GroupState]) -> pa.RecordBatch:
@@ -108,8 +108,8 @@ def _values(query: Query, schema: pa.Schema, groups: Sequence[GroupState]) -> pa
         try:
             columns.append(held.cast(kind))
         except pa.ArrowException as error:
-            said = f"column {name!r} is {held.type} in the states, and {kind} in the source"
-            raise ConfigError(Problem("query.by", f"{said}: {error}")) from error
+            message = f"column {name!r} is {held.type} in the states, and {kind} in the source"
+            raise ConfigError(Problem("query.by", f"{message}: {error}")) from error
     return pa.RecordBatch.from_arrays(columns, list(query.by))
 
 

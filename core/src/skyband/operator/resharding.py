@@ -91,8 +91,8 @@ def _check_mergeable(query: Query, bindings: Mapping[str, Binding], there: int, 
     if reason is None and there % wanted:
         reason = "without `by` shards are merged, to a number that divides theirs"
     if reason is not None:
-        said = f"the savepoint has {there} and they cannot become {wanted}: {reason}"
-        raise ConfigError(Problem("shards", f"{said}; set shards = {there}, or begin with history"))
+        message = f"the savepoint has {there} and they cannot become {wanted}: {reason}"
+        raise ConfigError(Problem("shards", f"{message}; set shards = {there}, or begin with history"))
 
 
 def _with_open_keys(blob: bytes, before: Query, operator: Operator) -> bytes:

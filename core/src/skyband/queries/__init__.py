@@ -35,20 +35,20 @@ def _load_class(info: QueryInfo, distribution: str) -> "type[Query]":
     from skyband.queries.query import Query
 
     module, _, name = info.factory.partition(":")
-    said = f"query {info.kind!r} of {distribution}: {info.factory}"
+    message = f"query {info.kind!r} of {distribution}: {info.factory}"
     try:
         cls = getattr(import_plugin(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{said} could not be imported: {cause(error)}") from error
+        raise PluginError(f"{message} could not be imported: {cause(error)}") from error
     if not (isinstance(cls, type) and issubclass(cls, Query)):
-        raise PluginError(f"{said} is not a subclass of Query")
+        raise PluginError(f"{message} is not a subclass of Query")
     if getattr(cls, "kind", None) != info.kind:
-        raise PluginError(f"{said} calls itself {getattr(cls, 'kind', None)!r}; names must agree")
+        raise PluginError(f"{message} calls itself {getattr(cls, 'kind', None)!r}; names must agree")
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
-        raise PluginError(f"{said} has no {', '.join(missing)}")
+        raise PluginError(f"{message} has no {', '.join(missing)}")
     if cls.answered_by is None and not hasattr(cls, "processor"):
-        raise PluginError(f"{said} has neither `answered_by`, the place of its Execution, nor a method `processor`")
+        raise PluginError(f"{message} has neither `answered_by`, the place of its Execution, nor a method `processor`")
     BROUGHT_BY[cls] = distribution
     return cls
 
@@ -64,14 +64,14 @@ def examples_of(kind: str, distribution: str | None = None) -> "tuple[QueryExamp
     if entry.info.examples is None:
         return ()
     module, _, name = entry.info.examples.partition(":")
-    said = f"query {kind!r} of {entry.distribution}: {entry.info.examples}"
+    message = f"query {kind!r} of {entry.distribution}: {entry.info.examples}"
     try:
         brought = getattr(import_plugin(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{said} could not be imported: {cause(error)}") from error
+        raise PluginError(f"{message} could not be imported: {cause(error)}") from error
     examples = brought if isinstance(brought, tuple | list) else (brought,)
     if not examples or not all(isinstance(one, QueryExample) for one in examples):
-        raise PluginError(f"{said} must be a QueryExample or a tuple of them (got {literal(brought)})")
+        raise PluginError(f"{message} must be a QueryExample or a tuple of them (got {literal(brought)})")
     return tuple(examples)
 
 
@@ -101,6 +101,8 @@ def make_query(values: "Query | Mapping[str, Any]") -> "Query":
 
 def _keys(values: Any) -> dict[str, Any]:
     if not isinstance(values, Mapping):
-        said = f'must be a query\'s keys, such as {{"kind": "distinct-count", …}}, or a Query (got {literal(values)})'
-        raise ConfigError(Problem("", said))
+        message = (
+            f'must be a query\'s keys, such as {{"kind": "distinct-count", …}}, or a Query (got {literal(values)})'
+        )
+        raise ConfigError(Problem("", message))
     return dict(values)

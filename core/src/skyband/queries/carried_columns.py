@@ -41,8 +41,8 @@ def _check(value: Any) -> str | None:
 def name_problems(key: str, columns: tuple[str, ...], taken: Iterable[str]) -> list[Problem]:
     """Columns of the source named by `key`, to be in the answers, that are called as others there are."""
     known = set(taken)
-    said = "is what another column of the answers is called: rename it in the source"
-    return [Problem(key, f"{name!r} {said}") for name in columns if name in known]
+    message = "is what another column of the answers is called: rename it in the source"
+    return [Problem(key, f"{name!r} {message}") for name in columns if name in known]
 
 
 def carry_inputs(carry: tuple[str, ...], key: str = "carry") -> tuple[Input, ...]:

@@ -35,8 +35,10 @@ def name_problems(named: Columns, carry: tuple[str, ...], taken: Sequence[str]) 
         for name in names:
             made = _of_both([name])
             if not known.isdisjoint(made):
-                said = f"{name!r} would be in the answers as {made[0]!r} and {made[1]!r}, and one of these is another"
-                problems.append(Problem(key, f"{said} column of them: rename it in the source"))
+                message = (
+                    f"{name!r} would be in the answers as {made[0]!r} and {made[1]!r}, and one of these is another"
+                )
+                problems.append(Problem(key, f"{message} column of them: rename it in the source"))
             known.update(made)
     return problems
 

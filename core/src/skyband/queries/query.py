@@ -320,8 +320,8 @@ class Query(ABC):
 
     def _check_source(self, schema: pa.Schema) -> list[Problem]:
         if self.source is None:
-            said = "goes with `source`, the column that names the source a row is of: add it, or drop this"
-            return [Problem(key, said) for key in ("sources", "idle") if getattr(self, key) is not None]
+            message = "goes with `source`, the column that names the source a row is of: add it, or drop this"
+            return [Problem(key, message) for key in ("sources", "idle") if getattr(self, key) is not None]
         if self.sources is None:
             return [Problem("sources", f"is required with source = {self.source!r}: the list of their names")]
         if self.source not in schema.names:
@@ -330,8 +330,8 @@ class Query(ABC):
         try:
             pa.array(self.sources).cast(kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            said = f"must be values of the column {self.source!r}, which is {kind} (got {literal(self.sources)})"
-            return [Problem("sources", said)]
+            message = f"must be values of the column {self.source!r}, which is {kind} (got {literal(self.sources)})"
+            return [Problem("sources", message)]
         return []
 
     def result_schema(self, schema: pa.Schema) -> pa.Schema:

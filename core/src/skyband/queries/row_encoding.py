@@ -62,8 +62,8 @@ def check_years(query: Query, times: Int64) -> None:
     outside = (times < YEARS[0]) | (times >= YEARS[1])
     if outside.any():
         row = int(outside.argmax())
-        said = f"a zone's calendar is known from {FIRST_YEAR} to {LAST_YEAR}: correct such rows or filter them"
-        raise InputError(query.time, f"{said} (got {instant(int(times[row]))})", row)
+        message = f"a zone's calendar is known from {FIRST_YEAR} to {LAST_YEAR}: correct such rows or filter them"
+        raise InputError(query.time, f"{message} (got {instant(int(times[row]))})", row)
 
 
 def _progress(query: Query, times: Int64, sources: Int64) -> EventTimeProgress:
@@ -116,8 +116,8 @@ def microseconds(name: str, column: pa.Array) -> Int64:
         most = MOST // unit
     if len(values) and (values.max() > most or values.min() < -most):
         row = int(np.argmax((values > most) | (values < -most)))
-        said = f"{int(values[row])} is out of range ({-most} to {most} of {kind}): correct such rows or filter them"
-        raise InputError(name, said, row)
+        message = f"{int(values[row])} is out of range ({-most} to {most} of {kind}): correct such rows or filter them"
+        raise InputError(name, message, row)
     return values if unit == 1 else values * unit
 
 

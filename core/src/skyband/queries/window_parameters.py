@@ -38,8 +38,8 @@ def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) 
     if offset.length and offset.rows != first.rows:
         problems.append(Problem("offset", f"must be in {unit}, as the {be} (got {offset})"))
     if isinstance(every, CalendarLength) and every.so_far:
-        said = f'is a window: say how often, such as "10 minutes" or "1 {every.unit} in {every.zone}"'
-        problems.append(Problem("every", f"{said} (got {every})"))
+        message = f'is a window: say how often, such as "10 minutes" or "1 {every.unit} in {every.zone}"'
+        problems.append(Problem("every", f"{message} (got {every})"))
     for key, window in windows.items():
         if isinstance(window, CalendarLength) and not window.so_far:
             problems += _whole_units(key, window, every)
@@ -51,8 +51,8 @@ def _whole_units(key: str, window: CalendarLength, every: Length) -> list[Proble
     so_far = "today" if window.unit == "day" else f"this {window.unit}"
     instead = f'write "{so_far} in {window.zone}" for the {window.unit} so far, or a length such as "24 hours"'
     if not isinstance(every, CalendarLength):
-        said = f"ends with a day, week, month or year, which `every` has to name as well (it is {every})"
-        return [Problem(key, f'{said}: every = "1 {window.unit} in {window.zone}"; or {instead} (got {window})')]
+        message = f"ends with a day, week, month or year, which `every` has to name as well (it is {every})"
+        return [Problem(key, f'{message}: every = "1 {window.unit} in {window.zone}"; or {instead} (got {window})')]
     if every.zone != window.zone:
         return [Problem(key, f"must be in the zone of `every`, {every.zone}: one query for each zone (got {window})")]
     return []
@@ -66,19 +66,19 @@ def not_anew(every: Length, window: Length, kind: str) -> list[Problem]:
         window.unit, window.count, window.zone
     ):  # fmt: skip
         return []
-    said = f"{kind} answers windows of the calendar that begin anew: as long as `every` ({every}), or so far"
+    message = f"{kind} answers windows of the calendar that begin anew: as long as `every` ({every}), or so far"
     so_far = "today" if window.unit == "day" else f"this {window.unit}"
-    return [Problem("window", f'{said}, "{so_far} in {window.zone}" (got {window})')]
+    return [Problem("window", f'{message}, "{so_far} in {window.zone}" (got {window})')]
 
 
 def zone_problems(lengths: Mapping[str, Length], kind: pa.DataType) -> list[Problem]:
     """What is wrong with lengths of a zone's calendar where the source's times are of this type."""
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return []
-    said = "needs times that are instants, and these are what a clock shows"
+    message = "needs times that are instants, and these are what a clock shows"
     remedy = "drop the zone for the days of that clock, or make the column a TIMESTAMP (with a zone)"
     return [
-        Problem(key, f"{said} ({kind}): {remedy} (got {length})")
+        Problem(key, f"{message} ({kind}): {remedy} (got {length})")
         for key, length in lengths.items()
         if isinstance(length, CalendarLength) and length.zone != UTC
     ]

@@ -61,8 +61,8 @@ def absent() -> list[str]:
     """Each name in `SKYBAND_PLUGINS` that is no installed plugin, with the closest that is one."""
     wanted = (_restriction() or set()) - {OURS}
     known = [name for name, distribution in _installed() if _is_ours(distribution)] if wanted else []
-    said = f"is named in {RESTRICT}, and is no installed plugin"
-    return [f"{name} {said}; {suggest(name, known)}" for name in sorted(wanted - set(known))]
+    message = f"is named in {RESTRICT}, and is no installed plugin"
+    return [f"{name} {message}; {suggest(name, known)}" for name in sorted(wanted - set(known))]
 
 
 def _is_ours(distribution: Distribution) -> bool:

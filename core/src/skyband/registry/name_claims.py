@@ -77,8 +77,8 @@ def _twice(info: Info, claimed_by: Sequence[Plugin]) -> str | None:
     if len(distributions) == 1:
         return f"claimed by two entry points of {distributions[0]}: upgrade or remove it"
     if isinstance(info, RoleInfo):
-        said = f"uninstall one, or name the plugins to load, without one of them, in {RESTRICT}"
-        return f"claimed by {' and '.join(distributions)}: {said}"
+        message = f"uninstall one, or name the plugins to load, without one of them, in {RESTRICT}"
+        return f"claimed by {' and '.join(distributions)}: {message}"
     # Skyband's own are the ones a user had before another came.
     own = [name for name in distributions if name == OURS or name.startswith(f"{OURS}-")]
     choice = (own or distributions)[0]

@@ -83,8 +83,8 @@ class Backend(ABC):
         except InputError as error:  # what a role's own checks say of what the state holds
             raise SnapshotError(f"of {self.role}/{self.name}: contradicts itself: {error}") from error
         except Exception as error:  # what a backend makes of a state that another version wrote is anyone's guess
-            said = f"{type(error).__name__}: {error}"
-            raise SnapshotError(f"of {self.role}/{self.name} does not fit the installed version: {said}") from error
+            message = f"{type(error).__name__}: {error}"
+            raise SnapshotError(f"of {self.role}/{self.name} does not fit the installed version: {message}") from error
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -24,8 +24,8 @@ SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming", "containment"
 def _check_similarity(value: Any) -> str | None:
     if callable(value) or value in SIMILARITIES:
         return None
-    said = f"must be one of {', '.join(SIMILARITIES)}, or a function (got {literal(value)})"
-    return f"{said}; {suggest(value, SIMILARITIES)}"
+    message = f"must be one of {', '.join(SIMILARITIES)}, or a function (got {literal(value)})"
+    return f"{message}; {suggest(value, SIMILARITIES)}"
 
 
 def similarity_parameter() -> Any:

@@ -38,8 +38,8 @@ class PcsaMlReader(SketchReader):
         begun, count = self._now is not None, len(times)
         fits = count == self._size if self._overflowed else begun <= count <= self._size * begun
         if not fits:
-            said = f"cannot be {count} of at most {self._size}, where overflowed is {self._overflowed}"
-            read.require(False, "recent_keys", said)
+            message = f"cannot be {count} of at most {self._size}, where overflowed is {self._overflowed}"
+            read.require(False, "recent_keys", message)
         ordered = np.sort(self._keys)
         read.require(not (ordered[1:] == ordered[:-1]).any(), "recent_keys", "must be distinct")
         self._read_table(read)

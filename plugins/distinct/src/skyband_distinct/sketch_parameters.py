@@ -27,8 +27,8 @@ THETA = "theta"
 
 def hash_() -> Any:
     """How the keys were hashed."""
-    said = '"theta": the keys are hashed as Spark\'s theta_sketch_agg does, so that states give theta sketches; the '
-    return choice(THETA, default=None, help=f"{said}query's key `hash` sets it")
+    message = '"theta": the keys are hashed as Spark\'s theta_sketch_agg does, so that states give theta sketches; the '
+    return choice(THETA, default=None, help=f"{message}query's key `hash` sets it")
 
 
 LATEST = "latest"
@@ -37,12 +37,12 @@ LATEST = "latest"
 
 def values() -> Any:
     """Whether the keys have values."""
-    said = 'latest": of each key the value that it had last is kept, so that ranges of it can be counted; '
-    return choice(LATEST, default=None, help=f"\"{said}the query's key `value` sets it")
+    message = 'latest": of each key the value that it had last is kept, so that ranges of it can be counted; '
+    return choice(LATEST, default=None, help=f"\"{message}the query's key `value` sets it")
 
 
 def check_seed(seed: int, hash_: str | None) -> None:
     """Raise ConfigError where keys that are hashed as others do are to be hashed with a seed of one's own."""
     if seed and hash_ == THETA:
-        said = f"goes without hash = {THETA!r}, whose hashes all have one seed: leave it out"
-        raise ConfigError(Problem("seed", f"{said} (got {seed})"))
+        message = f"goes without hash = {THETA!r}, whose hashes all have one seed: leave it out"
+        raise ConfigError(Problem("seed", f"{message} (got {seed})"))

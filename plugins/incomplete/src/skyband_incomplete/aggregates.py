@@ -32,8 +32,8 @@ def finite(function: Callable[[Float64], float]) -> Callable[[Float64], float]:
         try:
             value = float(function(values))
         except Exception as error:
-            said = f"fails on {values.tolist()}: {type(error).__name__}: {error}"
-            raise ConfigError(Problem("aggregate", said)) from error
+            message = f"fails on {values.tolist()}: {type(error).__name__}: {error}"
+            raise ConfigError(Problem("aggregate", message)) from error
         if not math.isfinite(value):
             raise ConfigError(Problem("aggregate", f"must give a finite number (got {value} on {values.tolist()})"))
         return value

@@ -55,8 +55,8 @@ class TotalRanker(Clocked):
     def __attrs_post_init__(self) -> None:
         ranker_parameters.check_limits(self.k, self.share)
         if self.total not in self.totals:
-            said = f"must be {' or '.join(self.totals)} with {self.name}: take another backend (got {self.total!r})"
-            raise ConfigError(Problem("total", said))
+            message = f"must be {' or '.join(self.totals)} with {self.name}: take another backend (got {self.total!r})"
+            raise ConfigError(Problem("total", message))
 
     @property
     def exact_up_to(self) -> int:
@@ -169,8 +169,8 @@ class TotalRanker(Clocked):
         if self._now is None:
             return NOTHING
         if begin < self._now - self.longest:
-            said = f"{begin} is before {self._now - self.longest}, where the longest window begins: make one longer"
-            raise InputError("since", said)
+            message = f"{begin} is before {self._now - self.longest}, where the longest window begins: make one longer"
+            raise InputError("since", message)
         return self._since(begin) if begin <= self._now else NOTHING
 
     def merge(self, other: Self) -> None:
@@ -229,8 +229,8 @@ class TotalRanker(Clocked):
         for row in range(len(times)):
             now, part = int(times[row]), slice(row, row + 1)
             if trial._alive(now) + int(amounts[row]) > _FULL:
-                said = "would bring the total of the longest window beyond 64 bits: take a larger `unit`"
-                raise InputError("weights", said, row)
+                message = "would bring the total of the longest window beyond 64 bits: take a larger `unit`"
+                raise InputError("weights", message, row)
             trial._update(times[part], objects[part], amounts[part])
             trial._pass(times[part])
 
@@ -240,13 +240,13 @@ class TotalRanker(Clocked):
 
     def _check_moment_asked(self, name: str, asked: int) -> None:
         if self._last is not None and asked <= self._last:
-            said = f"{asked} is not after the last row, at {self._last}: answers are over the rows before a moment"
-            raise InputError(name, f"{said}; advance first")
+            message = f"{asked} is not after the last row, at {self._last}: answers are over the rows before a moment"
+            raise InputError(name, f"{message}; advance first")
 
     def _check_grain(self, name: str, asked: int, row: int | None = None) -> None:
         if asked % self.grain:
-            said = f"must be a multiple of {self.grain}, the common divisor of `every` and `windows` (got {asked})"
-            raise InputError(name, said, row)
+            message = f"must be a multiple of {self.grain}, the common divisor of `every` and `windows` (got {asked})"
+            raise InputError(name, message, row)
 
     def _answers(self, times: Int64, objects: Int64, amounts: Amounts, moments: Int64) -> Tops:
         """As `answers`; leaves `now` to its caller. This default stops at every moment: better in compiled code."""

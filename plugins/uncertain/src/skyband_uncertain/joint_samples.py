@@ -30,8 +30,8 @@ def _check(value: Any) -> str | None:
         return "names a column twice"
     if len(names) <= MOST_COORDINATES:
         return None
-    said = f"must be at most {MOST_COORDINATES} columns, one for each coordinate (got {len(names)})"
-    return f"{said}: join by the {MOST_COORDINATES} that tell most apart, and carry the others to filter the answers"
+    message = f"must be at most {MOST_COORDINATES} columns, one for each coordinate (got {len(names)})"
+    return f"{message}: join by the {MOST_COORDINATES} that tell most apart, and carry the others to filter the answers"
 
 
 def distance_parameter() -> Any:

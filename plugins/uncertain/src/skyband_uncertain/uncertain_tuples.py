@@ -164,8 +164,10 @@ def _checked(values: pa.Array, probabilities: pa.Array, rows: Int64, further: Ma
     for name, column in further.items():
         own = np.diff(_offsets(column))
         for row in np.flatnonzero(own != lengths)[:1].tolist():
-            said = f"must have as many samples in column {name!r} as in the first (got {own[row]}, not {lengths[row]})"
-            raise InputError("values", f"{said}: one for each of the points", int(rows[row]))
+            message = (
+                f"must have as many samples in column {name!r} as in the first (got {own[row]}, not {lengths[row]})"
+            )
+            raise InputError("values", f"{message}: one for each of the points", int(rows[row]))
     flat = tuple(map(_flat, further.values()))
     samples = Samples(_offsets(values), _flat(values), _flat(probabilities), flat)
     uneven = np.flatnonzero(np.diff(samples.offsets) != np.diff(_offsets(probabilities)))

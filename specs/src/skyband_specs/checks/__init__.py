@@ -31,10 +31,10 @@ def _of_role(role: str) -> list[Check]:
     try:
         return _of_module(module.__name__)
     except (AttributeError, RuntimeError) as error:
-        said = (
+        message = (
             f"{installed().named(installed().role(role))}: {module.__name__} must say in COUNT how many checks it holds"
         )
-        raise PluginError(f"{said} ({error})") from error
+        raise PluginError(f"{message} ({error})") from error
 
 
 def _of_module(name: str) -> list[Check]:

@@ -64,8 +64,8 @@ def verify_query(
     factory = load_query(kind, distribution)
     examples = examples_of(kind, distribution)
     if not examples:
-        said = f"query/{kind} gives no example to try it on: its plugin names one in QueryInfo(examples=…)"
-        raise ConfigError(Problem("query", said))
+        message = f"query/{kind} gives no example to try it on: its plugin names one in QueryInfo(examples=…)"
+        raise ConfigError(Problem("query", message))
     return verify_query_subject(query_subject(factory, examples), progress, query_checks(engine))
 
 

@@ -13,12 +13,12 @@ def errors_page() -> str:
     """The reference of errors."""
     lead, program = program_of(files("skyband_specs.reference.examples").joinpath("errors.py"))
     ran = run_program(program)
-    said = f"It does not run with what is installed: {line(ran.fault)}." if ran.fault else "It prints:"
+    message = f"It does not run with what is installed: {line(ran.fault)}." if ran.fault else "It prints:"
     return page(
         "Errors",
         "What Skyband raises on purpose. All are a `SkybandError`, and come back whole from another process.",
         table(["class", "is also a", "means"], [_row(cls) for cls in _classes()]),
-        section("As they look", prose(lead), fenced("python", program), said, fenced("text", ran.output)),
+        section("As they look", prose(lead), fenced("python", program), message, fenced("text", ran.output)),
         section(
             "In a shell",
             "A command says on stderr what is wrong, without a traceback unless `--debug` is given, all problems of "

@@ -44,6 +44,6 @@ def licence() -> str:
 def badge() -> str:
     """A picture that says with which checks a plugin was verified: those of this Skyband. It leads to the CI file."""
     specs = ".".join(__version__.split(".")[:2])
-    said = f"verified with skyband-specs {specs}"
+    message = f"verified with skyband-specs {specs}"
     picture = f"https://img.shields.io/badge/verified%20with-skyband--specs%20{specs}-2a7f62"
-    return f"[![{said}][badge]][checks]\n\n[badge]: {picture}\n[checks]: .github/workflows/tests.yml"
+    return f"[![{message}][badge]][checks]\n\n[badge]: {picture}\n[checks]: .github/workflows/tests.yml"

@@ -56,8 +56,8 @@ def read_shards(session: Any, checkpoint: str, batch: int | None = None) -> list
     """
     folder = Path(checkpoint)
     if not (folder / "state").is_dir():
-        said = "holds no state yet: run the stream first" if folder.is_dir() else "is not there"
-        raise EngineError(f"the checkpoint {checkpoint!r} {said}")
+        message = "holds no state yet: run the stream first" if folder.is_dir() else "is not there"
+        raise EngineError(f"the checkpoint {checkpoint!r} {message}")
     batch = last_committed(folder) if batch is None else batch
     if batch < 0:
         raise EngineError(f"the checkpoint {checkpoint!r} holds no state yet: run the stream first")

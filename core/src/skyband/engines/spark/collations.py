@@ -21,8 +21,8 @@ def collation_problems(query: Query, schema: "StructType") -> list[Problem]:
         collation = _collation_of(kinds.get(column))
         if collation != _BINARY:
             remedy = f"collation_key({column}), lower({column}) or collate({column}, '{_BINARY}')"
-            said = f"column {column!r} has the collation {collation}, and is told apart by its bytes here"
-            problems.append(Problem(key, f"{said}: make one of it that says what you mean, such as {remedy}"))
+            message = f"column {column!r} has the collation {collation}, and is told apart by its bytes here"
+            problems.append(Problem(key, f"{message}: make one of it that says what you mean, such as {remedy}"))
     return problems
 
 

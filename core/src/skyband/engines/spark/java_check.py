@@ -37,12 +37,12 @@ def require_classic(remote: str | None = None) -> None:
     """Raise EngineError where Spark is to run elsewhere, or from a folder that does not hold it."""
     remote = remote or os.environ.get("SPARK_REMOTE")
     if remote:
-        said = f"Spark Connect (SPARK_REMOTE or spark.remote = {remote!r}) has no place for an operator's state"
-        raise EngineError(f"{said}: drop it, and name a cluster with spark.master or start with spark-submit")
+        message = f"Spark Connect (SPARK_REMOTE or spark.remote = {remote!r}) has no place for an operator's state"
+        raise EngineError(f"{message}: drop it, and name a cluster with spark.master or start with spark-submit")
     home = os.environ.get("SPARK_HOME")
     if home and not (Path(home) / "bin" / "spark-submit").exists():
-        said = f"SPARK_HOME is {home!r}, where there is no Spark (no bin/spark-submit)"
-        raise EngineError(f"{said}: unset it to take the one that came with PySpark, or name another folder")
+        message = f"SPARK_HOME is {home!r}, where there is no Spark (no bin/spark-submit)"
+        raise EngineError(f"{message}: unset it to take the one that came with PySpark, or name another folder")
 
 
 def _java() -> str | None:

@@ -109,8 +109,8 @@ def _check_unobserved(df: Any, observe: Any) -> None:
     if java is None or not isinstance(observe, str):
         return
     if re.search(rf"\bCollectMetrics {re.escape(observe)},", java.queryExecution().logical().toString()):
-        said = f"{observe!r} is how an application before this one is observed"
-        raise ConfigError(Problem("observe", f'{said}: give this one another name, such as observe="second"'))
+        message = f"{observe!r} is how an application before this one is observed"
+        raise ConfigError(Problem("observe", f'{message}: give this one another name, such as observe="second"'))
 
 
 def observed(plan: ShardedPlan, df: Any, observe: Any) -> Any:

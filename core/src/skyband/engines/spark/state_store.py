@@ -136,8 +136,8 @@ class StateStore:
         found: Iterable[Any] = self._state.get()
         head = Head._make(bytes(value) if isinstance(value, bytearray) else value for value in found)
         if head.format != FORMAT:
-            said = f"the checkpoint has format {head.format}, this Skyband reads {FORMAT}"
-            raise SnapshotError(f"{said}: run the Skyband that made it, or give the job a new checkpoint")
+            message = f"the checkpoint has format {head.format}, this Skyband reads {FORMAT}"
+            raise SnapshotError(f"{message}: run the Skyband that made it, or give the job a new checkpoint")
         if head.shards != shards:
             raise SnapshotError(
                 f"the checkpoint was made with shards = {head.shards}, this job has {shards}: "

@@ -32,8 +32,8 @@ def warn_of_broken_promises(plan: ShardedPlan, dropped: Mapping[str, int]) -> No
     """Once a worker, on its stderr: the text has no number, so that a stream does not say it with each micro-batch."""
     for reason, text in plan.query.promises.items():
         if dropped.get(reason):
-            said = f"{text}; the metric rows_{reason.replace(' ', '_')} counts them"
-            warnings.warn_explicit(said, UserWarning, "skyband", 0, registry=_warned)  # no line of source below it
+            message = f"{text}; the metric rows_{reason.replace(' ', '_')} counts them"
+            warnings.warn_explicit(message, UserWarning, "skyband", 0, registry=_warned)  # no line of source below it
 
 
 def settle(plan: ShardedPlan) -> None:

@@ -68,8 +68,8 @@ def command(
     length = rows or chosen_scenario.rows
     never_full = [f"{window:,}" for window in windows or chosen_scenario.windows if window >= length]
     if never_full:
-        said = f"windows of {', '.join(never_full)} are never full in {length:,} rows, so that nothing leaves them"
-        click.echo(f"note: {said}: give --rows of several times as many, or shorter --windows", err=True)
+        message = f"windows of {', '.join(never_full)} are never full in {length:,} rows, so that nothing leaves them"
+        click.echo(f"note: {message}: give --rows of several times as many, or shorter --windows", err=True)
     cases = []
     with Ticker() as ticker:
         for window in windows or chosen_scenario.windows:

@@ -49,8 +49,8 @@ def names_of(option: str, make: Callable[..., Any], *args: Any) -> Any:
     try:
         return make(*args)
     except ConfigError as error:
-        said = "; ".join(problem.message for problem in error.problems)
-        raise click.BadParameter(said, param_hint=option) from error
+        message = "; ".join(problem.message for problem in error.problems)
+        raise click.BadParameter(message, param_hint=option) from error
 
 
 class Ticker:

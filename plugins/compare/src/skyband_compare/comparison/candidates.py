@@ -113,8 +113,8 @@ def reference(role: str, compared: Sequence[Choice], against: Choice | None) -> 
     if among:
         return among[0]
     if not exact:
-        said = f"no exact backend of the role {role} is installed; name the one to compare with: --against NAME"
-        raise ConfigError(Problem("", said))
+        message = f"no exact backend of the role {role} is installed; name the one to compare with: --against NAME"
+        raise ConfigError(Problem("", message))
     name = min(exact, key=lambda info: _preferred(role, info)).name
     return Choice(name, name)
 

@@ -71,8 +71,8 @@ def steps_of(query: Query, batches: Iterable[pa.RecordBatch], schema: pa.Schema)
             dropped[reason] = dropped.get(reason, 0) + count
     if not sum(map(len, held)):
         why = ", ".join(f"{count:,} with {reason}" for reason, count in dropped.items() if count)
-        said = f"all {rows_in:,} rows are left out ({why})" if rows_in else "it holds no rows"
-        raise ConfigError(Problem("source", f"nothing to compare on: {said}"))
+        message = f"all {rows_in:,} rows are left out ({why})" if rows_in else "it holds no rows"
+        raise ConfigError(Problem("source", f"nothing to compare on: {message}"))
     frame = keyed_frames.concatenated(held)
     times = frame.column(keyed_frames.TIME).to_numpy()
     if (times[1:] < times[:-1]).any():

@@ -139,13 +139,15 @@ class TopK(Query):
 
     def _largest_only(self) -> list[Problem]:
         """What of this query does not go with the smallest first."""
-        said = 'ranks the largest first only: drop order = "smallest", or'
+        message = 'ranks the largest first only: drop order = "smallest", or'
         problems = []
         if callable(self.aggregate):
-            problems.append(Problem("aggregate", f"a function {said} name an aggregate"))
+            problems.append(Problem("aggregate", f"a function {message} name an aggregate"))
         if self.repeats not in REDUCTIONS:
             names = ", ".join(REDUCTIONS)
-            problems.append(Problem("repeats", f"a promise {said} choose one of {names} (got {literal(self.repeats)})"))
+            problems.append(
+                Problem("repeats", f"a promise {message} choose one of {names} (got {literal(self.repeats)})")
+            )
         return problems
 
     @property

@@ -86,8 +86,10 @@ class MinHashLsh(WindowMatcher):
 
     def __attrs_post_init__(self) -> None:
         if self.similarity != "jaccard":
-            said = f"must be 'jaccard': minhashes tell no other one (got {self.similarity!r}); use prefix or inverted"
-            raise ConfigError(Problem("similarity", said))
+            message = (
+                f"must be 'jaccard': minhashes tell no other one (got {self.similarity!r}); use prefix or inverted"
+            )
+            raise ConfigError(Problem("similarity", message))
         super().__attrs_post_init__()
 
     def _clear(self) -> None:

@@ -113,8 +113,8 @@ class NearDuplicates(Query):
             problems.append(Problem("threshold", fault))
         problems += too_short(self.window)
         if self.keep == FIRST and self.side is not None:
-            said = f'"first" is for one stream: drop it, or side = {self.side!r}'
-            problems.append(Problem("keep", said))
+            message = f'"first" is for one stream: drop it, or side = {self.side!r}'
+            problems.append(Problem("keep", message))
         problems += self._name_problems()
         if problems:
             raise ConfigError(*problems)
@@ -127,11 +127,11 @@ class NearDuplicates(Query):
         problems = name_problems("id", several(self.id), others)
         problems += name_problems("carry", self.carry, taken)
         if self.output == KEPT and self.carry_match:
-            said = 'goes with matches, which output = "kept" has none of: drop it, or ask for "pairs" or "rows"'
-            return [*problems, Problem("carry_match", said)]
-        said = "as another column of them is: rename one of the two in the source"
+            message = 'goes with matches, which output = "kept" has none of: drop it, or ask for "pairs" or "rows"'
+            return [*problems, Problem("carry_match", message)]
+        message = "as another column of them is: rename one of the two in the source"
         return problems + [
-            Problem("carry_match", f"{name!r} would be in the answers as {made!r}, {said}")
+            Problem("carry_match", f"{name!r} would be in the answers as {made!r}, {message}")
             for name, made in zip(self.carry_match, carried_of_match(self.carry_match), strict=True)
             if made in taken or made in self.carry
         ]

@@ -132,8 +132,8 @@ class HeavyHitters(Query):
         problems += name_problems("object", several(self.object), taken)
         problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
         if self.emit is not None and len(several(self.object)):
-            said = "goes with one column `object`: make one of them with source.select, or drop `emit`"
-            problems.append(Problem("object", f"{said} (got {', '.join(several(self.object))})"))
+            message = "goes with one column `object`: make one of them with source.select, or drop `emit`"
+            problems.append(Problem("object", f"{message} (got {', '.join(several(self.object))})"))
         if self.emit is not None and self.carry:
             problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
         if problems:
@@ -250,8 +250,12 @@ class HeavyHitters(Query):
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         if self.emit is None or cast(TotalRanker, backend).gives_states:
             return []
-        said = "its states answer no window without it: take total-ranker/exact or total-ranker/k-skb, or drop `emit`"
-        return [Problem("emit", f"does not go with {backend.role}/{backend.name}, {said} (got {literal(self.emit)})")]
+        message = (
+            "its states answer no window without it: take total-ranker/exact or total-ranker/k-skb, or drop `emit`"
+        )
+        return [
+            Problem("emit", f"does not go with {backend.role}/{backend.name}, {message} (got {literal(self.emit)})")
+        ]
 
     def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:
         problems = []

@@ -20,8 +20,8 @@ def check_large_streams_equal_a_fast_oracle(make: Make, case: Case) -> None:
         for stop in trial.stops:
             trial.feed(backend, before, stop)
             got, wanted = trial.answers(backend, stop), trial.expected(stop)
-            said = f"{_named(trial)}, after {stop} of {len(trial.stream)} rows, by the oracle"
-            expect(trial.same(got, wanted), f"{said}: {difference(got, wanted)}")
+            message = f"{_named(trial)}, after {stop} of {len(trial.stream)} rows, by the oracle"
+            expect(trial.same(got, wanted), f"{message}: {difference(got, wanted)}")
             before = stop
 
 

@@ -157,6 +157,6 @@ def _is_refused(backend: Any, name: str) -> None:
     except BrokenError:
         return
     except Exception as error:
-        said = f"{name} raised {error!r} after a call was cut short; it must raise BrokenError"
-        raise AssertionError(said) from error
+        message = f"{name} raised {error!r} after a call was cut short; it must raise BrokenError"
+        raise AssertionError(message) from error
     raise AssertionError(f"{name} was answered after a call was cut short; it must raise BrokenError")

@@ -58,10 +58,10 @@ def _expect_steady(case: QueryCase, by: list[str]) -> None:
             gc.collect()
             sizes.append((state, weight(run.operator)))
     (before, light), (after, heavy) = sizes
-    said = f"over {LAPS // 2} times the example's rows under new names"
-    expect(after <= FACTOR * before + SLACK, f"a snapshot grew from {before} to {after} bytes {said}")
+    message = f"over {LAPS // 2} times the example's rows under new names"
+    expect(after <= FACTOR * before + SLACK, f"a snapshot grew from {before} to {after} bytes {message}")
     most = FACTOR_IN_MEMORY * light + SLACK_IN_MEMORY
-    expect(heavy <= most, f"what the operator holds grew from {light} to {heavy} bytes {said}")
+    expect(heavy <= most, f"what the operator holds grew from {light} to {heavy} bytes {message}")
 
 
 def _again(rows: pa.Table, time: str, lap: int, span: int) -> pa.Table:

@@ -53,10 +53,12 @@ def check_bounds_hold_the_truth(make: Make, case: Case) -> None:
     for truth, answers in _trials(make, case).items():
         _convict(make, [not a.low <= a.truth <= a.high for a in answers], f"bounds around counts of {truth}")
         for answer in answers:
-            said = f"bounds ({answer.low}, {answer.high}) around the estimate {answer.estimate} of {truth}"
-            expect(answer.low <= answer.estimate <= answer.high, f"{said} leave it out")
+            message = f"bounds ({answer.low}, {answer.high}) around the estimate {answer.estimate} of {truth}"
+            expect(answer.low <= answer.estimate <= answer.high, f"{message} leave it out")
             widest = answer.estimate * (1 / (1 - epsilon) - 1 / (1 + epsilon))
-            expect(answer.high - answer.low <= widest + ROUNDING, f"{said} are wider than epsilon = {epsilon:g} allows")
+            expect(
+                answer.high - answer.low <= widest + ROUNDING, f"{message} are wider than epsilon = {epsilon:g} allows"
+            )
 
 
 @check("oracle", guarantees=("exact", "bounded"))
@@ -76,8 +78,8 @@ def _convict(make: Make, misses: list[bool], what: str) -> None:
     """Fail where more of the trials missed than a right sketch's would."""
     delta = _declared(make(), "delta")
     allowed = allowed_failures(len(misses), delta, FLAKE)
-    said = f"{sum(misses)} of {len(misses)} {what} are off by more than epsilon = {_slack(make):g}"
-    expect(sum(misses) <= allowed, f"{said}; with delta = {delta:g} at most {allowed} may be")
+    message = f"{sum(misses)} of {len(misses)} {what} are off by more than epsilon = {_slack(make):g}"
+    expect(sum(misses) <= allowed, f"{message}; with delta = {delta:g} at most {allowed} may be")
 
 
 def _slack(make: Make) -> float:

@@ -111,8 +111,8 @@ def check_every_row_of_a_batch_counts(make: Make, case: Case) -> None:
         keys[rows] = 1 + np.arange(len(rows))
         backend = make()
         backend.update(np.arange(BATCH) // 7, spread(keys))
-        said = f"keys in a batch of {BATCH} rows, a new one at every {apart}th from {first} on"
-        expect_equal(backend.estimate(0), float(len(np.unique(keys))), said)
+        message = f"keys in a batch of {BATCH} rows, a new one at every {apart}th from {first} on"
+        expect_equal(backend.estimate(0), float(len(np.unique(keys))), message)
 
 
 @check("edges")

@@ -101,9 +101,9 @@ def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Pict
         cost = entry.measured.seconds / entry.measured.rows
         tip = f"{entry.label}\n{number_format.seconds(cost)} a row\nerror {number_format.share(entry.accuracy.error)}"
         points.append(charts.Point(entry.label, colours[entry.label], cost, entry.accuracy.error, tip))
-    said = "; ".join(point.tip.replace("\n", ", ") for point in points)
+    message = "; ".join(point.tip.replace("\n", ", ") for point in points)
     told = "what each row costs, and the error it buys: low and to the left is good"
-    image = charts.points("Error against time", said, points, charts.SECONDS, charts.SHARE, "time a row")
+    image = charts.points("Error against time", message, points, charts.SECONDS, charts.SHARE, "time a row")
     return [Picture("Error against time", told, image), drawn]
 
 

@@ -33,8 +33,8 @@ def check_pairs_at_the_threshold_are_told_as_often_as_declared(make: Make, case:
             missed += sum((2 * pair, threshold) not in answers[2 * pair + 1] for pair in range(PAIRS))
         trials = PAIRS * SEEDS
         allowed = allowed_failures(trials, 1 - backend.recall, FLAKE)
-        said = f"{missed} of {trials} pairs that are {threshold} similar were not told"
-        expect(missed <= allowed, f"{said}; with recall = {backend.recall} at most {allowed} may be")
+        message = f"{missed} of {trials} pairs that are {threshold} similar were not told"
+        expect(missed <= allowed, f"{message}; with recall = {backend.recall} at most {allowed} may be")
 
 
 @check("oracle", guarantees=("bounded",))
