@@ -29,7 +29,7 @@ MODULE = '''
     import pyarrow as pa
     from attrs import define
     from skyband.config.parameters import checked, number
-    from skyband.config.value_ranges import range_parameter
+    from skyband.config.half_open_ranges import range_parameter
     from skyband.roles.answering_reader import AnsweringReader
     from skyband.states.question import Question
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 from skyband.arrays import UInt64
-from skyband.config.value_ranges import ValueRange
+from skyband.config.half_open_ranges import ValueRange
 from skyband.errors import InputError
 from skyband.roles.answering_reader import AnsweringReader
 

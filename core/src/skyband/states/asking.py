@@ -14,7 +14,7 @@ from skyband.states.compatibility import check_alike, common_coverage
 from skyband.states.object_names import values_of
 from skyband.states.question import Question
 from skyband.states.readers import load_named
-from skyband.states.since_or_last import Asked
+from skyband.states.since_or_last import WindowRequest
 from skyband.states.state import State
 
 RESERVED = ("states", "left", "right", "since", "last", "readers", "at", "by", "union", "column", "json", "question")
@@ -39,7 +39,7 @@ def _question(reader: type[AnsweringReader], place: str) -> type[Question]:
     return question
 
 
-def ask_states(name: str, states: Sequence[State], window: Asked, values: Mapping[str, Any]) -> Any:
+def ask_states(name: str, states: Sequence[State], window: WindowRequest, values: Mapping[str, Any]) -> Any:
     """The answer to a question by its name and parameters. Raises SnapshotError where the states answer no such one."""
     known = questions_of(type(states[0].reader))
     if name not in known:

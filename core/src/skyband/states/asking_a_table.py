@@ -14,7 +14,7 @@ from skyband.states.compatibility import common_coverage
 from skyband.states.coverage import Coverage
 from skyband.states.functions import questions
 from skyband.states.question import Question
-from skyband.states.since_or_last import Asked, moment_named
+from skyband.states.since_or_last import WindowRequest, moment_named
 from skyband.states.state import State
 from skyband.states.table import StatesTable
 
@@ -54,7 +54,7 @@ def ask(
     parameters in `values`, of which those that it takes one by one are lists. Raises InputError, naming the option,
     where a column, a moment or a window is not there, and SnapshotError, naming the group, where a state is damaged.
     """
-    windows = [Asked.read(None, last) for last in lasts] or [Asked()]
+    windows = [WindowRequest.read(None, last) for last in lasts] or [WindowRequest()]
     table = StatesTable(path, column)
     for name in by:
         if name not in table.grouping:
@@ -117,7 +117,7 @@ def _made(question: type[Question], values: Mapping[str, Any]) -> list[tuple[Que
 
 
 def _answers(
-    question: Question, which: Mapping[str, str], states: list[State], window: Asked, moment: Coverage
+    question: Question, which: Mapping[str, str], states: list[State], window: WindowRequest, moment: Coverage
 ) -> list[dict[str, Any]]:
     """Where only changed groups have states, each is as good as of the moment asked, as its group's newest."""
     since = window.within(moment, moment.since)

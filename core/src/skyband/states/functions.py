@@ -12,7 +12,7 @@ from skyband.registry import Registry, installed
 from skyband.states.asking import ask_states, questions_of
 from skyband.states.question import Question
 from skyband.states.readers import Readers, installed_readers, load_named
-from skyband.states.since_or_last import Asked
+from skyband.states.since_or_last import WindowRequest
 from skyband.states.state import read_state, read_states
 
 _STATES = """states : bytes, list or Arrow column
@@ -99,7 +99,7 @@ def parameter_text(parameter: Parameter) -> str:
 
 def _of_several(name: str) -> Callable[..., Any]:
     def ask(states: Any, *, since: Any = None, last: Any = None, readers: Readers | None = None, **values: Any) -> Any:
-        return ask_states(name, read_states(states, readers), Asked.read(since, last), values)
+        return ask_states(name, read_states(states, readers), WindowRequest.read(since, last), values)
 
     return ask
 
@@ -109,7 +109,7 @@ def _of_pairs(name: str) -> Callable[..., Any]:
         left: Any, right: Any, *, since: Any = None, last: Any = None, readers: Readers | None = None, **values: Any
     ) -> Any:
         pair = [read_state(state, readers) for state in (left, right)]
-        return ask_states(name, pair, Asked.read(since, last), values)
+        return ask_states(name, pair, WindowRequest.read(since, last), values)
 
     return ask
 

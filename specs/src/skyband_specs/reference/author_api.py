@@ -16,7 +16,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.errors": ("ConfigError", "Problem", "InputError", "SnapshotError"),
     "skyband.arrays": ("column", "moment", "whole", "never_back", "within", "among", "offsets_of"),
     "skyband.config.parameters": ("integer", "number", "choice", "flag", "checked"),
-    "skyband.config.value_ranges": ("range_parameter",),
+    "skyband.config.half_open_ranges": ("range_parameter",),
     "skyband.config.durations": ("Duration", "duration", "durations"),
     "skyband.state_validation": ("StateReader",),
     "skyband.roles": ("Backend",),

@@ -20,7 +20,7 @@ from skyband.states.asking import ask_states
 from skyband.states.functions import questions
 from skyband.states.question import Question
 from skyband.states.readers import Readers
-from skyband.states.since_or_last import Asked
+from skyband.states.since_or_last import WindowRequest
 from skyband.states.state import read_state, state_bytes
 
 PREFIX = "skyband_"
@@ -51,7 +51,7 @@ def question_udf(question: type[Question]) -> Any:
                 continue
             held = [read_state(state_bytes(blob[row]), readers) for blob in blobs]
             values = _values(ranges, [column[row].as_py() for column in rest])
-            window_asked = Asked.read(**{"since": None, "last": None, kind: start})
+            window_asked = WindowRequest.read(**{"since": None, "last": None, kind: start})
             answers.append(_plain(ask_states(name, held, window_asked, values), result, objects))
         return pa.array(answers, result)
 

@@ -5,12 +5,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 from attrs import define
-from skyband.config.value_ranges import ValueRange, range_parameter
+from skyband.config.half_open_ranges import ValueRange, range_parameter
 from skyband.errors import InputError
 from skyband.states.asking import answer
 from skyband.states.question import Question
 from skyband.states.readers import Readers
-from skyband.states.since_or_last import Asked
+from skyband.states.since_or_last import WindowRequest
 from skyband.states.state import State, read_state, state_bytes
 
 ESTIMATE = pa.struct([(name, pa.float64()) for name in ("count", "low", "high")])
@@ -87,7 +87,7 @@ def estimates(
     """
     columns = {"since": since, "last": last}
     each = {name: column for name, column in columns.items() if isinstance(column, pa.Array | pa.ChunkedArray)}
-    one, question = None if each else Asked.read(since, last), CountItems.make({"between": between})
+    one, question = None if each else WindowRequest.read(since, last), CountItems.make({"between": between})
     counts: list[dict[str, float] | None] = []
     for row, blob in enumerate(states):
         own = {name: column[row].as_py() for name, column in each.items()}
@@ -95,6 +95,6 @@ def estimates(
             counts.append(None)
             continue
         state = read_state(state_bytes(blob), readers)
-        window = one or Asked.read(**{**columns, **own})
+        window = one or WindowRequest.read(**{**columns, **own})
         counts.append(answer(question, [state], [window.of(state)], "since")._asdict())
     return pa.array(counts, ESTIMATE)
