@@ -13,8 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 NEEDED = {
+    "incomplete": {"distinct"},  # object-ranker/approx asks a sketch
     "panes": {"distinct"},
-    "compare": {"distinct", "setjoin", "uncertain"},
+    "compare": {"distinct", "incomplete", "panes", "setjoin", "uncertain"},
 }
 """Plugins that another is nothing without: a backend of another's query; what there is to compare."""
 

@@ -2,6 +2,7 @@
 
 import datetime
 from bisect import bisect_right
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -214,3 +215,32 @@ def test_the_last_length_that_is_one_and_the_first_that_is_none(text, sound):
     except ValueError as error:
         assert not sound, error
         assert "(got" in str(error)
+
+
+ODD = [
+    ("Africa/Monrovia", "1972-01-05", "00:00"),
+    ("Europe/Paris", "1911-03-10", "06:30"),
+    ("America/St_Johns", "2011-03-13", "00:30"),
+]
+"""Zones with seconds in their offsets until about then, and one whose clock last jumped from 00:01."""
+
+
+@pytest.mark.parametrize("since", [-40, 1, 20], ids=lambda days: f"{days} days")
+@pytest.mark.parametrize(("zone", "change", "clock"), ODD)
+@pytest.mark.parametrize("backend", ["exact", "frequent-items-panes"])
+def test_zones_whose_clocks_differed_by_seconds(zone, change, clock, since, backend):
+    """Each answer has as many objects as are distinct in its window, which another query counts without panes."""
+    rng = np.random.default_rng(5)
+    begin = (np.datetime64(change, "us") + np.timedelta64(since, "D")).astype(np.int64)
+    times = begin + np.sort(rng.integers(0, 60 * 86_400_000_000, 900))
+    rows = pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "item": rng.integers(0, 40, 900)})
+    keys = {"time": "ts", "every": f"1 day in {zone}", "windows": [f"since {clock} in {zone}", f"1 month in {zone}"]}
+    top = {"kind": "heavy-hitters", "object": "item", "k": 100, **keys}
+    counted = local.apply(rows, {"kind": "distinct-count", "item": "item", **keys}, {"sketch": "exact"})
+    halves = local.LocalRun.start(top, rows.schema, {"total-ranker": backend})
+    found = [halves.push(rows.slice(0, 450).to_batches()[0])]
+    again = local.LocalRun.start(top, rows.schema, {"total-ranker": backend})
+    again.operator.restore(halves.operator.snapshot())
+    found += [again.push(rows.slice(450).to_batches()[0]), again.finish()]
+    objects = Counter((row["at"], row["window"]) for row in pa.Table.from_batches(found).to_pylist())
+    assert objects == {(row["at"], row["window"]): row["count"] for row in counted.to_pylist() if row["count"]}

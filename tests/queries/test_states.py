@@ -247,3 +247,8 @@ def test_a_backend_that_does_not_merge_gives_no_states():
         local.apply(TABLE, query(), {"sketch": "hll-panes"})
     with pytest.raises(ConfigError, match=r"emit: must be one of state, changed-state \(got 'states'\); did you mean"):
         query(emit="states")
+
+
+def test_a_state_of_distinct_values_ranks_nothing():
+    with pytest.raises(SnapshotError, match=r"sketch/.* does not answer heavy_hitters \(it answers estimate, over"):
+        states.heavy_hitters(local.apply(visits(100), query(by=[]))["state"][0].as_py())
