@@ -7,7 +7,9 @@ from skyband.job.checkpoint_record import RECORD, check_goes_on
 from skyband.job.model import Job, Sink, Source
 
 SOURCE = Source("parquet", "visits", stream=True, where="status = 200", select=("ts", "client"))
+AWAY_SOURCE = evolve(SOURCE, path="s3a://reader:hunter2@bucket/visits")
 JOB = Job("counts", SOURCE, None, {}, Sink("parquet", "counts", "checkpoint"), {}, None, None)
+AWAY = evolve(JOB, source=AWAY_SOURCE)
 
 
 @pytest.mark.parametrize(
@@ -15,7 +17,7 @@ JOB = Job("counts", SOURCE, None, {}, Sink("parquet", "counts", "checkpoint"), {
     [
         ("sink", {"format": "json"}, "sink.format: was 'parquet' when the checkpoint was begun .got 'json'."),
         ("source", {"where": "status = 404"}, "source.where: was 'status = 200' .*chosen in two ways; change it back"),
-        ("source", {"where": None}, "source.where: was 'status = 200' .*got None"),
+        ("source", {"where": None}, "source.where: was 'status = 200' .*got nothing"),
         ("source", {"select": ("ts", "page AS client")}, "source.select: was .*'client'.*'page AS client'"),
         ("source", {"path": "others"}, "source.path: was 'visits'"),
         ("source", {"format": "json"}, "source.format: was 'parquet'"),
@@ -35,6 +37,7 @@ def test_a_change_that_nobody_would_see_is_refused(tmp_path, table, changes, sai
 @pytest.mark.parametrize(
     ("table", "changes"),
     [
+        ("source", {"path": "s3a://reader:new@bucket/visits"}),
         ("source", {"options": {"maxFilesPerTrigger": 7}}),
         ("source", {"schema": "ts TIMESTAMP"}),
         ("source", {"finish": True}),
@@ -43,8 +46,18 @@ def test_a_change_that_nobody_would_see_is_refused(tmp_path, table, changes, sai
     ],
 )
 def test_other_changes_are_free(tmp_path, table, changes):
-    check_goes_on(JOB, tmp_path)
-    check_goes_on(evolve(JOB, **{table: evolve(getattr(JOB, table), **changes)}), tmp_path)
+    check_goes_on(AWAY, tmp_path)
+    check_goes_on(evolve(AWAY, **{table: evolve(getattr(AWAY, table), **changes)}), tmp_path)
+
+
+def test_a_record_holds_no_password_and_loses_the_one_that_an_older_skyband_wrote(tmp_path):
+    record = tmp_path / RECORD
+    check_goes_on(AWAY, tmp_path)
+    kept = record.read_text()
+    assert "reader:***@bucket" in kept
+    record.write_text(kept.replace("***", "hunter2"))
+    check_goes_on(AWAY, tmp_path)
+    assert record.read_text() == kept
 
 
 @pytest.mark.parametrize("text", ["{", "[" * 100_000])

@@ -4,7 +4,10 @@ import pytest
 from skyband.config import redaction
 from skyband.config.redaction import HIDDEN, is_secret, learn, redact, redacted_line
 from skyband.engines.local import LocalRun
+from skyband.errors import ConfigError, EngineError, InputError, Problem, SkybandError
 from skyband.job import JobError, read_job
+from skyband.job.job_error import secrets_hidden
+from skyband.job.run import run_job
 
 PLANTED = "hunter2/ü'x"
 URL = "s3a://reader:hunter2-url@bucket/answers"
@@ -125,6 +128,26 @@ def test_pages_and_json_of_a_comparison_hold_no_secret(folder):
     assert f"source.options.password={HIDDEN}" in ran.output
     assert f"source.options.password={HIDDEN}" in page.read_text()
     assert none_of(ran.output + page.read_text())
+
+
+def test_errors_that_a_program_catches_hold_no_secret_nor_do_their_causes(folder):
+    inner = InputError("source", f"{URL} cannot be read", 7)
+    outer = EngineError(f"nothing comes from {URL}, for password=hunter2")
+
+    @secrets_hidden()
+    def fail(error):
+        raise error from inner
+
+    for error in (outer, ConfigError(Problem("source.path", f"is {URL}"))):
+        with pytest.raises(SkybandError) as caught:
+            fail(error)
+        cause = caught.value.__cause__
+        assert none_of(f"{caught.value} {cause} {cause.message} {getattr(caught.value, 'problems', '')}")
+        assert (cause.argument, cause.row) == ("source", 7)
+    (folder.home / "counts").write_text("no folder")
+    with pytest.raises(SkybandError) as caught:
+        run_job(folder.job, ["sink.path=counts", f"source.path={URL}"], "local")
+    assert none_of(str(caught.value))
 
 
 def test_states_hold_no_secret(folder):

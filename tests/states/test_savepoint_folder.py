@@ -6,11 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from families import FAMILIES, family
 from skyband.errors import ConfigError, EngineError, SkybandError, SnapshotError
 from skyband.job.model import Job, Sink, Source
 from skyband.job.savepoints import savepoint
-from skyband.job.savepoints.savepoint import Position
+from skyband.job.savepoints.savepoint import Position, source_facts
 from skyband.job.savepoints.start import _check_source
 
 STATES = [b"one", b"two and more"]
@@ -97,8 +98,8 @@ def test_older_savepoints_whose_shards_can_be_told_apart_are_read(tmp_path, keys
 @pytest.mark.parametrize(
     ("before", "here", "said"),
     [
-        ({"where": None, "select": None}, {"where": "status = 404"}, "source.where: was None .*got 'status = 404'"),
-        ({"where": None, "select": ["ts"]}, {}, "source.select: was .'ts'. .*got None"),
+        ({"where": None, "select": None}, {"where": "status = 404"}, "source.where: was nothing .*got 'status = 404'"),
+        ({"where": None, "select": ["ts"]}, {}, "source.select: was .'ts'. .*got nothing"),
         ({}, {"where": "status = 404"}, None),  # of an older Skyband, which did not say
     ],
 )
@@ -112,6 +113,24 @@ def test_rows_that_are_chosen_otherwise_are_refused(tmp_path, before, here, said
         return
     with pytest.raises(ConfigError, match=said):
         _check_source(job, held)
+
+
+def test_a_savepoint_holds_no_password_and_is_of_the_same_source_under_a_new_one(tmp_path):
+    def source(password):
+        return Source("parquet", f"s3a://reader:{password}@lake/visits", stream=True)
+
+    position = Position(source_facts(source("hunter2")), "-", None)
+    savepoint.write(tmp_path / "saved", family("distinct-count"), STATES, 7, {}, position)
+    manifest = tmp_path / "saved" / "savepoint.json"
+    kept = manifest.read_text()
+    assert "hunter2" not in kept
+    for written in (kept, kept.replace("***", "hunter2")):  # as an older Skyband wrote it
+        manifest.write_text(written)
+        held = savepoint.read(tmp_path / "saved")
+        job = Job("counts", source("another"), held.query, {}, Sink("parquet", "a", "b"), {}, None, None)
+        _check_source(job, held)
+        with pytest.raises(ConfigError, match=r"source.path: was 's3a://reader:\*\*\*@lake/visits' "):
+            _check_source(evolve(job, source=Source("parquet", "s3a://reader:hunter2@lake/others", stream=True)), held)
 
 
 def cut_a_state(folder):

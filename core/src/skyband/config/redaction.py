@@ -19,11 +19,12 @@ _KEY = (
 )
 _SECRET_KEY = re.compile(_KEY, re.IGNORECASE)
 _PAIR = re.compile(
-    rf"(?P<key>[\w.-]*(?:{_KEY})[\w.-]*(?:\s*=\s*|:(?=\S)|[\"']\s*[:=]\s*))"
+    rf"(?P<key>(?<![\w.-])(?=[\w.-]*?(?:{_KEY}))[\w.-]++(?:\s*=\s*|:(?=\S)|[\"']\s*[:=]\s*))"
     r"(?P<value>\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|[^\s;&,)}\]\"']+)",
     re.IGNORECASE,
 )
-_URL = re.compile(r"(?P<key>[A-Za-z][\w+.-]*://[^\s/@:'\"]*:)(?P<value>[^\s/'\"]+)(?=@)")
+_URL = re.compile(r"(?P<key>(?<![\w+.-])[\w+.-]+://[^\s/@:'\"]*:)(?P<value>[^\s/'\"]+)(?=@)")
+# Both begin where a word does and go back nowhere: a long word would take time by its square.
 _FEWEST_LETTERS = 4
 """Of a secret that is hidden wherever it comes up: a shorter one is a part of any word, and hidden in quotes only."""
 _LONG = 24
@@ -45,9 +46,14 @@ def learn(tables: Mapping[str, Any]) -> None:
             _known.update(_secrets(key, value))
 
 
+def without_passwords(text: str) -> str:
+    """The text without the passwords that it holds by its form: the same in every process, so that it can be kept."""
+    return _URL.sub(rf"\g<key>{HIDDEN}", _PAIR.sub(_hidden_pair, text))
+
+
 def redact(text: str) -> str:
     """The text without what is secret of the jobs that this process has read, nor what looks like it."""
-    text = _URL.sub(rf"\g<key>{HIDDEN}", _PAIR.sub(_hidden_pair, text))
+    text = without_passwords(text)
     for secret in sorted(_known, key=len, reverse=True):
         text = _without(text, secret)
     return text

@@ -10,9 +10,10 @@ from typing import Any
 
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.job.model import Job
-from skyband.job.savepoints.savepoint import source_facts
+from skyband.job.savepoints.savepoint import fact_text, path_to_keep, source_facts
 
 RECORD = "skyband-job.json"
+_PATH = "source.path"
 _ROWS = "answers would be made of rows chosen in two ways"
 _REASONS = {
     "source.where": _ROWS,
@@ -28,16 +29,17 @@ def check_goes_on(job: Job, checkpoint: Path) -> None:
     One of an older Skyband, which has no record yet, gets one.
     """
     path, now = checkpoint / RECORD, _facts(job)
-    before = _read(path)
+    written = _read(path)
+    before = {name: path_to_keep(value) if name == _PATH else value for name, value in written.items()}
     problems = [
-        Problem(name, f"was {before[name]!r} when the checkpoint was begun (got {now.get(name)!r}): {_reason(name)}; "
-                "change it back, or give the changed job a new checkpoint and a new path")
+        Problem(name, f"was {fact_text(before[name])} when the checkpoint was begun (got {fact_text(now.get(name))}): "
+                f"{_reason(name)}; change it back, or give the changed job a new checkpoint and a new path")
         for name in sorted(before)
         if before[name] != now.get(name)
     ]  # fmt: skip
     if problems:
         raise ConfigError(*problems)
-    if before != now:
+    if written != now:
         partial = path.with_name(f".{RECORD}.partial")
         try:
             partial.write_text(json.dumps(now, indent=2) + "\n", "utf-8")

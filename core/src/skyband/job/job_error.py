@@ -1,17 +1,18 @@
 """What is wrong with a job, each line with where it was written: in the file, or on the command line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from skyband.config.redaction import redact
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, InputError, Problem, SkybandError
 
 
 class JobError(ConfigError):
     """A job that cannot be run. Each line of its text names the file, or `--set` where the fault was typed there."""
 
     def __init__(self, place: str, *problems: Problem, typed: Iterable[str] = ()) -> None:
-        super().__init__(*(Problem(problem.field, redact(problem.message), problem.code) for problem in problems))
+        super().__init__(*map(_without_secrets, problems))
         self.place = place
         self.typed = tuple(typed)
 
@@ -24,6 +25,27 @@ class JobError(ConfigError):
     def _place(self, problem: Problem) -> str:
         field = f"{problem.field}.".replace("[", ".[")
         return "--set" if any(field.startswith(f"{key}.") for key in self.typed) else self.place
+
+
+@contextmanager
+def secrets_hidden() -> Iterator[None]:
+    """What Skyband raises, and what that was raised from, holds no secret of a job: a program may show or log it."""
+    try:
+        yield
+    except SkybandError as error:
+        told: BaseException | None = error
+        while told is not None:
+            told.args = tuple(redact(entry) if isinstance(entry, str) else entry for entry in told.args)
+            if isinstance(told, ConfigError):
+                told.problems = tuple(map(_without_secrets, told.problems))
+            elif isinstance(told, InputError):
+                told.message = redact(told.message)
+            told = told.__cause__
+        raise
+
+
+def _without_secrets(problem: Problem) -> Problem:
+    return Problem(problem.field, redact(problem.message), problem.code)
 
 
 def _job_error(place: str, problems: tuple[Problem, ...], typed: tuple[str, ...]) -> JobError:

@@ -10,7 +10,7 @@ from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
 from skyband.job import checking
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
-from skyband.job.job_error import JobError
+from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import assignments, tables_of
 from skyband.job.model import Job, Sink, Source, absolute, placed
 from skyband.job.names_alike import tells_case
@@ -31,6 +31,7 @@ TABLES = {
 KEYS = ("name", "shards", *TABLES)
 
 
+@secrets_hidden()
 def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") -> Job:
     """The job in a TOML file, changed by `sets` ("query.k=5"), to be run on `engine`.
 
@@ -47,6 +48,7 @@ def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") 
         raise JobError(place, *error.problems, typed=typed) from error
 
 
+@secrets_hidden()
 def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, Sink]":
     """The name, query and sink of a job, which need not be able to run any more: nothing else of it is looked at.
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from skyband.errors import ConfigError
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
-from skyband.job.job_error import JobError
+from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import assignment
 from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals
 from skyband.job.reading import read_job
 
 
+@secrets_hidden()
 def run_job(
     path: str | Path,
     sets: Iterable[str] = (),

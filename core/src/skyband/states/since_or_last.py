@@ -1,18 +1,21 @@
 """The moment that a question about a state counts from: `since` a moment, or over the `last` so long."""
 
 import datetime
+import re
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
 
+from skyband.arrays import TIME_MAX, TIME_MIN
 from skyband.config.durations import Duration, parse
 from skyband.config.literals import literal
 from skyband.errors import InputError
 from skyband.states.coverage import Coverage
 from skyband.states.state import State
 
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -28,7 +31,8 @@ class WindowRequest:
     def read(cls, since: Any, last: Any) -> "WindowRequest":
         """Raises InputError where both are given, or one is neither a moment nor a length."""
         if since is not None and last is not None:
-            raise InputError("last", f"goes without `since`: ask for one of them (got {literal(last)} and {since!r})")
+            said = f"goes without `since`: ask for one of them (got {literal(last)} and {literal(since)})"
+            raise InputError("last", said)
         if last is not None:
             return cls(last=_length(last))
         return cls(since=None if since is None else moment_of(since))
@@ -69,7 +73,7 @@ def _length(last: Any) -> Duration:
 def moment_named(name: str, text: str) -> int:
     """A moment or a number as an option says it. Raises InputError that names the option."""
     try:
-        return int(text) if text.lstrip("-").isdigit() else moment_of(text)
+        return moment_of(int(text) if _NUMBER.fullmatch(text) else text)
     except InputError as error:
         raise InputError(name, error.message) from error
 
@@ -78,9 +82,9 @@ def moment_of(since: Any) -> int:
     """Microseconds since the epoch, or a row's number. Raises InputError where it is no moment."""
     if isinstance(since, pa.Scalar):
         since = since.as_py()
-    if isinstance(since, np.datetime64):
+    if isinstance(since, np.datetime64) and not np.isnat(since):
         return int(since.astype("datetime64[us]").astype(np.int64))
-    if isinstance(since, int | np.integer) and not isinstance(since, bool):
+    if isinstance(since, int | np.integer) and not isinstance(since, bool) and TIME_MIN <= since <= TIME_MAX:
         return int(since)
     if isinstance(since, str):
         try:

@@ -6,6 +6,7 @@ from attrs import frozen
 
 from skyband import spark
 from skyband.errors import ConfigError, EngineError, Problem
+from skyband.job.job_error import secrets_hidden
 from skyband.job.model import Job, local_path
 from skyband.job.progress import Progress
 from skyband.job.spark.errors import plain_errors
@@ -44,6 +45,7 @@ class CheckpointState:
     largest: tuple[Group, ...]
 
 
+@secrets_hidden()
 def checkpoint_state(job: Job, largest: int, progress: Progress | None = None) -> CheckpointState:
     """Reads the checkpoint of a stream, which may run meanwhile: the state is that of its last micro-batch.
 

@@ -17,6 +17,8 @@ import attrs
 from attrs import frozen
 
 from skyband.config.durations import Duration
+from skyband.config.literals import literal
+from skyband.config.redaction import without_passwords
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
 from skyband.job.model import Job, Source, local_path
 from skyband.queries import make_query
@@ -67,11 +69,24 @@ class Savepoint:
 
 
 def source_facts(source: Source) -> dict[str, Any]:
-    """What a source is and which rows are taken of it, beyond how it is read: a position means nothing in another."""
+    """What a source is and which rows are taken of it, beyond how it is read: a position means nothing in another.
+
+    Without the passwords of its path, which may change: this is written down.
+    """
     topics = {name: str(value) for name, value in source.options.items() if name.lower() in _TOPICS}
     table = {} if source.table is None else {"table": source.table}
     rows = {"where": source.where, "select": None if source.select is None else list(source.select)}
-    return {"format": source.format, "path": source.path, **table, **topics, **rows}
+    return {"format": source.format, "path": path_to_keep(source.path), **table, **topics, **rows}
+
+
+def fact_text(value: Any) -> str:
+    """One of these facts in an error."""
+    return "nothing" if value is None else literal(value)
+
+
+def path_to_keep(path: Any) -> Any:
+    """A source's path without passwords, also one that an older Skyband wrote down as it was."""
+    return without_passwords(path) if isinstance(path, str) else path
 
 
 def checkpoint_of(job: Job) -> Path:
@@ -141,6 +156,7 @@ def read(folder: Path) -> Savepoint:
         if source is not None:
             log = folder / SOURCE
             facts = {name: value for name, value in source.items() if name != "offset"}
+            facts["path"] = path_to_keep(facts.get("path"))
             position = Position(facts, str(source["offset"]), log if log.is_dir() else None)
         shards = len(_files_by_shard(held))
         savepoint = Savepoint(

@@ -13,7 +13,7 @@ from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
 from skyband.job.model import Job, local_path
 from skyband.job.savepoints import savepoint
-from skyband.job.savepoints.savepoint import Savepoint, checkpoint_of
+from skyband.job.savepoints.savepoint import Savepoint, checkpoint_of, fact_text
 from skyband.job.savepoints.stream_lock import in_use
 from skyband.job.spark import sink_log as spark_sink_log
 from skyband.job.spark.errors import python_was_late
@@ -155,8 +155,8 @@ def _check_source(job: Job, held: Savepoint) -> None:
     problems = [
         Problem(
             f"source.{name}",
-            f"was {before.get(name)!r} when the savepoint was made (got {here.get(name)!r}), and it goes on where that "
-            "was left: rows would be lost or read twice; change it back",
+            f"was {fact_text(before.get(name))} when the savepoint was made (got {fact_text(here.get(name))}), and it "
+            "goes on where that was left: rows would be lost or read twice; change it back",
         )
         for name in sorted({*before, *here})
         if before.get(name) != here.get(name) and (name in before or name not in ("where", "select"))

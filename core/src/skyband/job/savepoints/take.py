@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from skyband import spark
+from skyband.config.literals import literal
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import EngineError, InputError, SnapshotError
 from skyband.job import checkpoint_record
+from skyband.job.job_error import secrets_hidden
 from skyband.job.model import Job
 from skyband.job.progress import Progress
 from skyband.job.savepoints import savepoint
@@ -17,10 +19,11 @@ from skyband.job.spark import sink_log as spark_sink_log
 from skyband.job.spark.errors import plain_errors
 from skyband.job.spark.session import spark_session
 from skyband.operator.first_states import begin_with_states
-from skyband.states.since_or_last import moment_named
+from skyband.states.since_or_last import moment_named, moment_of
 from skyband.states.table import StatesTable
 
 
+@secrets_hidden()
 def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Savepoint:
     """The savepoint of a stream that was stopped after a micro-batch.
 
@@ -58,6 +61,7 @@ def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Sav
         return savepoint.write(folder, job.query, snapshots, watermark, _versions(session, plan), position)
 
 
+@secrets_hidden()
 def save_history(job: Job, folder: Path, until: str, progress: Progress | None = None) -> Savepoint:
     """The savepoint of a batch: the state of a stream that has had all its rows before the moment `until`.
 
@@ -77,6 +81,7 @@ def save_history(job: Job, folder: Path, until: str, progress: Progress | None =
         return savepoint.write(folder, job.query, snapshots, moment, _versions(session, plan), None)
 
 
+@secrets_hidden()
 def save_states(
     job: Job, folder: Path, states: Path, at: str | None = None, progress: Progress | None = None
 ) -> Savepoint:
@@ -117,11 +122,8 @@ def _versions(session: Any, plan: ShardedPlan) -> dict[str, str]:
 
 
 def _moment(until: str, plan: ShardedPlan) -> int:
-    from skyband.states.since_or_last import moment_of
-
-    if plan.query.rows and until.lstrip("-").isdigit():
-        return int(until)
     try:
-        return moment_of(until)
+        return moment_named("until", until) if plan.query.rows else moment_of(until)
     except InputError:
-        raise InputError("until", f'must be a moment such as "2026-11-22 10:30", in UTC (got {until!r})') from None
+        said = f'must be a moment such as "2026-11-22 10:30", in UTC (got {literal(until)})'
+        raise InputError("until", said) from None

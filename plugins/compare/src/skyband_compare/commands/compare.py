@@ -106,7 +106,7 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
         nonlocal rows, cut
         for batch in batches:
             cut = rows + len(batch) > limit
-            taken = batch.slice(0, limit - rows)
+            taken = batch.slice(0, min(limit - rows, len(batch)))
             rows += len(taken)
             yield taken
             if cut:

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pyarrow as pa
 from attrs import frozen
+from skyband.config.literals import literal
 from skyband.data_files import data_files
 from skyband.errors import ConfigError, Problem
 from skyband.job.job_error import JobError
 from skyband.job.model import Sink, Source, local_path, option_text
 from skyband.job.reading import read_sink
 from skyband.job.sources.source_files import READABLE, open_files
+from skyband.job.sources.text_files import beyond_readers
 from skyband.job.table_location import arguments, location_problems
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import open_table, table_problem
@@ -38,7 +40,9 @@ class Answered:
         except ConfigError as error:
             place = "table" if self.kind is None else "sink"
             raise ConfigError(*(problem.within(place) for problem in error.problems)) from error
-        assert files is not None, self.source
+        if files is None:
+            beyond = beyond_readers(self.source)
+            raise ConfigError(Problem(f"sink.options.{beyond}", "is known to Spark only: drop it to draw its answers"))
         return pa.Table.from_batches(files.batches(files.schema.names), files.schema)
 
     def version(self) -> tuple[object, ...]:
@@ -79,13 +83,14 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
 
 def _source(format: str, path: str | None, field: str, options: dict[str, object] | None = None) -> Source:
     if format not in (*READABLE, *TABLES):
-        said = f"the answers are read from files of {', '.join((*READABLE, *TABLES))} (got {format!r})"
+        said = f"the answers are read from files of {', '.join((*READABLE, *TABLES))} (got {literal(format)})"
         raise ConfigError(Problem(f"{field}.format", f"{said}: write them there, or pass their table"))
     _check_library(format, field)
     local = None if path is None else local_path(path)
     if local is None:
         raise ConfigError(Problem(f"{field}.path", f"only files of this machine are read (got {path!r})"))
-    return Source(format=format, path=str(local.absolute()), options=options or {"header": True})
+    by_default = {"header": True} if format == "csv" else {}
+    return Source(format=format, path=str(local.absolute()), options=options or by_default)
 
 
 def _catalogued(sink: Sink) -> Source:
