@@ -10,7 +10,7 @@ import pytest
 from calendar_oracle import DAY, UTC, Asked, micros, table
 from skyband.config.calendar_lengths import parse_length
 from skyband.engines import local
-from skyband.queries.calendar_schedule import AnewSchedule, CalendarSchedule
+from skyband.queries.calendar_schedule import AnewSchedule, Boundaries, CalendarSchedule
 
 ONE = datetime.timedelta(microseconds=1)
 ODD = ("Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham", "Australia/Lord_Howe", "America/St_Johns")
@@ -139,3 +139,43 @@ def test_no_window_of_the_calendar_is_longer_than_it_says():
             longest = int((moments - schedule.starts_at(moments)[:, 0]).max())
             assert longest <= length.length, text
             assert length.length - longest < (4 if "month" in text else 3) * 86_400_000_000, "and not much shorter"
+
+
+TURNS = (("America/St_Johns", 2006, 10, 29), ("America/St_Johns", 2007, 4, 1), ("America/Sao_Paulo", 2018, 2, 18),
+         ("America/Sao_Paulo", 2018, 11, 4), ("America/Havana", 2024, 11, 3), ("Pacific/Apia", 2011, 12, 30),
+         ("Pacific/Kwajalein", 1993, 8, 21), ("Asia/Kathmandu", 2024, 1, 1), ("UTC", 2024, 12, 31))  # fmt: skip
+"""Midnights that come twice, or never, or with a day that is left out, and plain ones about the new year."""
+BEGINS = {"day": lambda day: True, "week": lambda day: day.weekday() == 0, "month": lambda day: day.day == 1,
+          "year": lambda day: (day.month, day.day) == (1, 1)}  # fmt: skip
+
+
+@pytest.mark.parametrize("turn", TURNS, ids=lambda turn: "-".join(map(str, turn)))
+def test_units_of_the_calendar_begin_when_the_clock_first_reaches_them(turn):
+    """Each minute about a turn of the clock, and each quarter of an hour some days about it, by the clock itself."""
+    zone, *date = turn
+    epoch, minute = datetime.datetime(1970, 1, 1), 60_000_000
+    middle = micros(datetime.datetime(*date, tzinfo=UTC))
+    about = np.concatenate([np.arange(-9 * 96, 9 * 96) * 15, np.arange(-2000, 2000)])
+    times = middle + np.unique(about) * minute
+    shown = [datetime.datetime.fromtimestamp(time // 1_000_000, ZoneInfo(zone)) for time in times.tolist()]
+    clock = np.array([(one.replace(tzinfo=None) - epoch) // ONE for one in shown])
+    reached = np.maximum.accumulate(clock)
+    days = [day for step in range(-8, 9) if (day := datetime.datetime(*date) + step * DAY)]
+    for unit, is_begin in BEGINS.items():
+        units = Boundaries(parse_length(f"1 {unit} in {zone}"))
+        begins = np.array([(day - epoch) // ONE for day in days if is_begin(day)], np.int64)
+        if not len(begins):
+            continue
+        moments = times[np.searchsorted(reached, begins)]
+        numbers = units.number(moments[-1:])[0] - np.arange(len(begins))[::-1]
+        assert units.shown(numbers).tolist() == begins.tolist()
+        assert units.moment(numbers).tolist() == moments.tolist()
+        asked = np.unique(np.concatenate([times, moments - 1, moments + 1]))
+        asked = asked[(asked >= moments[0]) & (asked < moments[-1])]
+        place = np.searchsorted(moments, asked, side="right")
+        assert units.number(asked).tolist() == numbers[place - 1].tolist()
+        assert units.last(asked).tolist() == moments[place - 1].tolist()
+        assert units.after(asked).tolist() == moments[place].tolist()
+        assert units.after(moments - 1).tolist() == moments.tolist()
+        first = begins[np.searchsorted(moments, moments)]
+        assert units.shown_at(moments).tolist() == first.tolist(), "of a day that is left out, as at its own beginning"

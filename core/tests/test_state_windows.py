@@ -267,10 +267,12 @@ def test_a_state_holds_just_what_it_covers(role, latest):
                         counting() if role == "sketch" else totals(), {role: "exact"})["state"][0].as_py()  # fmt: skip
     held = read_state(state)
     decoded = snapshot.decode(state)
-    for at, right in ((held.latest, False), (held.latest + 1, True)):
-        blob = encode_state(role, "exact", held.parameters, decoded.arrays, Coverage(at, at - EVERY))
+    begin = held.earliest
+    for at, since, right in ((held.latest, begin, False), (held.latest + 1, begin, True),
+                             (held.latest + 1, begin - 1, False), (held.latest + 1, begin + 1, True)):  # fmt: skip
+        blob = encode_state(role, "exact", held.parameters, decoded.arrays, Coverage(at, since))
         if right:
-            assert states.describe(blob).at == at
+            assert (states.describe(blob).at, states.describe(blob).since) == (at, since)
         else:
             with pytest.raises(SnapshotError, match="does not hold just what it covers"):
                 states.describe(blob)
