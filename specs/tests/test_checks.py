@@ -17,13 +17,13 @@ def test_every_role_has_common_checks_and_its_own(role):
     found = checks_for(role)
     own = [check for check in found if ".common." not in check.body.__module__]
     assert driver_for(role).role == role
-    assert len(found) - len(own) == 29
+    assert len(found) - len(own) == 30
     assert own
     assert {check.group for check in found} <= set(GROUPS)
 
 
 def test_there_are_so_many_checks_of_sketches():
-    assert len(checks_for("sketch")) == 50
+    assert len(checks_for("sketch")) == 52
 
 
 def test_every_check_says_what_it_checks():

@@ -78,9 +78,15 @@ def test_describe_says_what_the_class_and_the_plugin_say(folder):
         ("sketsh/exact", "unknown role 'sketsh'; did you mean 'sketch'?"),
         ("sketch", "must be ROLE/NAME, such as sketch/pcsa-ml"),
         ("sketch/", "must be ROLE/NAME"),
-        ("k-skb", "must be ROLE/NAME (got 'k-skb'); did you mean sketch/k-skb or total-ranker/k-skb?"),
+        (
+            "k-skb",
+            "must be ROLE/NAME (got 'k-skb'); did you mean quantile-sketch/k-skb or sketch/k-skb",
+        ),
         ("zzz", "must be ROLE/NAME (got 'zzz'); skyband backends lists them"),
-        ("kskb", "must be ROLE/NAME (got 'kskb'); did you mean sketch/k-skb or total-ranker/k-skb?"),
+        (
+            "kskb",
+            "must be ROLE/NAME (got 'kskb'); did you mean quantile-sketch/k-skb or sketch/k-skb",
+        ),
     ],
 )
 def test_a_backend_that_is_none_is_a_wrong_call(folder, command, key, said):

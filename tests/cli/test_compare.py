@@ -243,6 +243,8 @@ def test_a_wrong_bench_says_what_is_right(folder, arguments, said):
 
 
 def test_bench_without_the_streams_says_where_they_are(folder, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("skyband_specs.")]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "skyband_specs", None)
     called = folder.call("bench", "sketch")
     assert called.exit_code == 1

@@ -51,7 +51,7 @@ def test_late_rows_are_counted(folder):
     first.rename(folder.home / "requests" / "3.parquet")
     (folder.home / "requests" / "3.parquet").touch()
     ran = folder.run("source.stream=true", "query.delay=5 minutes")
-    assert "late       19 (dropped)" in ran.stderr or "late       20 (dropped)" in ran.stderr
+    assert "late       19 (dropped;" in ran.stderr or "late       20 (dropped)" in ran.stderr
 
 
 def test_rows_that_a_backend_leaves_out_are_counted(folder):

@@ -57,7 +57,7 @@ def shown(tmp_path):
 def test_the_role_of_the_guide_is_verified_and_begun_anew(shown, tmp_path):
     assert blocks("writing-roles.md", "console") == ["$ skyband verify averager/plain\n"]
     told = shown("verify", "averager/plain")
-    assert told.splitlines()[-1] == "28 passed, 2 not applicable (trials), 0 failed", told
+    assert told.splitlines()[-1] == "29 passed, 2 not applicable (trials), 0 failed", told
     assert "averager/plain  default  exact" in " ".join(shown("backends", "--role", "averager").split(" "))
     shown("new", "mine", "--role", "averager")
     made = (tmp_path / "mine" / "src" / "skyband_mine" / "averager.py").read_text()

@@ -9,7 +9,7 @@ from skyband.columns.keyed_frames import PART
 from skyband.queries.partitioning import Partitioning
 from skyband.queries.query import Input
 from skyband.roles.sharding import PROBE
-from skyband_specs.scaffold.query import MineExecution, MineQuery, _Sums
+from skyband_specs.scaffold.query import MineQuery, SumsExecution, _Sums
 from skyband_specs.scaffold.query_example import EXAMPLES
 
 REFERENCE = (MineQuery, EXAMPLES)
@@ -103,7 +103,7 @@ class _Of(MineQuery):
     processors: ClassVar[type[_Sums]]
 
 
-class _OfExecution(MineExecution):
+class _OfExecution(SumsExecution):
     def processor(self, bindings, answers):
         return self.query.processors(self.query, answers)
 
@@ -119,9 +119,8 @@ class ReadsTheFirstRow(MineQuery):
 
 
 class ReadsByPlace(MineQuery):
-    def encode_columns(self, batch):
-        names = ["ts", "size", *batch.schema.names[2:]]
-        return super().encode_columns(batch.rename_columns(names))
+    def answer_fields(self, schema):
+        return [pa.field("at", schema.field(0).type), *super().answer_fields(schema)[1:]]
 
 
 class ChecksNothing(MineQuery):
@@ -164,7 +163,7 @@ class OtherWithGroups(MineQuery):
     answered_by = f"{__name__}:_OtherWithGroups"
 
 
-class _OtherWithGroups(MineExecution):
+class _OtherWithGroups(SumsExecution):
     def processor(self, bindings, answers):
         query = self.query
         return _Sums(evolve(query, every=query.window) if query.by else query, answers)
@@ -174,7 +173,7 @@ class MergesTheLargest(MineQuery):
     answered_by = f"{__name__}:_MergesTheLargest"
 
 
-class _MergesTheLargest(MineExecution):
+class _MergesTheLargest(SumsExecution):
     def merge(self, answers):
         sums = answers.group_by("at").aggregate([("sum", "max")])
         return sums.rename_columns(["at", "sum"]).select(answers.column_names)
@@ -184,7 +183,7 @@ class GoesToEveryShard(MineQuery):
     answered_by = f"{__name__}:_GoesToEveryShard"
 
 
-class _GoesToEveryShard(MineExecution):
+class _GoesToEveryShard(SumsExecution):
     def partition(self, frame, shards):
         rows = np.tile(np.arange(len(frame)), shards)
         return Partitioning(rows, np.repeat(np.arange(shards), len(frame)))
@@ -200,7 +199,7 @@ class TrustsItsRows(MineQuery):
         return {**columns, "place": pa.array(np.zeros(len(batch), np.int64))}, masks
 
 
-class _TrustsItsRows(MineExecution):
+class _TrustsItsRows(SumsExecution):
     def processor(self, bindings, answers):
         return _ReadsByThePlace(self.query, answers)
 

@@ -93,7 +93,7 @@ def test_one_column_in_a_list_is_that_column():
 @pytest.mark.parametrize(
     ("named", "said"),
     [
-        ([], r"object: must be a column name or a list of them \(got \(\)\)"),
+        ([], r"object: must be a column name or a list of them \(got \[\]\)"),
         (["host", "host"], r"object: names a column twice"),
         (["host", 3], r"object: must be a column name or a list of them"),
         (

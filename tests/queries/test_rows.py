@@ -34,6 +34,6 @@ def test_a_turn_leaves_no_rows_to_the_collector():
             try:
                 run.push(table.slice(150))
                 del run
-                assert not [one for one in gc.get_objects() if isinstance(one, Rows) and len(one)], kind
+                assert not [one for one in gc.get_objects() if type(one) is Rows and len(one)], kind
             finally:
                 gc.enable()

@@ -55,6 +55,7 @@ SETS = st.lists(
 )
 
 
+@pytest.mark.filterwarnings("ignore:all .* rows were left out")
 @given(SETS, st.integers(1, 6), st.integers(1, 6), st.booleans(), st.sampled_from([2, 3, 16]), st.integers(1, 3))
 @settings(max_examples=150, deadline=None)
 def test_ties_and_edges_of_pairs(rows, k, window, two, shards, batches):

@@ -76,7 +76,7 @@ def test_a_made_plugin_installs_is_found_verified_and_answers(maker):
     folder, site = maker.make("sketch"), maker.home / "site"
     maker.install(folder, sys.executable, "--target", str(site))
     told = maker.run(sys.executable, "-m", "skyband", "verify", "sketch/my-sketch", site=site)
-    assert told.splitlines()[-1] == "47 passed, 3 not applicable (guarantee), 0 failed"
+    assert told.splitlines()[-1] == "49 passed, 3 not applicable (guarantee), 0 failed"
     program, said = example(folder / "README.md")
     assert maker.run(sys.executable, "-c", program, site=site).splitlines() == said
     quick = [folder, "-k", "new_backend_is_as_asked or documentation"]
@@ -180,7 +180,7 @@ def test_what_is_there_is_not_overwritten(maker, there):
 def test_a_file_is_no_folder(maker):
     (maker.home / "x").write_text("precious")
     assert maker.new(maker.home / "x", "--role", "sketch").exit_code == 2
-    assert maker.new(maker.home / "x" / "y", "--role", "sketch").exit_code == 1
+    assert maker.new(maker.home / "x" / "y", "--role", "sketch").exit_code == 2
     assert (maker.home / "x").read_text() == "precious"
 
 
@@ -235,7 +235,7 @@ def test_a_made_query_installs_is_found_verified_and_answers(maker):
     assert "my-sums" in maker.run(sys.executable, "-m", "skyband", "queries", site=site)
     assert "value" in maker.run(sys.executable, "-m", "skyband", "describe", "query/my-sums", site=site)
     told = maker.run(sys.executable, "-m", "skyband", "verify", "query/my-sums", site=site)
-    assert told.splitlines()[-1] == "24 passed, 0 not applicable, 0 failed"
+    assert told.splitlines()[-1] == "27 passed, 0 not applicable, 0 failed"
     program, said = example(folder / "README.md")
     assert maker.run(sys.executable, "-c", program, site=site).splitlines() == said
     quick = [folder, "-k", "travels or schema or declared or its_sum"]
@@ -248,7 +248,7 @@ def test_a_made_query_installs_is_found_verified_and_answers(maker):
     [
         ([], "give --role ROLE for a plugin with a backend, or --query KIND for one with a query"),
         (["--role", "sketch", "--query", "x"], "give --role ROLE"),
-        (["--query", "top-k"], "query/top-k is taken: it comes with skyband "),
+        (["--query", "top-k"], "query/top-k is taken: it comes with skyband-incomplete "),
         (["--query", "Top K"], "try --query top-k"),
         (["--query", "x", "--name", "y"], "--query names the query"),
     ],

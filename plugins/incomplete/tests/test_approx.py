@@ -136,8 +136,9 @@ def test_a_state_in_which_chances_count_in_part_is_refused():
     ranker = skyband.create("object-ranker", "approx", **GIVEN)
     state = ranker.dump_state()
     for name, values in [("chances", [1.0, 1.0, 1.0]), ("since_refresh", [0, 0])]:
+        fresh = skyband.create("object-ranker", "approx", **GIVEN)
         with pytest.raises(skyband.SnapshotError, match=name):
-            ranker.load_state({**state, name: np.array(values)})
+            fresh.load_state({**state, name: np.array(values)})
 
 
 def test_a_state_of_before_exact_reports_says_nothing_where_nothing_is_expected():

@@ -121,10 +121,10 @@ class Commands(click.Group):
     def _of_plugins(self) -> dict[str, click.Command]:
         """The commands plugins add. One that fails is said to, and takes no other with it."""
         from skyband.registry import installed
-        from skyband.registry.discovery import OURS, cause
+        from skyband.registry.discovery import OURS, cause, tools
 
         commands: dict[str, click.Command] = {}
-        for plugin in installed().plugins:
+        for plugin in (*installed().plugins, *tools()):
             if plugin.manager is None or not plugin.manager.hook.skyband_commands.get_hookimpls():
                 continue
             theirs = click.Group()

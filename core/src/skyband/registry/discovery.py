@@ -20,6 +20,7 @@ from skyband.version import __version__
 GROUP = "skyband"
 RESTRICT = "SKYBAND_PLUGINS"
 OURS = "skyband"
+TOOLS = ("skyband-compare", "skyband-specs")
 MOST_ENTRIES = 1000
 
 T = TypeVar("T")
@@ -55,6 +56,20 @@ def discover() -> tuple[Plugin, ...]:
 def core() -> Plugin:
     """What core brings, by its own hooks, where its distribution is not listed: code alone, as on an executor."""
     return read_hooks(Plugin(OURS, __version__, "core", "skyband.hooks"), import_module("skyband.hooks"))
+
+
+def tools() -> tuple[Plugin, ...]:
+    """Skyband's own distributions that bring commands and nothing that a job chooses, where `SKYBAND_PLUGINS` names
+    other plugins: their commands are there whatever it says."""
+    wanted = _restriction()
+    if wanted is None:
+        return ()
+    return tuple(
+        plugin
+        for name, distribution in _installed()
+        if name in TOOLS and not _is_wanted(name, wanted)
+        for plugin in _plugins_of(name, distribution)
+    )
 
 
 def absent() -> list[str]:

@@ -2,7 +2,8 @@
 
 Compiled code works on a backend's arrays in place and without Python's lock: two threads in one backend end in broken
 answers or a dead process. Waiting for one another would hide that, so the second is told at once. The same holds after
-Ctrl-C, or any error but InputError, ended a call half-way: what the arrays hold then, the next must not rely on.
+Ctrl-C, or any error but InputError and ConfigError, which leave a backend as it was, ended a call half-way: what the
+arrays hold then, the next must not rely on.
 """
 
 from _thread import get_ident
@@ -13,7 +14,7 @@ from inspect import Parameter, signature
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
-from skyband.errors import BrokenError, BusyError, InputError
+from skyband.errors import BrokenError, BusyError, ConfigError, InputError
 
 _UNGUARDED = {"parameters"}
 """Public methods that look at nothing that changes."""
@@ -37,7 +38,7 @@ def guarded({declared}):
     try:
         own(self, me)
         answer = method({given})
-    except InputError:
+    except (InputError, ConfigError):
         own(self, 0)
         raise
     except BaseException:
@@ -79,7 +80,7 @@ def inside(backend: Any) -> Iterator[None]:
         backend._owner = me
         yield
         after = owner
-    except InputError:
+    except (InputError, ConfigError):
         after = owner
         raise
     finally:
@@ -101,7 +102,8 @@ def _slot(cls: type) -> Any:
 
 
 def _guarded(method: FunctionType, own: Callable[[Any, int], None]) -> FunctionType:
-    names = {"get_ident": get_ident, "method": method, "refuse": refuse, "own": own, "InputError": InputError}
+    names = {"get_ident": get_ident, "method": method, "refuse": refuse, "own": own}
+    names |= {"InputError": InputError, "ConfigError": ConfigError}
     made = FunctionType(_code(*_calls(method)), names, method.__name__, method.__defaults__)
     made.__kwdefaults__ = method.__kwdefaults__
     wraps(method)(made)

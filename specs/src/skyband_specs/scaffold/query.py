@@ -23,7 +23,7 @@ class MineQuery(Query):
     """Sums a column over a sliding window. Result columns: at, sum. Null values are left out, and counted."""
 
     kind: ClassVar[str] = "mine"
-    answered_by: ClassVar[str | None] = f"{__name__}:MineExecution"
+    answered_by: ClassVar[str | None] = f"{__name__}:SumsExecution"
     roles: ClassVar[tuple[str, ...]] = ()  # the roles whose backends it asks: bindings["sketch"].create() is one
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)
@@ -60,7 +60,7 @@ class MineQuery(Query):
         return {}
 
 
-class MineExecution(Execution[MineQuery]):
+class SumsExecution(Execution[MineQuery]):
     """A processor for each group; without `by`, the sums of shards add."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:  # noqa: ARG002

@@ -55,7 +55,7 @@ def compile_where_a_callee_changed() -> None:
     For kernels that reach a module which imports from `skyband.kernels`, such as `nested_njit`: this one is imported
     before these, whatever else a process imports. All others are kept as numba keeps them.
     """
-    if not hasattr(Cache.__init__, "__wrapped__"):
+    if not getattr(Cache.__init__, "looks_at_callees", False):  # `without_cache` may have wrapped it before
         Cache.__init__ = _with_callees(Cache.__init__)
 
 
@@ -73,6 +73,7 @@ def _with_callees(begin: Callable[..., None]) -> Callable[..., None]:
             file = cache._cache_file
             file._source_stamp = file._source_stamp, sorted(map(_stamp, callees))
 
+    begun.looks_at_callees = True  # type: ignore[attr-defined]
     return begun
 
 
