@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import NOTHING, define, evolve
 from attrs.converters import optional
+from skyband_lakes.iceberg.catalog import absolute_catalog
 
 from skyband.config.durations import Duration, clock_problem, parse, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, flag
 from skyband.errors import suggest
 from skyband.job.sources.spark_ddl import parse_ddl
-from skyband.tables.iceberg_catalog import absolute_catalog
 
 if TYPE_CHECKING:
     import pyarrow as pa

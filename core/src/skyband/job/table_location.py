@@ -1,9 +1,10 @@
 """Where the table of a job is: a path, or a name in a catalogue."""
 
+from skyband_lakes.iceberg.catalog import catalog_problems
+
 from skyband.errors import Problem
 from skyband.job.model import Sink, Source, local_path, option_text
 from skyband.tables import FORMATS, table_problem
-from skyband.tables.iceberg_catalog import catalog_problems
 
 ICEBERG = "iceberg"
 

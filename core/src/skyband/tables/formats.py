@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from skyband.tables import delta, iceberg
+from skyband_lakes.delta import tables as delta
+from skyband_lakes.iceberg import tables as iceberg
+
 from skyband.tables.batch_sink import BatchSink
 from skyband.tables.extras import missing
 

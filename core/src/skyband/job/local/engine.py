@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from attrs import evolve
+from skyband_lakes.kafka.rows import KAFKA, topic_problems
 
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.job.engine import Engine
@@ -13,7 +14,6 @@ from skyband.job.model import Job, Sink, Source, local_path, option_text
 from skyband.job.progress import Progress, Totals
 from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.spark_ddl import ZONE_SETTING
-from skyband.job.sources.topic_source import KAFKA, topic_problems
 from skyband.tables import FORMATS as TABLES
 from skyband.tables import table_problem
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pyarrow as pa
+from skyband_lakes.kafka.rows import TopicRows
 
 from skyband.engines.local import LocalRun, in_order
 from skyband.errors import ConfigError, InputError, Problem
@@ -14,7 +15,6 @@ from skyband.job.progress import Progress, Totals
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.source_files import Files, open_files
 from skyband.job.sources.table_source import Table
-from skyband.job.sources.topic_source import TopicRows
 
 
 def run(job: Job, engine: Engine, progress: Progress) -> Totals:

@@ -15,10 +15,10 @@ from skyband.tables import FORMATS as TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from skyband_lakes.kafka.rows import TopicRows
 
     from skyband.job.sources.columnar_files import Layout
     from skyband.job.sources.table_source import Table
-    from skyband.job.sources.topic_source import TopicRows
     from skyband.job.sources.where_and_select import Shape
 
 READABLE = ("parquet", "csv", "json", "arrow")
@@ -70,7 +70,7 @@ def open_files(source: Source) -> "Files | Table | TopicRows | None":
 
         return open_rows(source)
     if source.format == "kafka":
-        from skyband.job.sources.topic_source import open_topic
+        from skyband_lakes.kafka.rows import open_topic
 
         return open_topic(source)
     path = None if source.path is None else local_path(source.path)

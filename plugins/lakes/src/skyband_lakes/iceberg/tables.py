@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
-
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.tables.batch_sink import BatchSink
 from skyband.tables.extras import imported
-from skyband.tables.iceberg_catalog import EXTRA, LIBRARY, absolute_catalog, catalog_errors, is_there, opened
+
+from skyband_lakes.iceberg.catalog import EXTRA, LIBRARY, absolute_catalog, catalog_errors, is_there, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from attrs import define, field, frozen
-
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.tables.extras import imported
-from skyband.tables.kafka import EXTRA, LIBRARY
+
+from skyband_lakes.kafka.sink import EXTRA, LIBRARY
 
 _ALIKE = {
     "group.id": "skyband",

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
-
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.tables.batch_sink import BatchSink
 from skyband.tables.extras import imported

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
-
 from skyband.errors import ConfigError, Problem
 from skyband.tables.batch_sink import BatchSink
 from skyband.tables.extras import imported

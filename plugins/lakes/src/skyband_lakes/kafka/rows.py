@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.job.model import Source, option_text
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.tables.extras import missing
-from skyband.tables.kafka import EXTRA, LIBRARY
-from skyband.tables.kafka_topic import Messages, Topic
+
+from skyband_lakes.kafka.sink import EXTRA, LIBRARY
+from skyband_lakes.kafka.topic import Messages, Topic
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
     from skyband.job.sources.where_and_select import Shape
 
 KAFKA = "kafka"

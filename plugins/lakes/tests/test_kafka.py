@@ -15,7 +15,7 @@ from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
 from skyband.queries import make_query
 from skyband.tables import kafka_sink
-from skyband.tables.kafka_topic import Topic
+from skyband_lakes.kafka.topic import Topic
 
 ANSWERS = pa.table(
     {
@@ -117,7 +117,7 @@ def test_a_broker_that_is_not_there_fails_the_micro_batch():
 
 
 QUERY = {"kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 minute"], "every": "20 seconds"}
-SOURCES = Path(__file__).parents[1] / "docs" / "sources.md"
+SOURCES = Path(__file__).parents[3] / "core" / "docs" / "sources.md"
 (JOB,) = [
     block
     for block in re.findall(r"^```toml\n(.*?)^```", SOURCES.read_text("utf-8"), re.DOTALL | re.MULTILINE)

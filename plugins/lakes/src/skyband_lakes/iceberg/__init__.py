@@ -1,0 +1,1 @@
+"""Apache Iceberg tables through the library pyiceberg."""

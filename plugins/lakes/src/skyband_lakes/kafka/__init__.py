@@ -1,0 +1,1 @@
+"""Topics of Kafka through the library confluent-kafka."""
