@@ -13,19 +13,21 @@ from skyband.errors import EngineError
 from skyband.job.model import Source
 from skyband.job.spark.plain_files_of_tables import table_frame
 from skyband.queries import make_query
-from skyband.tables import FORMATS, open_sink, open_table, table_problem
+from skyband.tables import open_sink, open_table
+from skyband_lakes.libraries import DELTA, ICEBERG
 from table_places import arguments, keys
 
 from . import faults
 from .conftest import rows_of, up_to_watermark
 from .test_sinks import call
 
+FORMATS = {"delta": DELTA, "iceberg": ICEBERG}
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(name="format", params=FORMATS)
 def _format(request):
-    lacking = table_problem(request.param)
+    lacking = FORMATS[request.param].missing()
     if lacking is not None:
         pytest.skip(f"{request.param} {lacking}")
     return request.param

@@ -6,7 +6,8 @@ import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.errors import ConfigError, EngineError
-from skyband.tables import FORMATS, extras, open_sink, open_table, table_problem
+from skyband.tables import extras, open_sink, open_table
+from skyband_lakes.libraries import DELTA, ICEBERG
 from table_places import arguments, keys
 
 ANSWERS = pa.table(
@@ -18,6 +19,7 @@ ANSWERS = pa.table(
         "state": [b"\x00", b"", b"\xff"],
     }
 )
+FORMATS = {"delta": DELTA, "iceberg": ICEBERG}
 JOB = """
 [source]
 format = "parquet"
@@ -37,7 +39,7 @@ format = "parquet"
 
 @pytest.fixture(name="format", params=FORMATS)
 def _format(request):
-    lacking = table_problem(request.param)
+    lacking = FORMATS[request.param].missing()
     if lacking is not None:
         pytest.skip(f"{request.param} {lacking}")
     return request.param
@@ -168,6 +170,6 @@ def test_a_library_that_is_missing_is_named_with_its_extra(call, monkeypatch, fo
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     checked = call("check", *into(format))
     assert f"sink.format: {format} needs " in checked.stdout
-    assert f"pip install 'skyband[{format}]'" in checked.stdout
-    with pytest.raises(EngineError, match=rf"{format} needs .*: pip install 'skyband\[{format}\]'"):
+    assert f"pip install 'skyband-lakes[{format}]'" in checked.stdout
+    with pytest.raises(EngineError, match=rf"{format} needs .*: pip install 'skyband-lakes\[{format}\]'"):
         open_sink(format, "counts", {"name": "lake"}).exists()

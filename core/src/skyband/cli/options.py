@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from skyband.errors import ConfigError, suggest
+from skyband.errors import ConfigError, PluginError, suggest
 from skyband.registry.install_hints import comes_with
 
 ENGINES = ("spark", "local")
-QUERY = "query"
-"""What stands before a kind of query where a backend has its role."""
+QUERY, FORMAT = "query", "format"
+"""What stands before a kind of query, or the name of a format, where a backend has its role."""
 
 
 class RoleName(click.types.StringParamType):
@@ -84,6 +84,22 @@ def backend_or_query(ctx: click.Context, parameter: click.Parameter, value: str)
             said or f"unknown query {kind!r}; {suggest(kind, known)}{comes_with(kind)}", ctx, parameter
         )
     return QUERY, kind
+
+
+def backend_query_or_format(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, str]:
+    """ROLE/NAME, query/KIND or format/NAME as a pair."""
+    prefix, _, name = value.partition("/")
+    if prefix != FORMAT:
+        return backend_or_query(ctx, parameter, value)
+    from skyband.registry import installed
+
+    try:
+        installed().format(name)
+    except ConfigError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from error
+    except PluginError:
+        pass  # claimed twice: --distribution may say whose
+    return FORMAT, name
 
 
 def _closest(name: str) -> str:

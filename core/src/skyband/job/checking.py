@@ -14,9 +14,7 @@ from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
 from skyband.job.names_alike import names_alike
 from skyband.job.path_overlap import overlaps
 from skyband.job.sources.source_files import open_files
-from skyband.job.table_location import location_problems, needs_connector
-from skyband.tables import FORMATS as TABLES
-from skyband.tables import table_problem
+from skyband.job.table_location import in_process, keys_of, location_problems
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,14 +115,25 @@ def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
         problems.append(Problem("sink.path", f"is required for {sink.format}: the folder for the answers"))
     problems += [one.within("sink") for one in location_problems(sink, engine.name == "spark")]
     problems += engine.sink_problems(sink, stream)
+    problems += [] if problems or not stream else _unstreamed(sink, engine)
     if stream and sink.mode not in (None, "append"):
         problems.append(Problem("sink.mode", f"a stream only appends: use append, or drop it (got {sink.mode!r})"))
     return problems
 
 
+def _unstreamed(sink: Sink, engine: Engine) -> list[Problem]:
+    """A format whose sink cannot tell a micro-batch that is given again, on an engine that may give one."""
+    bound = in_process(sink)
+    if bound is None or not engine.resumes or "streams" in bound.info.can:
+        return []
+    said = f"{bound.name} takes the answers of a batch only: set source.stream = false, or write to another format"
+    return [Problem("sink.format", said)]
+
+
 def _columns(sink: Sink, answers: "pa.Schema") -> list[Problem]:
     """Where the table that the answers go to is there already, and has other columns."""
-    if sink.format not in TABLES or needs_connector(sink) or table_problem(sink.format) is not None:
+    bound = in_process(sink)
+    if bound is None or bound.check(keys_of(sink), on_spark=False):
         return []
     from skyband.job.table_sink import check_columns, told_of_sink
 

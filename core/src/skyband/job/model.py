@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import NOTHING, define, evolve
 from attrs.converters import optional
-from skyband_lakes.iceberg.catalog import absolute_catalog
 
 from skyband.config.durations import Duration, clock_problem, parse, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, flag
-from skyband.errors import suggest
+from skyband.errors import SkybandError, suggest
 from skyband.job.sources.spark_ddl import parse_ddl
+from skyband.registry.info import ENGINE_FORMATS, FILE_FORMATS
+from skyband.registry.install_hints import known_formats
+from skyband.tables import format_named, names_of_formats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from skyband.queries.query import Query
 
 ENGINES = ("spark", "local")
-FILE_FORMATS = ("parquet", "csv", "json", "orc", "text", "avro", "arrow")
-KNOWN_FORMATS = (*FILE_FORMATS, "console", "delta", "iceberg", "jdbc", "kafka", "memory", "noop", "rate", "socket")
 MODES = ("append", "errorifexists", "ignore", "overwrite")
 AVAILABLE_NOW = "available-now"
 
@@ -33,9 +33,12 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 def _format_problem(value: Any) -> str | None:
     if not isinstance(value, str) or not value:
         return f"must be the name of a format, such as parquet (got {literal(value)})"
+    if value in ENGINE_FORMATS:
+        return None
+    known = {*ENGINE_FORMATS, *known_formats(), *names_of_formats()}
     # Spark has formats of its plugins too, so only what is nearly a name we know is taken for a slip.
-    if value not in KNOWN_FORMATS and difflib.get_close_matches(value.lower(), KNOWN_FORMATS, 1, 0.75):
-        return f"unknown format {value!r}; {suggest(value.lower(), KNOWN_FORMATS)}"
+    if value not in known and difflib.get_close_matches(value.lower(), known, 1, 0.75):
+        return f"unknown format {value!r}; {suggest(value.lower(), known)}"
     return None
 
 
@@ -111,18 +114,22 @@ def _path(default: Any = NOTHING, *, help: str) -> Any:
 
 def _table() -> Any:
     return checked(
-        None, type="str", check=_table_problem, help="of iceberg: the name in the catalogue, such as db.answers"
+        None, type="str", check=_table_problem, help="of a format with a catalogue: its name there, such as db.answers"
     )
 
 
 def _catalog() -> Any:
-    said = "of iceberg: the properties of pyiceberg's catalogue; files and folders are relative to the job file"
+    said = "of such a format: the catalogue's properties; files and folders are relative to the job file"
     return checked(
         {},
         type="table",
         check=_options_problem,
         help=f'{said}, as in {{ uri = "sqlite:///lake.db", warehouse = "lake/" }}',
     )
+
+
+def _distribution() -> Any:
+    return _text(None, help="whose format, where two installed distributions have one of this name")
 
 
 def _options(and_then: str = "") -> Any:
@@ -162,6 +169,7 @@ class Source:
     )
     table: str | None = _table()
     catalog: Mapping[str, Any] = _catalog()
+    distribution: str | None = _distribution()
     options: Mapping[str, Any] = _options()
 
     @property
@@ -185,6 +193,7 @@ class Sink:
     )
     table: str | None = _table()
     catalog: Mapping[str, Any] = _catalog()
+    distribution: str | None = _distribution()
     options: Mapping[str, Any] = _options("; CSV files begin with the names of the columns unless `header = false`")
 
     @property
@@ -224,7 +233,18 @@ def placed(table: Any, folder: Path) -> Any:
     """A Source or Sink with its paths taken from `folder`."""
     names = [name for name in ("path", "checkpoint") if getattr(table, name, None)]
     paths = {name: absolute(getattr(table, name), folder) for name in names}
-    return evolve(table, catalog=absolute_catalog(table.catalog, folder), **paths)
+    return evolve(table, catalog=_placed_catalog(table, folder), **paths)
+
+
+def _placed_catalog(table: Any, folder: Path) -> Mapping[str, Any]:
+    """A catalogue's properties with its paths taken from `folder`, where the format that knows them is installed."""
+    if not table.catalog:
+        return {}
+    try:
+        bound = format_named(table.format, table.distribution)
+        return table.catalog if bound is None else bound.absolute(table.catalog, folder)
+    except SkybandError:  # told when the table is checked
+        return table.catalog
 
 
 def local_path(path: str) -> Path | None:

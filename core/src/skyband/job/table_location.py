@@ -1,59 +1,79 @@
-"""Where the table of a job is: a path, or a name in a catalogue."""
+"""The table of a job's source or sink: its keys as its format sees them, and what is wrong with them."""
 
-from skyband_lakes.iceberg.catalog import catalog_problems
+from collections.abc import Callable
 
-from skyband.errors import Problem
+from skyband.errors import ConfigError, EngineError, PluginError, Problem
 from skyband.job.model import Sink, Source, local_path, option_text
-from skyband.tables import FORMATS, table_problem
-
-ICEBERG = "iceberg"
+from skyband.job.sources.spark_ddl import parse_ddl
+from skyband.registry.install_hints import format_comes_with
+from skyband.tables import InstalledFormat, TableKeys, format_named
 
 
 def place_key(table: Source | Sink) -> str:
     """The key that says where a job's table is."""
-    return "table" if table.format == ICEBERG else "path"
+    return "path" if table.table is None else "table"
 
 
 def place_of(table: Source | Sink) -> str:
     """What that key says."""
-    return str(getattr(table, place_key(table)))
+    return str(getattr(table, place_key(table)) or table.format)
 
 
-def needs_connector(table: Source | Sink) -> bool:
-    """Whether the keys are those of a table that only Spark's connector reaches."""
-    return table.format == ICEBERG and table.table is None
+def format_of(table: Source | Sink) -> InstalledFormat | None:
+    """The format of a plugin that a job's source or sink is in; None of those that engines know themselves.
+
+    Raises PluginError where it cannot be used, or is claimed twice and the job does not say whose is meant.
+    """
+    return format_named(table.format, table.distribution)
 
 
-def arguments(table: Source | Sink) -> tuple[str, dict[str, str]]:
-    """What `open_sink` and `open_table` take besides the format."""
-    if table.format == ICEBERG:
-        return place_of(table), {name: option_text(value) for name, value in table.catalog.items()}
-    path = local_path(table.path or "")
-    options = {name: option_text(value) for name, value in table.options.items()}
-    return str(path) if path is not None else str(table.path), options
+def keys_of(table: Source | Sink) -> TableKeys:
+    """The keys of a source or sink as its format takes them."""
+    path = None if table.path is None else local_path(table.path)
+    schema = table.schema if isinstance(table, Source) else None
+    return TableKeys(
+        path=table.path if path is None else str(path),
+        table=table.table,
+        catalog={name: option_text(value) for name, value in table.catalog.items()},
+        options={name: option_text(value) for name, value in table.options.items()},
+        schema=None if schema is None else parse_ddl(schema),
+        stream=isinstance(table, Source) and table.stream,
+        writes=isinstance(table, Sink),
+    )
+
+
+def in_process(table: Source | Sink, setting: Callable[[str], str] = lambda _: "") -> InstalledFormat | None:
+    """The format by which this process reads or writes a job's table; None where an engine does it itself.
+
+    setting: of the Spark session, by name.
+    """
+    bound = format_of(table)
+    if bound is None or _ability(table) not in bound.info.can:
+        return None
+    return bound if bound.in_process(keys_of(table), setting) else None
 
 
 def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
-    """What is wrong with the keys that say where a table is, and with `table` and `catalog` of what has none."""
-    if table.format != ICEBERG:
-        given = [name for name in ("table", "catalog") if getattr(table, name)]
-        problems = [Problem(name, f"is for iceberg: drop it (got format {table.format!r})") for name in given]
-        if table.format in FORMATS and table.path is None:
-            problems.append(Problem("path", f"is required for {table.format}: where the table is"))
-        return problems
-    if table.path is not None and (table.table is not None or table.catalog):
-        return [Problem("path", "is for Spark's connector, and table and catalog for pyiceberg: drop path, or these")]
-    if table.path is not None and on_spark:
-        return []
-    problems = []
-    if table.table is None:
-        problems.append(Problem("table", "is required for iceberg: its name in the catalogue, such as db.answers"))
-    if not table.catalog:
-        said = 'is required for iceberg, such as { uri = "sqlite:///lake.db", warehouse = "lake/" }'
-        problems.append(Problem("catalog", said))
-    else:
-        problems += catalog_problems(table.catalog, writes=isinstance(table, Sink))
-    if table.options:
-        problems.append(Problem("options", "play no part beside catalog: its properties go there"))
-    lacking = table_problem(ICEBERG) if on_spark else None  # the local engine says so of every format
-    return problems if lacking is None else [*problems, Problem("format", f"{ICEBERG} {lacking}")]
+    """What a source's or sink's format has against its keys; of other formats, keys that only such a one has."""
+    try:
+        bound = format_of(table)
+        if bound is not None and _ability(table) in bound.info.can:
+            return bound.check(keys_of(table), on_spark)
+    except (EngineError, PluginError) as error:
+        return [Problem("format", str(error))]
+    except ConfigError as error:
+        return list(error.problems)
+    keys = [name for name in ("table", "catalog") if getattr(table, name)]
+    home = format_comes_with(table.format)
+    if bound is None and home and (keys or not on_spark):
+        return [Problem("format", f"{table.format} is not installed{home}")]
+    said = "is of formats with a catalogue" if bound is None else f"is none of {bound.name}"
+    problems = [Problem(name, f"{said}: drop it (got format {table.format!r})") for name in keys]
+    if bound is None and table.distribution is not None:
+        said = f"is of formats that plugins bring: drop it (got format {table.format!r})"
+        problems.append(Problem("distribution", said))
+    return problems
+
+
+def _ability(table: Source | Sink) -> str:
+    return "writes" if isinstance(table, Sink) else "reads"

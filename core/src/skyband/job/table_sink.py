@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Job, Sink, local_path
 from skyband.job.spark.sink_log import latest
-from skyband.job.table_location import arguments, place_key, place_of
-from skyband.tables import BatchSink, open_sink
+from skyband.job.table_location import in_process, keys_of, place_key, place_of
+from skyband.tables import BatchSink
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def sink_of(job: Job) -> BatchSink:
-    """The sink of a job whose format is one of `skyband.tables`. Raises EngineError where its library is missing."""
-    return open_sink(job.sink.format, *arguments(job.sink))
+def sink_of(sink: Sink) -> BatchSink:
+    """The sink of a job whose format is a plugin's. Raises EngineError where its library is missing."""
+    bound = in_process(sink)
+    assert bound is not None, sink.format
+    return bound.write(keys_of(sink))
 
 
 def is_free(job: Job, sink: BatchSink) -> bool:
@@ -39,7 +41,7 @@ def is_free(job: Job, sink: BatchSink) -> bool:
 def check_columns(job_sink: Sink, answers: "pa.Schema") -> None:
     """Raise ConfigError where the sink's table is there already, is to be written to, and has other columns."""
     if job_sink.mode != "ignore":
-        open_sink(job_sink.format, *arguments(job_sink)).check(answers)
+        sink_of(job_sink).check(answers)
 
 
 def check_goes_on(job: Job, sink: BatchSink) -> None:

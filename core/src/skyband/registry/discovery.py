@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from skyband.errors import suggest
 from skyband.registry import hookspecs
-from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
+from skyband.registry.info import BackendInfo, FormatInfo, QueryInfo, RoleInfo
 from skyband.registry.module_import import imports_print_on_stderr
 from skyband.version import __version__
 
@@ -39,6 +39,7 @@ class Plugin:
     problem: str | None = None
     manager: pluggy.PluginManager | None = None
     roles: tuple[RoleInfo, ...] = ()
+    formats: tuple[FormatInfo, ...] = ()
 
 
 def discover() -> tuple[Plugin, ...]:
@@ -99,9 +100,10 @@ def read_hooks(plugin: Plugin, module: Any) -> Plugin:
         backends = _entries(manager.hook.skyband_backends, BackendInfo, lambda info: info.key)
         queries = _entries(manager.hook.skyband_queries, QueryInfo, lambda info: info.kind)
         roles = _entries(manager.hook.skyband_roles, RoleInfo, lambda info: info.name)
+        formats = _entries(manager.hook.skyband_formats, FormatInfo, lambda info: info.name)
     except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
         return evolve(plugin, problem=cause(error))
-    return evolve(plugin, backends=backends, queries=queries, roles=roles, manager=manager)
+    return evolve(plugin, backends=backends, queries=queries, roles=roles, formats=formats, manager=manager)
 
 
 def _check_hooks(manager: pluggy.PluginManager) -> None:

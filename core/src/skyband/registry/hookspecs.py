@@ -1,11 +1,11 @@
-"""The hooks a plugin may implement: five, each with a one-line docstring."""
+"""The hooks a plugin may implement: six, each with a one-line docstring."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from skyband.registry.info import BackendInfo, QueryInfo, RoleInfo
+from skyband.registry.info import BackendInfo, FormatInfo, QueryInfo, RoleInfo
 
 if TYPE_CHECKING:
     import click
@@ -29,6 +29,11 @@ def skyband_queries() -> Iterable[QueryInfo]:  # type: ignore[empty-body]
 @hookspec
 def skyband_roles() -> Iterable[RoleInfo]:  # type: ignore[empty-body]
     """The roles this plugin brings, each with its interface, its default backend and its conformance checks."""
+
+
+@hookspec
+def skyband_formats() -> Iterable[FormatInfo]:  # type: ignore[empty-body]
+    """The formats of sources and sinks this plugin brings, read and written in the process of a job."""
 
 
 @hookspec

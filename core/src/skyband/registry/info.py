@@ -1,4 +1,4 @@
-"""What a plugin says of each backend, query and role it brings, without importing them."""
+"""What a plugin says of each backend, query, role and format it brings, without importing them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,6 +24,14 @@ ROLE_CAPABILITIES = ("any-since",)
 the start of a pane."""
 
 CAPABILITIES = (*COMMON_CAPABILITIES, *ROLE_CAPABILITIES)
+
+FORMAT_ABILITIES = ("reads", "writes", "streams")
+"""What a format may do. reads: a job's source. writes: a job's sink, of a batch. streams: its sink takes each
+micro-batch of a stream once."""
+
+FILE_FORMATS = ("parquet", "csv", "json", "orc", "text", "avro", "arrow")
+ENGINE_FORMATS = (*FILE_FORMATS, "console", "jdbc", "memory", "noop", "rate", "socket")
+"""The formats of jobs that engines have themselves, files and others: no plugin's is called so."""
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -138,8 +146,9 @@ class RoleInfo:
             for name in self.capabilities
             if name not in ROLE_CAPABILITIES
         ]
-        if self.name == "query":
-            problems.append(Problem("name", "'query' is what kinds of query are described under: choose another"))
+        if self.name in ("query", "format"):
+            said = f"{self.name!r} is what queries and formats are described under: choose another"
+            problems.append(Problem("name", said))
         if problems:
             raise ConfigError(*problems)
 
@@ -154,7 +163,52 @@ class RoleInfo:
         return f"role/{self.name}"
 
 
-Info = BackendInfo | QueryInfo | RoleInfo
+@frozen
+class FormatInfo:
+    """One format of sources and sinks: where its class is, and what it can.
+
+    name: what a job calls it, as in `format = "acme-log"`.
+
+    factory: "package.module:Class" of a `skyband.tables.Format`, imported when a job names it.
+
+    can: of `FORMAT_ABILITIES` those it has: "reads", "writes", "streams".
+
+    trial: "package.module:Class" of the `skyband_specs.formats.FormatTrial` by which it is verified, imported only
+    then; None where there is none.
+    """
+
+    name: str
+    factory: str
+    summary: str
+    can: tuple[str, ...]
+    api: int = FIRST_API
+    trial: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        problems = [*_name_problems(self, ("name",), ("summary",)), *_api_problems(self)]
+        if self.trial is not None:
+            problems += _name_problems(self, names=(), texts=(), factory="trial")
+        if self.name in ENGINE_FORMATS:
+            problems.append(Problem("name", f"{self.name!r} is a format that engines have themselves: choose another"))
+        can: Any = self.can
+        if not isinstance(can, tuple | list) or not can:
+            problems.append(Problem("can", f"must be some of {', '.join(FORMAT_ABILITIES)} (got {can!r})"))
+        else:
+            problems += [
+                Problem("can", f"unknown {name!r}; {suggest(str(name), FORMAT_ABILITIES)}")
+                for name in can
+                if name not in FORMAT_ABILITIES
+            ]
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def key(self) -> str:
+        """The format's full name, `format/name`."""
+        return f"format/{self.name}"
+
+
+Info = BackendInfo | QueryInfo | RoleInfo | FormatInfo
 
 
 def _name_problems(

@@ -1,4 +1,4 @@
-"""Which of Skyband's own distributions brings a role, query, command or question to states that is not installed.
+"""Which of Skyband's own distributions brings a role, query, command, format or question to states not installed.
 
 The one table of core that may name families.
 """
@@ -35,6 +35,24 @@ _HOMES = {
     "uncertain-join": "skyband-uncertain",
     "uncertain-sum": "skyband-uncertain",
 }
+
+_FORMATS = {name: f"skyband-lakes[{name}]" for name in ("delta", "iceberg", "kafka")}
+FORMAT_FOLDERS = {"_delta_log": "delta"}
+"""A folder in a table by which its format is told: its files alone, read without the log, may be more than its rows."""
+
+FUNCTIONS = {"skyband.tables.kafka_sink": "skyband_lakes.kafka.sink"}
+"""Functions that are called by a name of core's, each with the module that has it."""
+
+
+def known_formats() -> tuple[str, ...]:
+    """The formats that Skyband's own distributions bring, installed or not."""
+    return tuple(_FORMATS)
+
+
+def format_comes_with(name: str) -> str:
+    """What to install for a format that is unknown here, as the end of a sentence; empty where nobody knows."""
+    home = _FORMATS.get(name)
+    return f"; it comes with {home.partition('[')[0]}: pip install '{home}'" if home else ""
 
 
 def comes_with(name: str) -> str:

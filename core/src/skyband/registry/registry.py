@@ -8,8 +8,8 @@ from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.registry.backend_loading import load_backend, load_interface, named
 from skyband.registry.binding import Binding
 from skyband.registry.discovery import OURS, Plugin, absent, core, discover
-from skyband.registry.info import BackendInfo, Info, QueryInfo, RoleInfo, api_problem
-from skyband.registry.install_hints import comes_with
+from skyband.registry.info import BackendInfo, FormatInfo, Info, QueryInfo, RoleInfo, api_problem
+from skyband.registry.install_hints import comes_with, format_comes_with
 from skyband.registry.name_claims import Listed, listed, pick
 from skyband.roles import Backend
 
@@ -41,6 +41,10 @@ class Registry:
         """Every kind of query of the plugins that load, with the reason beside each that cannot be used."""
         return listed(self.plugins, lambda plugin: plugin.queries, _outdated)
 
+    def format_listing(self) -> list[Listed[FormatInfo]]:
+        """Every format of the plugins that load, with the reason beside each that cannot be used."""
+        return listed(self.plugins, lambda plugin: plugin.formats, _outdated)
+
     @cached_property
     def roles(self) -> dict[str, RoleInfo]:
         """The roles that can be chosen, by name; core's first."""
@@ -63,6 +67,16 @@ class Registry:
             known = list(dict.fromkeys(entry.info.kind for entry in listing))
             raise ConfigError(Problem("kind", f"unknown {kind!r}; {suggest(kind, known)}{comes_with(kind)}"))
         return pick(entries, "distribution", kind, distribution, _outdated)
+
+    def format(self, name: str, distribution: str | None = None) -> Listed[FormatInfo]:
+        """Who brings a format. Raises ConfigError for an unknown one, PluginError for one claimed twice."""
+        listing = self.format_listing()
+        entries = [entry for entry in listing if entry.info.name == name]
+        if not entries:
+            known = list(dict.fromkeys(entry.info.name for entry in listing))
+            near = f"; {suggest(name, known)}" if known else ""
+            raise ConfigError(Problem("format", f"unknown {name!r}{near}{format_comes_with(name)}"))
+        return pick(entries, "distribution", name, distribution, _outdated)
 
     def backends(self, role: str | None = None) -> list[BackendInfo]:
         """The backends that can be created, by role and name."""

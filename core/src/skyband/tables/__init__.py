@@ -1,8 +1,40 @@
-"""Tables and logs that answers are written to and rows read from in this process, without a connector of Spark."""
+"""Tables and logs that answers are written to and rows read from in this process, without a connector of Spark.
 
-from skyband_lakes.kafka.sink import kafka_sink
+The formats come from plugins, by the hook `skyband_formats`; what a plugin writes stands here.
+"""
 
+from importlib import import_module
+
+from skyband.registry.install_hints import FUNCTIONS, format_comes_with
 from skyband.tables.batch_sink import BatchSink
-from skyband.tables.formats import FORMATS, open_sink, open_table, table_problem
+from skyband.tables.format import Format
+from skyband.tables.formats import format_at, format_named, names_of_formats, open_sink, open_table
+from skyband.tables.installed_format import InstalledFormat
+from skyband.tables.keys import TableKeys
+from skyband.tables.table_rows import TableRows
 
-__all__ = ["FORMATS", "BatchSink", "kafka_sink", "open_sink", "open_table", "table_problem"]
+__all__ = [
+    "BatchSink",
+    "Format",
+    "InstalledFormat",
+    "TableKeys",
+    "TableRows",
+    "format_at",
+    "format_named",
+    "names_of_formats",
+    "open_sink",
+    "open_table",
+]
+
+
+def __getattr__(name: str) -> object:
+    """A function that a plugin of Skyband's has, under the name that users know."""
+    home = FUNCTIONS.get(f"{__name__}.{name}")
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(home), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "") not in (home, home.partition(".")[0]):
+            raise
+        raise ImportError(f"{__name__}.{name}{format_comes_with(name.partition('_')[0])}") from error

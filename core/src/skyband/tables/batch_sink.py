@@ -38,7 +38,8 @@ class BatchSink(ABC):
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
         """Write the answers of a micro-batch; a table takes them together with its number, all or nothing.
 
-        Raises ConfigError where the table cannot hold them.
+        Killed or raising at any moment, it has written both or neither: what `latest` says decides whether the
+        micro-batch is written again. Raises ConfigError where the table cannot hold the answers.
         """
 
     @abstractmethod

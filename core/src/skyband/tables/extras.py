@@ -1,4 +1,4 @@
-"""Libraries that come with an extra of Skyband's, imported when they are first needed."""
+"""Libraries that come with an extra of a distribution, imported when they are first needed."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -7,14 +7,14 @@ from typing import Any
 from skyband.errors import EngineError
 
 
-def missing(library: str, extra: str) -> str | None:
+def missing(library: str, extra: str, distribution: str = "skyband") -> str | None:
     """What to install, where a library is not there; None where it is."""
-    return None if find_spec(library) is not None else f"needs {library}: pip install 'skyband[{extra}]'"
+    return None if find_spec(library) is not None else f"needs {library}: pip install '{distribution}[{extra}]'"
 
 
-def imported(library: str, extra: str) -> Any:
+def imported(library: str, extra: str, distribution: str = "skyband") -> Any:
     """The library. Raises EngineError, saying what to install, where it is not there."""
-    lacking = missing(library, extra)
+    lacking = missing(library, extra, distribution)
     if lacking is not None:
         raise EngineError(f"{extra} {lacking}")
     return import_module(library)

@@ -1,71 +1,92 @@
-"""The formats of tables by name, each with what it needs."""
+"""The formats that are installed, by name."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from skyband_lakes.delta import tables as delta
-from skyband_lakes.iceberg import tables as iceberg
+from attrs import evolve
 
+from skyband.errors import ConfigError, EngineError, Problem
+from skyband.registry import installed
+from skyband.registry.install_hints import FORMAT_FOLDERS, format_comes_with
 from skyband.tables.batch_sink import BatchSink
-from skyband.tables.extras import missing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pyarrow as pa
-
-FORMATS = ("delta", "iceberg")
-_NEEDS = {"delta": (delta.LIBRARY, delta.EXTRA), "iceberg": (iceberg.LIBRARY, iceberg.EXTRA)}
-_SINKS: "dict[str, Callable[[str, Mapping[str, str]], BatchSink]]" = {
-    "delta": delta.DeltaSink,
-    "iceberg": iceberg.IcebergSink,
-}
-_ROWS: "dict[str, Callable[[str, Mapping[str, str]], TableRows]]" = {
-    "delta": delta.DeltaRows,
-    "iceberg": iceberg.IcebergRows,
-}
+from skyband.tables.installed_format import InstalledFormat, load
+from skyband.tables.table_rows import TableRows
 
 
-class TableRows(Protocol):
-    """The rows of a table as it is now, in the order they were committed."""
-
-    @property
-    def schema(self) -> "pa.Schema":
-        """The columns."""
-
-    @property
-    def version(self) -> int | None:
-        """Of the table: another after each commit."""
-
-    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
-        """The rows, only the columns named."""
-
-    def plain_files(self) -> list[str]:
-        """The Parquet files that hold just the rows. Raises ConfigError where there is more to know of them."""
+def names_of_formats(can: str | None = None) -> tuple[str, ...]:
+    """The formats that plugins bring, by name; only those that can "reads", "writes" or "streams"."""
+    entries = installed().format_listing()
+    return tuple(dict.fromkeys(entry.info.name for entry in entries if can is None or can in entry.info.can))
 
 
-def table_problem(format: str) -> str | None:
-    """What to install for a format; None where it is there."""
-    return missing(*_NEEDS[format]) if format in _NEEDS else None
+def format_named(name: str, distribution: str | None = None) -> InstalledFormat | None:
+    """A format that a plugin brings; None where none does.
+
+    Raises PluginError where it cannot be used, or is claimed twice and `distribution` does not say whose is meant.
+    """
+    return _loaded(name, distribution) if name in names_of_formats() else None
 
 
-def open_sink(format: str, path: str, options: Mapping[str, str] | None = None) -> BatchSink:
+@cache
+def _loaded(name: str, distribution: str | None) -> InstalledFormat:
+    return load(installed().format(name, distribution))
+
+
+def format_at(path: Path) -> str | None:
+    """The format of the table at a path on this machine; None where no format says that it is one of its.
+
+    Raises ConfigError where it is one of a format that is not installed.
+    """
+    for entry in installed().format_listing():
+        if entry.problem is None and "reads" in entry.info.can and load(entry).is_at(path):
+            return entry.info.name
+    for folder, name in FORMAT_FOLDERS.items():
+        if (path / folder).is_dir() and name not in names_of_formats():
+            raise ConfigError(Problem("table", f"{str(path)!r} is a table of {name}{format_comes_with(name)}"))
+    return None
+
+
+def open_sink(
+    format: str, path: str, options: Mapping[str, Any] | None = None, *, distribution: str | None = None
+) -> BatchSink:
     """A function for `foreachBatch` that writes each micro-batch of a stream to a table once.
 
-    `format`: `"delta"`; `path` is then a folder, made where it is not there, or an address, and `options` are the
-    library's `storage_options`. Or `"iceberg"`; `path` is then the table's name in the catalogue, such as
-    `"db.answers"`, and `options` are the properties of pyiceberg's catalogue: `uri`, `warehouse`, `name` and others.
+    Parameters
+    ----------
+    format : str
+        one that an installed plugin brings, as jobs name it; skyband-lakes has three
+    path : str
+        where the table is: a folder, made where it is not there, or an address; of a format with a catalogue the name
+        in it, such as "db.answers"
+    options : mapping, default None
+        what the format's library takes, such as `storage_options`, or the properties of the catalogue
+    distribution : str, default None
+        whose format, where two installed ones have one of this name
 
     Its `append(answers)` writes an Arrow table outside of a stream. Both raise ConfigError where the table cannot hold
-    the answers, and EngineError where the library is not installed.
+    the answers, and EngineError where the library or the format is not installed.
     """
-    return _SINKS[format](path, options or {})
+    bound = _required(format, distribution)
+    return bound.write(evolve(bound.keys(path, options or {}), writes=True))
 
 
-def open_table(format: str, path: str, options: Mapping[str, str] | None = None) -> TableRows:
+def open_table(
+    format: str, path: str, options: Mapping[str, Any] | None = None, *, distribution: str | None = None
+) -> TableRows:
     """A table as it is now: its `schema`, and its rows by `batches(columns)` in the order they were committed.
 
-    `format`, `path` and `options` as of `open_sink`. Raises ConfigError where there is none, EngineError where its
-    library is not installed.
+    The parameters are those of `open_sink`. Raises ConfigError where there is none, EngineError where its
+    library or the format is not installed.
     """
-    return _ROWS[format](path, options or {})
+    bound = _required(format, distribution)
+    return bound.read(bound.keys(path, options or {}))
+
+
+def _required(name: str, distribution: str | None) -> InstalledFormat:
+    bound = format_named(name, distribution)
+    if bound is None:
+        known = ", ".join(names_of_formats()) or "none"
+        raise EngineError(f"no plugin brings the format {name!r} ({known} installed){format_comes_with(name)}")
+    return bound

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from attrs import evolve
-from skyband_lakes.kafka.rows import KAFKA, topic_problems
 
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.job.engine import Engine
@@ -14,11 +13,11 @@ from skyband.job.model import Job, Sink, Source, local_path, option_text
 from skyband.job.progress import Progress, Totals
 from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.spark_ddl import ZONE_SETTING
-from skyband.tables import FORMATS as TABLES
-from skyband.tables import table_problem
+from skyband.registry.install_hints import format_comes_with
+from skyband.tables import names_of_formats
 
-READS = (*READABLE, *TABLES, KAFKA)
-WRITABLE = ("parquet", "csv", "json", "console", *TABLES)
+WRITABLE = ("parquet", "csv", "json", "console")
+"""The formats that this engine writes itself; those of plugins besides."""
 _UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 
 
@@ -37,12 +36,7 @@ class LocalEngine(Engine):
         return problems
 
     def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:  # noqa: ARG002 - the same for both
-        problems = []
-        if sink.format not in WRITABLE:
-            known = f"{', '.join(WRITABLE[:-1])} and {WRITABLE[-1]}"
-            problems.append(Problem("sink.format", f"the local engine writes {known} (got {sink.format!r})"))
-        elif sink.format in TABLES and table_problem(sink.format) is not None:
-            problems.append(Problem("sink.format", f"{sink.format} {table_problem(sink.format)}"))
+        problems = _unknown("sink", "writes", (*WRITABLE, *names_of_formats("writes")), sink.format)
         if sink.path is not None and local_path(sink.path) is None:
             problems.append(Problem("sink.path", f"the local engine writes to this machine (got {sink.path!r})"))
         return problems
@@ -66,16 +60,22 @@ class LocalEngine(Engine):
         return run_local.run(job, self, progress)
 
 
+def _unknown(table: str, does: str, known: tuple[str, ...], format: str) -> list[Problem]:
+    """A format that is none of these, where nothing is known of what to install for it, which is told else."""
+    if format in known or (format not in names_of_formats() and format_comes_with(format)):
+        return []
+    listed = f"{', '.join(known[:-1])} and {known[-1]}"
+    return [Problem(f"{table}.format", f"the local engine {does} {listed} (got {format!r})")]
+
+
 def _unreadable(source: Source) -> list[Problem]:
     from skyband.job.sources.text_files import OPTIONS, text_option_problems
     from skyband.job.sources.where_and_select import Shape
 
-    if source.format not in READS:
-        known = f"{', '.join(READS[:-1])} and {READS[-1]}"
-        return [Problem("source.format", f"the local engine reads {known} (got {source.format!r})")]
-    problems = [] if source.format != KAFKA else [one.within("source") for one in topic_problems(source)]
-    if source.format in TABLES and table_problem(source.format) is not None:
-        problems.append(Problem("source.format", f"{source.format} {table_problem(source.format)}"))
+    reads = (*READABLE, *names_of_formats("reads"))
+    problems = _unknown("source", "reads", reads, source.format)
+    if source.format not in reads:
+        return problems
     if source.path is not None and local_path(source.path) is None:
         problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
     try:

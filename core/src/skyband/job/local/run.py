@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import pyarrow as pa
-from skyband_lakes.kafka.rows import TopicRows
 
 from skyband.engines.local import LocalRun, in_order
 from skyband.errors import ConfigError, InputError, Problem
@@ -111,7 +110,7 @@ def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:
     return in_order(job.query, pa.Table.from_batches([answers]))
 
 
-def _files(job: Job) -> Files | Table | TopicRows:
+def _files(job: Job) -> Files | Table:
     try:
         files = open_files(job.source)
     except ConfigError as error:

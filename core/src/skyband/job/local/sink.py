@@ -18,15 +18,14 @@ from skyband.job.spark.sink_log import check_belong
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import is_free, sink_of, told_of_sink
 from skyband.queries.query import Query
-from skyband.tables import FORMATS as TABLES
-from skyband.tables import BatchSink
+from skyband.tables import BatchSink, names_of_formats
 
 
 def open_writer(job: Job, engine: Engine, schema: pa.Schema, progress: Progress) -> Writer | None:
     """The writer of a job's sink; None where answers are there already and `mode` says to leave them."""
     if job.sink.format == "console":
         return Console(job.query, progress, together=not job.source.stream)
-    if job.sink.format in TABLES:
+    if job.sink.format in names_of_formats("writes"):
         return _table_writer(job, progress)
     check_free(job, engine)
     folder = local_path(job.sink.path or "")
@@ -40,7 +39,7 @@ def open_writer(job: Job, engine: Engine, schema: pa.Schema, progress: Progress)
 
 def _table_writer(job: Job, progress: Progress) -> Writer | None:
     with told_of_sink():
-        sink = sink_of(job)
+        sink = sink_of(job.sink)
         if is_free(job, sink):
             return _Table(sink, job.sink.mode == "overwrite")
     progress.note(f'{place_of(job.sink)} holds answers already and sink.mode is "ignore": nothing was done')

@@ -11,18 +11,17 @@ from skyband.errors import ConfigError, Problem
 from skyband.job.model import Source, local_path
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.spark_ddl import parse_ddl
-from skyband.tables import FORMATS as TABLES
+from skyband.tables import names_of_formats
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from skyband_lakes.kafka.rows import TopicRows
 
     from skyband.job.sources.columnar_files import Layout
     from skyband.job.sources.table_source import Table
     from skyband.job.sources.where_and_select import Shape
 
 READABLE = ("parquet", "csv", "json", "arrow")
-"""The formats of files that are read here; those of `skyband.tables` are, too."""
+"""The formats of files that are read here; those of plugins are, too."""
 
 
 @frozen
@@ -60,19 +59,17 @@ class Files:
         return columnar_files.read(path, self.layout, wanted)
 
 
-def open_files(source: Source) -> "Files | Table | TopicRows | None":
-    """The files of a source, table or topic; None where only Spark can look: elsewhere, or in a format not read here.
+def open_files(source: Source) -> "Files | Table | None":
+    """The files of a source, or its table in a plugin's format; None where only Spark can look.
+
+    That is elsewhere, or in a format not read here.
 
     Raises ConfigError where there is nothing to read, it cannot be read, or `where` and `select` are not known here.
     """
-    if source.format in TABLES:
+    if source.format in names_of_formats():
         from skyband.job.sources.table_source import open_rows
 
         return open_rows(source)
-    if source.format == "kafka":
-        from skyband_lakes.kafka.rows import open_topic
-
-        return open_topic(source)
     path = None if source.path is None else local_path(source.path)
     if path is None or source.format not in READABLE:
         return None

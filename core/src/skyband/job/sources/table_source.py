@@ -1,4 +1,4 @@
-"""The rows of a table as a source, read in this process."""
+"""The rows of a table or log in a plugin's format as a source, read in this process."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from skyband.errors import ConfigError, Problem
 from skyband.job.model import Source, local_path
 from skyband.job.sources.row_location import PlacedBatches
-from skyband.job.table_location import arguments, needs_connector
+from skyband.job.table_location import in_process, keys_of
+from skyband.tables import TableRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from skyband.job.sources.where_and_select import Shape
-    from skyband.tables.formats import TableRows
 
 
 @frozen
 class Table:
     """A table as it is now, with the columns that `source.select` makes of its own."""
 
-    path: str
-    rows: "TableRows"
+    place: str
+    """As messages name it."""
+    rows: TableRows
     raw: "pa.Schema"
     shape: "Shape"
     schema: "pa.Schema"
@@ -36,7 +36,7 @@ class Table:
         read = self.shape.reads(wanted)
         given = pa.schema([self.schema.field(name) for name in wanted])
         return PlacedBatches(
-            (Path(self.path),), lambda _: self.rows.batches(read), lambda batch: self.shape.apply(batch, given)
+            (Path(self.place),), lambda _: self.rows.batches(read), lambda batch: self.shape.apply(batch, given)
         )
 
 
@@ -46,14 +46,12 @@ def open_rows(source: Source) -> Table | None:
     Raises ConfigError where there is none, or `where` and `select` are not known here.
     """
     from skyband.job.sources.where_and_select import Shape
-    from skyband.tables import open_table, table_problem
 
+    bound, keys = in_process(source), keys_of(source)
     elsewhere = source.path is not None and local_path(source.path) is None
-    if elsewhere or needs_connector(source) or table_problem(source.format) is not None:
+    if bound is None or elsewhere or bound.check(keys, on_spark=False):
         return None
-    if source.schema is not None:
-        raise ConfigError(Problem("schema", f"a table in {source.format} says its columns itself: drop it"))
     shape = Shape.of(source.where, source.select)
-    place, options = arguments(source)
-    rows = open_table(source.format, place, options)
-    return Table(place, rows, rows.schema, shape, shape.schema(rows.schema))
+    rows = bound.read(keys)
+    schema = rows.schema
+    return Table(rows.place or keys.place or source.format, rows, schema, shape, shape.schema(schema))

@@ -22,9 +22,6 @@ class SparkEngine(Engine):
     def source_problems(self, source: Source, zone: str | None) -> list[Problem]:  # noqa: ARG002 - Spark knows zones
         if source.format == "arrow":
             return [Problem("source.format", "Spark does not read arrow; use --engine local, or parquet")]
-        if source.format == "kafka" and source.schema is not None:
-            said = "is for the local engine: Kafka's columns on Spark are its own, so take fields with source.select"
-            return [Problem("source.schema", said)]
         from skyband.job.spark.parquet_nanoseconds import nanosecond_problems
 
         return nanosecond_problems(source)

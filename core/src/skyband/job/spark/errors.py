@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from skyband.engines.spark.java_process import how_java_ended
 from skyband.errors import ConfigError, EngineError, Problem, SkybandError
 from skyband.job.model import Job, local_path
+from skyband.registry.install_hints import format_comes_with
+from skyband.tables import names_of_formats
 
 _OURS = "skyband.errors."
 _FAILED_STREAM = re.compile(r"\[STREAM_FAILED\] .*? terminated with exception: ")
@@ -37,6 +39,7 @@ _OF_TYPES = re.compile(
 )
 """What a reader says of a file whose columns have other types than the source's."""
 _FILE = re.compile(r"(?:reading file|[Ff]ile path:|in file) ['\"]?(?P<path>[\w/][^\s'\"]*[^\s'\".,;:)])")
+_NO_FORMAT = re.compile(r"Failed to find (?:the )?data source: ([\w.-]+?)\.?(?:\s|$)")
 _OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
 
 
@@ -170,6 +173,9 @@ def _remedy(cause: str, job: Job | None) -> str:
         return f": see to that, and run again{whole}"
     if _OF_SOURCE.search(cause):
         return ": a file of the source is damaged; mend it or move it away, and run again"
+    lacking = _NO_FORMAT.search(cause)
+    if lacking is not None and lacking[1] not in names_of_formats():
+        return format_comes_with(lacking[1])
     program = _NO_PROGRAM.search(cause)
     if program is not None:
         said = f"Spark starts the workers' Python, {program[1]!r}, on the driver's machine as well, where it is not"

@@ -4,18 +4,12 @@ from typing import Any
 
 from skyband.errors import ConfigError, EngineError
 from skyband.job.model import Sink, Source
-from skyband.job.table_location import arguments, needs_connector
-from skyband.tables import FORMATS, open_table
-
-_DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+from skyband.job.table_location import in_process, keys_of
 
 
 def is_ours(session: Any, table: Source | Sink) -> bool:
-    """Whether a table is read and written in this process: one in an Iceberg catalogue of the job, or one of Delta
-    where Spark was started without its connector."""
-    if table.format == "delta":
-        return _DELTA_EXTENSION not in session.conf.get("spark.sql.extensions", "")
-    return table.format in FORMATS and not needs_connector(table)
+    """Whether a table is read or written in this process, by a plugin's format, and not by a connector of Spark's."""
+    return in_process(table, lambda name: str(session.conf.get(name, ""))) is not None
 
 
 def table_frame(session: Any, source: Source) -> Any:
@@ -28,8 +22,10 @@ def table_frame(session: Any, source: Source) -> Any:
             f"Spark reads a stream from {source.format} with its connector only: configure it under [spark], read the "
             "table as a batch (source.stream = false), or use --engine local"
         )
+    bound = in_process(source)
+    assert bound is not None, source.format
     try:
-        table = open_table(source.format, *arguments(source))
+        table = bound.read(keys_of(source))
         files = table.plain_files()
     except ConfigError as error:
         raise ConfigError(*(one.within("source") for one in error.problems)) from error

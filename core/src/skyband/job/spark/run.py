@@ -110,7 +110,7 @@ def _check_names(job: Job, answers: Any) -> None:
 def _into_table(job: Job, answers: Any, progress: Progress) -> bool:
     """Write a batch's answers from here; False where the table is there and the mode says to leave it."""
     with told_of_sink():
-        sink = sink_of(job)
+        sink = sink_of(job.sink)
         check_columns(job.sink, _arrow_schema(answers))
         if is_free(job, sink):
             sink.append(_in_order(job, answers.toArrow()), replace=job.sink.mode == "overwrite")
@@ -172,7 +172,7 @@ def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
         return writer.foreachBatch(lambda rows, _: console.write(_in_order(job, rows.toArrow()))).start()
     if is_ours(source.sparkSession, job.sink):
         with told_of_sink():
-            sink = sink_of(job)
+            sink = sink_of(job.sink)
             check_columns(job.sink, _arrow_schema(answers))
             check_goes_on(job, sink)
         return writer.foreachBatch(sink).start()

@@ -13,11 +13,9 @@ from skyband.job.model import Sink, Source, local_path, option_text
 from skyband.job.reading import read_sink
 from skyband.job.sources.source_files import READABLE, open_files
 from skyband.job.sources.text_files import beyond_readers
-from skyband.job.table_location import arguments, location_problems
-from skyband.tables import FORMATS as TABLES
-from skyband.tables import open_table, table_problem
+from skyband.job.table_location import in_process, keys_of, location_problems
+from skyband.tables import format_at, names_of_formats
 
-_LOG = "_delta_log"
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 
 
@@ -47,8 +45,9 @@ class Answered:
 
     def version(self) -> tuple[object, ...]:
         """What changes when answers come: a table's version, or the files with their sizes and times. Empty: none."""
-        if self.source.format in TABLES:
-            version = open_table(self.source.format, *arguments(self.source)).version
+        bound = in_process(self.source)
+        if bound is not None:
+            version = bound.read(keys_of(self.source)).version
             return () if version is None else (version,)
         found = []
         for path in data_files(Path(str(self.source.path))):
@@ -75,45 +74,52 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
         if any(name.lower() == "header" and option_text(value) != "true" for name, value in options.items()):
             said = "is false, so that its files do not name their columns: drop it from a job that is to be drawn"
             raise ConfigError(Problem("sink.options.header", said))
-        source = _source(sink.format, sink.path, "sink", options) if sink.table is None else _catalogued(sink)
+        source = (
+            _tabled(sink)
+            if sink.format in names_of_formats("reads")
+            else _source(sink.format, sink.path, "sink", options)
+        )
     except ConfigError as error:
         raise JobError(place, *error.problems) from error
     return Answered(name, query.kind, query.by, source)
 
 
 def _source(format: str, path: str | None, field: str, options: dict[str, object] | None = None) -> Source:
-    if format not in (*READABLE, *TABLES):
-        said = f"the answers are read from files of {', '.join((*READABLE, *TABLES))} (got {literal(format)})"
+    readable = (*READABLE, *names_of_formats("reads"))
+    if format not in readable:
+        said = f"the answers are read from files of {', '.join(readable)} (got {literal(format)})"
         raise ConfigError(Problem(f"{field}.format", f"{said}: write them there, or pass their table"))
-    _check_library(format, field)
     local = None if path is None else local_path(path)
     if local is None:
         raise ConfigError(Problem(f"{field}.path", f"only files of this machine are read (got {path!r})"))
-    by_default = {"header": True} if format == "csv" else {}
-    return Source(format=format, path=str(local.absolute()), options=options or by_default)
+    header = {"header": True} if format == "csv" else {}
+    made = Source(format=format, path=str(local.absolute()), options=options or header)
+    return made if format in READABLE else _checked(made, field)
 
 
-def _catalogued(sink: Sink) -> Source:
-    """The table of a sink that has its name in a catalogue."""
-    _check_library(sink.format, "sink")
-    wrong = location_problems(sink, on_spark=False)
+def _tabled(sink: Sink) -> Source:
+    """The table of a sink in a plugin's format."""
+    if sink.path is not None and local_path(sink.path) is None:
+        raise ConfigError(Problem("sink.path", f"only files of this machine are read (got {sink.path!r})"))
+    keys = {name: getattr(sink, name) for name in ("format", "path", "table", "catalog", "options", "distribution")}
+    return _checked(Source(**keys), "sink")
+
+
+def _checked(source: Source, field: str) -> Source:
+    """It, where its format has nothing against it. Raises ConfigError under `field` else."""
+    wrong = location_problems(source, on_spark=False)
     if wrong:
-        raise ConfigError(*(problem.within("sink") for problem in wrong))
-    return Source(format=sink.format, table=sink.table, catalog=sink.catalog)
-
-
-def _check_library(format: str, field: str) -> None:
-    lacking = table_problem(format) if format in TABLES else None
-    if lacking is not None:
-        raise ConfigError(Problem(field, f"{format} {lacking}"))
+        raise ConfigError(*(problem.within(field) for problem in wrong))
+    return source
 
 
 def _format_at(path: Path) -> str:
     """What the files at a path are, by their names."""
     if not path.exists():
         raise ConfigError(Problem("table", f"{str(path)!r} does not exist"))
-    if (path / _LOG).is_dir():
-        return "delta"
+    tabled = format_at(path)
+    if tabled is not None:
+        return tabled
     for file in data_files(path):
         known = [_SUFFIXES[suffix] for suffix in file.suffixes if suffix in _SUFFIXES]
         if known:

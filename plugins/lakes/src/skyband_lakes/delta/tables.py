@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 from skyband.errors import ConfigError, Problem
-from skyband.tables.batch_sink import BatchSink
-from skyband.tables.extras import imported
+from skyband.tables import BatchSink, TableRows
+
+from skyband_lakes.libraries import DELTA
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-EXTRA = "delta"
-LIBRARY = "deltalake"
 _READ = {"timestampNtz", "vacuumProtocolCheck", "v2Checkpoint"}
 """What a reader may meet in a table whose Parquet files hold just the rows."""
 
@@ -37,13 +36,13 @@ class DeltaSink(BatchSink):
             return None if table is None else table.transaction_version(stream)
 
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
-        library = imported(LIBRARY, EXTRA)
+        library = DELTA.imported()
         done = library.CommitProperties(app_transactions=[library.Transaction(stream, batch)])
         self._write(answers, "append", done)
 
     def exists(self) -> bool:
         with _told("path"):
-            return bool(imported(LIBRARY, EXTRA).DeltaTable.is_deltatable(self.path, dict(self.options)))
+            return bool(DELTA.imported().DeltaTable.is_deltatable(self.path, dict(self.options)))
 
     def check(self, schema: "pa.Schema") -> None:
         with _told("path"):
@@ -55,14 +54,10 @@ class DeltaSink(BatchSink):
         self._write(answers, "overwrite" if replace else "append", None)
 
     def _table(self) -> Any:
-        return (
-            imported(LIBRARY, EXTRA).DeltaTable(self.path, storage_options=dict(self.options))
-            if self.exists()
-            else None
-        )
+        return DELTA.imported().DeltaTable(self.path, storage_options=dict(self.options)) if self.exists() else None
 
     def _write(self, answers: "pa.Table", mode: str, done: Any) -> None:
-        library = imported(LIBRARY, EXTRA)
+        library = DELTA.imported()
         with _told("path"):
             table = self._table()
             if table is not None:
@@ -75,7 +70,7 @@ class DeltaSink(BatchSink):
 
 def _check_columns(path: str, table: Any, answers: "pa.Schema") -> None:
     """Raise ConfigError where a table has other columns than the answers."""
-    wanted = imported(LIBRARY, EXTRA).Schema.from_arrow(answers)
+    wanted = DELTA.imported().Schema.from_arrow(answers)
     there, ours = ([(one.name, one.type) for one in schema.fields] for schema in (table.schema(), wanted))
     if there != ours:
         said = f"the Delta table {path!r} has {_columns(there)}, and the answers {_columns(ours)}: choose another path"
@@ -87,7 +82,7 @@ def _columns(fields: list[tuple[str, Any]]) -> str:
 
 
 @define(eq=False)
-class DeltaRows:
+class DeltaRows(TableRows):
     """The rows of a Delta table as it is now, in the order they were committed."""
 
     path: str
@@ -96,7 +91,7 @@ class DeltaRows:
 
     def __attrs_post_init__(self) -> None:
         with _told("path"):
-            self._table = imported(LIBRARY, EXTRA).DeltaTable(self.path, storage_options=dict(self.options))
+            self._table = DELTA.imported().DeltaTable(self.path, storage_options=dict(self.options))
 
     @property
     def schema(self) -> "pa.Schema":
@@ -137,7 +132,7 @@ class DeltaRows:
 @contextmanager
 def _told(place: str) -> Iterator[None]:
     """What deltalake says against a table, as a problem with its path."""
-    errors = imported("deltalake.exceptions", EXTRA)
+    errors = DELTA.imported("exceptions")
     try:
         yield
     except (errors.DeltaError, errors.DeltaProtocolError, OSError) as error:

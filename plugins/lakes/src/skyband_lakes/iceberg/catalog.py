@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from skyband.errors import ConfigError, Problem
-from skyband.tables.extras import imported
 
-EXTRA = "iceberg"
-LIBRARY = "pyiceberg"
+from skyband_lakes.libraries import ICEBERG
+
 _SQLITE = re.compile(r"(sqlite(?:\+\w+)?:///)(?!/|file:|:memory:)(?=.)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
@@ -51,7 +51,7 @@ def opened(properties: Mapping[str, str]) -> Iterator[Any]:
     wrong = catalog_problems(properties)
     if wrong:
         raise ConfigError(*wrong)
-    load = imported("pyiceberg.catalog", EXTRA).load_catalog
+    load = ICEBERG.imported("catalog").load_catalog
     others = {name: value for name, value in properties.items() if name != "name"}
     file = sqlite_file(properties)
     with catalog_errors("catalog"):
@@ -88,7 +88,7 @@ def sqlite_file(properties: Mapping[str, str]) -> Path | None:
 @contextmanager
 def catalog_errors(place: str) -> Iterator[None]:
     """What pyiceberg, Arrow, the database or the system say against a table, as a problem with a key of its job."""
-    said = tuple(kind for kind in vars(imported("pyiceberg.exceptions", EXTRA)).values() if isinstance(kind, type))
+    said = tuple(kind for kind in vars(ICEBERG.imported("exceptions")).values() if isinstance(kind, type))
     kinds: list[type[BaseException]] = [kind for kind in said if issubclass(kind, Exception)]
     kinds += [OSError, ValueError, *_database_errors()]
     try:
@@ -102,6 +102,6 @@ def catalog_errors(place: str) -> Iterator[None]:
 
 def _database_errors() -> list[type[BaseException]]:
     try:
-        return [imported("sqlalchemy.exc", EXTRA).SQLAlchemyError]
+        return [import_module("sqlalchemy.exc").SQLAlchemyError]
     except ModuleNotFoundError:  # catalogues of other kinds do without
         return []

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.tables.batch_sink import BatchSink
-from skyband.tables.extras import imported
+from skyband.tables import BatchSink, TableRows
 
-from skyband_lakes.iceberg.catalog import EXTRA, LIBRARY, absolute_catalog, catalog_errors, is_there, opened
+from skyband_lakes.iceberg.catalog import absolute_catalog, catalog_errors, is_there, opened
+from skyband_lakes.libraries import ICEBERG
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["EXTRA", "LIBRARY", "IcebergRows", "IcebergSink"]
 
 _STREAM, _BATCH = "skyband.stream", "skyband.batch"
 
@@ -78,7 +76,7 @@ class IcebergSink(BatchSink):
     def _loaded(self, catalog: Any) -> Any:
         try:
             return catalog.load_table(self.table)
-        except imported("pyiceberg.exceptions", EXTRA).NoSuchTableError:
+        except ICEBERG.imported("exceptions").NoSuchTableError:
             return None
 
     @contextmanager
@@ -124,7 +122,7 @@ def _holdable() -> Iterator[None]:
     """Raise ConfigError for a column whose type Iceberg has not."""
     try:
         yield
-    except imported("pyiceberg.io.pyarrow", EXTRA).UnsupportedPyArrowTypeException as error:
+    except ICEBERG.imported("io.pyarrow").UnsupportedPyArrowTypeException as error:
         said = f"an Iceberg table cannot hold these answers: {error}: leave it out of the query, or use another format"
         raise ConfigError(Problem("format", said)) from error
 
@@ -133,7 +131,7 @@ def _check_columns(name: str, table: Any, answers: "pa.Schema") -> None:
     """Raise ConfigError where a table has other columns than the answers, or of types that cannot hold theirs."""
     there = table.schema()
     if {one.name for one in there.fields} == set(answers.names):
-        ours = imported("pyiceberg.io.pyarrow", EXTRA).pyarrow_to_schema(answers, there.name_mapping)
+        ours = ICEBERG.imported("io.pyarrow").pyarrow_to_schema(answers, there.name_mapping)
         if all(_holds(one, ours.find_field(one.name)) for one in there.fields):
             return
     has = ", ".join(f"{one.name}{' required' if one.required else ''} {one.field_type}" for one in there.fields)
@@ -148,14 +146,14 @@ def _holds(column: Any, answer: Any) -> bool:
     if column.field_type == answer.field_type:
         return True  # `promote` refuses some types that are the same
     try:
-        imported("pyiceberg.schema", EXTRA).promote(answer.field_type, column.field_type)
-    except imported("pyiceberg.exceptions", EXTRA).ResolveError:
+        ICEBERG.imported("schema").promote(answer.field_type, column.field_type)
+    except ICEBERG.imported("exceptions").ResolveError:
         return False
     return True
 
 
 @define(eq=False)
-class IcebergRows:
+class IcebergRows(TableRows):
     """The rows of an Iceberg table as it is now, in the order they were committed."""
 
     name: str
@@ -166,7 +164,7 @@ class IcebergRows:
         if not is_there(self.catalog):
             uri = self.catalog["uri"]
             raise ConfigError(Problem("catalog.uri", f"no such file ({uri}): name the catalogue that has {self.name}"))
-        missing = imported("pyiceberg.exceptions", EXTRA).NoSuchTableError
+        missing = ICEBERG.imported("exceptions").NoSuchTableError
         with opened(self.catalog) as catalog:
             try:
                 self._table = catalog.load_table(self.name)
@@ -184,7 +182,7 @@ class IcebergRows:
         import pyarrow as pa
 
         with catalog_errors("table"):
-            arrow = imported("pyiceberg.io.pyarrow", EXTRA)
+            arrow = ICEBERG.imported("io.pyarrow")
             columns = arrow.schema_to_pyarrow(self._table.schema(), include_field_ids=False)
         return pa.schema([one.with_type(_plain(one.type)) for one in columns])
 
@@ -200,7 +198,7 @@ class IcebergRows:
         given = pa.schema([self.schema.field(name) for name in columns])
         with catalog_errors("table"):
             scan = self._table.scan(selected_fields=tuple(columns))
-            read = imported("pyiceberg.io.pyarrow", EXTRA).ArrowScan(
+            read = ICEBERG.imported("io.pyarrow").ArrowScan(
                 self._table.metadata, self._table.io, scan.projection(), scan.row_filter
             )
             for task in self._tasks(scan):  # one by one, or all of them would be in memory

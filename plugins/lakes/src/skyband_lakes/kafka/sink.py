@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 from skyband.errors import ConfigError, EngineError, Problem
-from skyband.tables.batch_sink import BatchSink
-from skyband.tables.extras import imported
+from skyband.tables import BatchSink
+
+from skyband_lakes.libraries import KAFKA
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LIBRARY, EXTRA = "confluent_kafka", "kafka"
 _ALIKE = {"enable.idempotence": "true", "linger.ms": "5"}
 """Retries of the library's own are written once and in order."""
 
@@ -75,7 +75,7 @@ class KafkaSink(BatchSink):
 
     def _connected(self) -> Any:
         if self._producer is None:
-            self._producer = imported(LIBRARY, EXTRA).Producer({**_ALIKE, **self.options})
+            self._producer = KAFKA.imported().Producer({**_ALIKE, **self.options})
         return self._producer
 
     def _send(self, producer: Any, key: str, value: str, headers: Mapping[str, str], failed: list[str]) -> None:

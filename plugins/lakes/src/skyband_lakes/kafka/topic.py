@@ -7,9 +7,8 @@ from typing import Any
 
 from attrs import define, field, frozen
 from skyband.errors import ConfigError, EngineError, Problem
-from skyband.tables.extras import imported
 
-from skyband_lakes.kafka.sink import EXTRA, LIBRARY
+from skyband_lakes.libraries import KAFKA
 
 _ALIKE = {
     "group.id": "skyband",
@@ -50,7 +49,7 @@ class Topic:
 
     def messages(self) -> Iterator[Messages]:
         """The messages, a turn at a time; those without a value, which delete a key, are left out."""
-        consumer = imported(LIBRARY, EXTRA).Consumer({**_ALIKE, **self.options})
+        consumer = KAFKA.imported().Consumer({**_ALIKE, **self.options})
         try:
             with self._connected():
                 ranges = {number: self._range(consumer, number) for number in self._partitions(consumer)}
@@ -123,16 +122,16 @@ class Topic:
 
     @property
     def _codes(self) -> Any:
-        return imported(LIBRARY, EXTRA).KafkaError
+        return KAFKA.imported().KafkaError
 
     def _partition(self, number: int, *offset: int) -> Any:
-        return imported(LIBRARY, EXTRA).TopicPartition(self.name, number, *offset)
+        return KAFKA.imported().TopicPartition(self.name, number, *offset)
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
         try:
             yield
-        except imported(LIBRARY, EXTRA).KafkaException as error:
+        except KAFKA.imported().KafkaException as error:
             raise self._failed(error.args[0]) from error
 
     def _failed(self, why: Any) -> EngineError:

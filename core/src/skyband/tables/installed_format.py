@@ -1,0 +1,151 @@
+"""A format as it is installed: its plugin's class, whose faults are told with the distribution that brings it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from skyband.errors import EngineError, PluginError, Problem, SkybandError
+from skyband.registry.discovery import cause
+from skyband.registry.info import FormatInfo
+from skyband.registry.module_import import import_plugin
+from skyband.registry.name_claims import Listed
+from skyband.tables.batch_sink import BatchSink
+from skyband.tables.format import Format
+from skyband.tables.keys import TableKeys
+from skyband.tables.table_rows import TableRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@frozen
+class InstalledFormat:
+    """Calls a format's own methods. What they raise beyond Skyband's errors is an EngineError that names it."""
+
+    info: FormatInfo
+    name: str
+    """With its distribution, as errors say it."""
+    format: Format
+
+    def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
+        """As `Format.check`."""
+        with _faults_of(self.name):
+            return list(self.format.check(keys, on_spark))
+
+    def read(self, keys: TableKeys) -> "GuardedRows":
+        """As `Format.read`."""
+        with _faults_of(self.name):
+            return GuardedRows(self.format.read(keys), self.name)
+
+    def write(self, keys: TableKeys) -> "GuardedSink":
+        """As `Format.write`."""
+        with _faults_of(self.name):
+            return GuardedSink(self.format.write(keys), self.name)
+
+    def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
+        """As `Format.keys`."""
+        with _faults_of(self.name):
+            return self.format.keys(place, options)
+
+    def in_process(self, keys: TableKeys, setting: Callable[[str], str] = lambda _: "") -> bool:
+        """As `Format.in_process`."""
+        with _faults_of(self.name):
+            return self.format.in_process(keys, setting)
+
+    def absolute(self, catalog: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        """As `Format.absolute`."""
+        with _faults_of(self.name):
+            return self.format.absolute(catalog, folder)
+
+    def is_at(self, path: Path) -> bool:
+        """As `Format.is_at`."""
+        with _faults_of(self.name):
+            return self.format.is_at(path)
+
+
+def load(entry: Listed[FormatInfo]) -> InstalledFormat:
+    """The format that a plugin brings. Raises PluginError where its class is not there or is none."""
+    info, name = entry.info, f"format {entry.info.name} of {entry.distribution}"
+    module, _, cls_name = info.factory.partition(":")
+    try:
+        cls = getattr(import_plugin(module), cls_name)
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        raise PluginError(f"{name}: {info.factory} could not be imported: {cause(error)}") from error
+    if not (isinstance(cls, type) and issubclass(cls, Format)):
+        raise PluginError(f"{name}: {info.factory} is not a subclass of skyband.tables.Format")
+    try:
+        return InstalledFormat(info, name, cls())
+    except Exception as error:
+        raise PluginError(f"{name}: {info.factory} could not be made: {cause(error)}") from error
+
+
+@contextmanager
+def _faults_of(name: str) -> Iterator[None]:
+    try:
+        yield
+    except SkybandError:
+        raise
+    except (Exception, SystemExit) as error:  # a plugin may raise anything
+        raise EngineError(f"{name} failed: {cause(error)}") from error
+
+
+@frozen(eq=False)
+class GuardedSink(BatchSink):
+    """A format's sink, whose faults name the format and, of a stream, the micro-batch."""
+
+    sink: BatchSink
+    name: str
+
+    def latest(self, stream: str) -> int | None:
+        with _faults_of(self.name):
+            return self.sink.latest(stream)
+
+    def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
+        with _faults_of(f"micro-batch {batch}: {self.name}"):
+            self.sink.write(answers, stream, batch)
+
+    def exists(self) -> bool:
+        with _faults_of(self.name):
+            return self.sink.exists()
+
+    def check(self, schema: "pa.Schema") -> None:
+        with _faults_of(self.name):
+            self.sink.check(schema)
+
+    def append(self, answers: "pa.Table", replace: bool = False) -> None:
+        with _faults_of(self.name):
+            self.sink.append(answers, replace)
+
+
+@frozen(eq=False)
+class GuardedRows(TableRows):
+    """A format's rows, whose faults name the format."""
+
+    rows: TableRows
+    name: str
+
+    @property
+    def schema(self) -> "pa.Schema":
+        with _faults_of(self.name):
+            return self.rows.schema
+
+    @property
+    def place(self) -> str:
+        with _faults_of(self.name):
+            return self.rows.place
+
+    @property
+    def version(self) -> int | None:
+        with _faults_of(self.name):
+            return self.rows.version
+
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        with _faults_of(self.name):
+            yield from self.rows.batches(columns)
+
+    def plain_files(self) -> list[str]:
+        with _faults_of(self.name):
+            return self.rows.plain_files()

@@ -1,0 +1,40 @@
+"""The rows of a table or log, read in this process."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from skyband.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class TableRows(ABC):
+    """The rows of a table as it is now, in the order they were committed."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> "pa.Schema":
+        """The columns, as Arrow has them."""
+
+    @abstractmethod
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        """The rows, only the columns named, in this order.
+
+        Raises InputError, naming the place, where a row cannot be read, ConfigError where the table cannot.
+        """
+
+    @property
+    def place(self) -> str:
+        """Where they are, as messages about a row name it; "": as the job's keys say."""
+        return ""
+
+    @property
+    def version(self) -> int | None:
+        """Of the table: another after each commit; None where it has none."""
+        return None
+
+    def plain_files(self) -> list[str]:
+        """The Parquet files that hold just the rows, for Spark to read. Raises ConfigError where they do not."""
+        raise ConfigError(Problem("format", "is not read by Spark: use --engine local"))

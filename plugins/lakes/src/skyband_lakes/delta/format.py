@@ -1,0 +1,42 @@
+"""Delta Lake as a format of jobs."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from skyband.errors import Problem
+from skyband.tables import Format, TableKeys
+
+from skyband_lakes.delta.tables import DeltaRows, DeltaSink
+from skyband_lakes.libraries import DELTA
+
+_CONNECTOR = "io.delta.sql.DeltaSparkSessionExtension"
+_LOG = "_delta_log"
+
+
+class DeltaFormat(Format):
+    """A table is a folder at `path`; `options` are deltalake's `storage_options`."""
+
+    def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
+        problems = [
+            Problem(name, "is of formats with a catalogue: drop it (got format 'delta')")
+            for name in ("table", "catalog")
+            if getattr(keys, name)
+        ]
+        if keys.path is None:
+            problems.append(Problem("path", "is required for delta: where the table is"))
+        if keys.schema is not None:
+            problems.append(Problem("schema", "a table in delta says its columns itself: drop it"))
+        lacking = None if on_spark else DELTA.missing()  # a session may have Delta's connector
+        return problems if lacking is None else [*problems, Problem("format", f"delta {lacking}")]
+
+    def read(self, keys: TableKeys) -> DeltaRows:
+        return DeltaRows(keys.path or "", keys.options)
+
+    def write(self, keys: TableKeys) -> DeltaSink:
+        return DeltaSink(keys.path or "", keys.options)
+
+    def in_process(self, keys: TableKeys, setting: Callable[[str], str]) -> bool:  # noqa: ARG002 - of any table
+        return _CONNECTOR not in setting("spark.sql.extensions")
+
+    def is_at(self, path: Path) -> bool:
+        return (path / _LOG).is_dir()

@@ -1,0 +1,18 @@
+"""What this distribution brings: three formats of sources and sinks."""
+
+from skyband import FormatInfo, hookimpl
+
+_TRIALS = "skyband_lakes.trials"
+
+
+@hookimpl
+def skyband_formats() -> list[FormatInfo]:
+    """Delta Lake and Apache Iceberg, read and written; Kafka, read."""
+    can = ("reads", "writes", "streams")
+    return [
+        FormatInfo("delta", "skyband_lakes.delta.format:DeltaFormat", "tables of Delta Lake", can,
+                   trial=f"{_TRIALS}:DeltaTrial"),
+        FormatInfo("iceberg", "skyband_lakes.iceberg.format:IcebergFormat", "tables of Apache Iceberg", can,
+                   trial=f"{_TRIALS}:IcebergTrial"),
+        FormatInfo("kafka", "skyband_lakes.kafka.format:KafkaFormat", "topics of Kafka, up to their end", ("reads",)),
+    ]  # fmt: skip

@@ -1,0 +1,90 @@
+"""Kafka as a format of jobs: a topic that the local engine reads, by the keys of Spark's connector."""
+
+import json
+from collections.abc import Callable
+
+from skyband.errors import ConfigError, Problem, suggest
+from skyband.tables import Format, TableKeys
+
+from skyband_lakes.kafka.rows import TopicRows
+from skyband_lakes.kafka.topic import Topic
+from skyband_lakes.libraries import KAFKA
+
+_PREFIX = "kafka."
+_STARTS = "startingOffsets"
+_KNOWN = ("subscribe", _STARTS, "failOnDataLoss")
+"""Besides those of librdkafka, which begin with `kafka.`, and those that say how much a micro-batch takes."""
+
+
+class KafkaFormat(Format):
+    """A topic is the option `subscribe`; on Spark it is left to Kafka's connector."""
+
+    def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
+        if on_spark:
+            said = "is for the local engine: Kafka's columns on Spark are its own, so take fields with source.select"
+            return [] if keys.schema is None else [Problem("schema", said)]
+        problems = []
+        lacking = KAFKA.missing()
+        if lacking is not None:
+            problems.append(Problem("format", f"kafka {lacking}"))
+        if keys.schema is None:
+            said = "is required: the columns of the values in JSON, which the local engine reads, or use --engine spark"
+            problems.append(Problem("schema", said))
+        return problems + _option_problems(keys)
+
+    def read(self, keys: TableKeys) -> TopicRows:
+        given = _options(keys)
+        options = {
+            name[len(_PREFIX) :]: value for name, value in keys.options.items() if name.lower().startswith(_PREFIX)
+        }
+        assert keys.schema is not None
+        return TopicRows(Topic(given["subscribe"], options, _starts(keys)), keys.schema)
+
+    def in_process(self, keys: TableKeys, setting: Callable[[str], str]) -> bool:  # noqa: ARG002 - whatever Spark has
+        return keys.schema is not None
+
+
+def _options(keys: TableKeys) -> dict[str, str]:
+    return {name.lower(): value for name, value in keys.options.items()}
+
+
+def _option_problems(keys: TableKeys) -> list[Problem]:
+    given, problems = _options(keys), []
+    for name, example in (("subscribe", "requests"), ("kafka.bootstrap.servers", "broker1:9092")):
+        if not given.get(name):
+            problems.append(Problem(f"options.{name}", f'is required, such as "{example}"'))
+    if "," in given.get("subscribe", ""):
+        problems.append(Problem("options.subscribe", f"the local engine reads one topic (got {given['subscribe']!r})"))
+    for name in keys.options:
+        known = name.lower() in [one.lower() for one in _KNOWN]
+        if not known and not name.lower().startswith((_PREFIX, "max")):
+            said = f"the local engine does not know it; {suggest(name, (*_KNOWN, 'kafka.…'))}"
+            problems.append(Problem(f"options.{name}", said))
+    try:
+        _starts(keys)
+    except ConfigError as error:
+        problems += error.problems
+    return problems
+
+
+def _starts(keys: TableKeys) -> dict[int, int]:
+    """The first offset of partitions, where it is given, as Spark's connector has it: {"requests": {"0": 23}}."""
+    given = _options(keys)
+    text = given.get(_STARTS.lower(), "earliest")
+    if text == "earliest":
+        return {}
+    starts = _offsets(text, given.get("subscribe", ""))
+    if starts is None:
+        said = f'must be "earliest", or offsets of the topic such as {{"requests": {{"0": 23}}}} (got {text!r})'
+        raise ConfigError(Problem(f"options.{_STARTS}", f"{said}: the local engine reads to the topic's end and stops"))
+    return starts
+
+
+def _offsets(text: str, wanted: str) -> dict[int, int] | None:
+    """The offset of each partition of the topic `wanted`; None where the text is anything else."""
+    try:
+        ((topic, starts),) = json.loads(text).items()
+        found = {int(number): int(offset) for number, offset in starts.items()}
+    except (ValueError, TypeError, AttributeError):
+        return None
+    return found if topic == wanted and all(offset >= -2 and offset != -1 for offset in found.values()) else None

@@ -1,0 +1,21 @@
+"""What the conformance checks try the formats with: a table in a folder."""
+
+from pathlib import Path
+
+from skyband.tables import TableKeys
+from skyband_specs.formats import FormatTrial
+
+
+class DeltaTrial(FormatTrial):
+    """A table that is a folder."""
+
+    def keys(self, folder: Path) -> TableKeys:
+        return TableKeys(path=str(folder / "counts of today"))
+
+
+class IcebergTrial(FormatTrial):
+    """A table in a catalogue in SQLite."""
+
+    def keys(self, folder: Path) -> TableKeys:
+        catalog = {"uri": f"sqlite:///{folder}/the lake.db", "warehouse": str(folder / "the lake")}
+        return TableKeys(table="db.counts of today", catalog=catalog)

@@ -1,0 +1,53 @@
+"""The runner: every check of formats on one of them, without pytest."""
+
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from skyband.errors import ConfigError, Problem
+from skyband.registry import installed
+from skyband.registry.discovery import cause
+
+from skyband_specs.formats.checks import CHECKS, FormatCheck
+from skyband_specs.formats.trial import FormatSubject
+from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
+
+Progress = Callable[[Result], None]
+
+
+def verify_format(name: str, progress: Progress | None = None, distribution: str | None = None) -> Report:
+    """Run every check on an installed format; `progress` is called with each result as it comes.
+
+    Raises ConfigError or PluginError where there is no such format, or its plugin gives no trial.
+    """
+    info = installed().format(name, distribution).info
+    if info.trial is None:
+        said = f"format/{name} gives nothing to try it with: its plugin names a class in FormatInfo(trial=…)"
+        raise ConfigError(Problem("format", said))
+    return verify_format_subject(FormatSubject(info.key, info.factory, info.trial, tuple(info.can)), progress)
+
+
+def verify_format_subject(
+    subject: FormatSubject, progress: Progress | None = None, checks: Iterable[FormatCheck] | None = None
+) -> Report:
+    """Run every check (or those given) on a format that need not be installed."""
+    results = []
+    for check in CHECKS if checks is None else checks:
+        results.append(_run(check, subject))
+        if progress is not None:
+            progress(results[-1])
+    return Report(subject.name, tuple(results))
+
+
+def _run(check: FormatCheck, subject: FormatSubject) -> Result:
+    lacking = [ability for ability in check.needs if ability not in subject.can]
+    if lacking:
+        return Result(check.name, check.group, NOT_APPLICABLE, f"{lacking[0]}: the format does not say that it can")
+    with tempfile.TemporaryDirectory(prefix="skyband-") as folder:
+        try:
+            check(subject, Path(folder))
+        except AssertionError as error:
+            return Result(check.name, check.group, FAILED, str(error))
+        except (Exception, SystemExit) as error:  # whatever a format raises is a failure to report, not to die of
+            return Result(check.name, check.group, FAILED, cause(error))
+    return Result(check.name, check.group, PASSED)

@@ -1,0 +1,72 @@
+"""What a format is tried with: keys of a fresh place, and answers to write there."""
+
+from abc import ABC, abstractmethod
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from skyband.registry.info import FORMAT_ABILITIES
+from skyband.tables import BatchSink, Format, TableKeys
+
+
+class FormatTrial(ABC):
+    """How the checks use a format. A plugin names its class in `FormatInfo.trial`; it is made without arguments."""
+
+    @abstractmethod
+    def keys(self, folder: Path) -> TableKeys:
+        """The keys of a table in an empty folder of its own, which is not there yet; the same for the same folder."""
+
+    def answers(self, batch: int) -> pa.Table:
+        """Three answers, others for each number, of the kinds that queries give, null and empty ones among them."""
+        moments = pa.array([60_000_000 * (batch + 1)] * 3, pa.timestamp("us", "UTC"))
+        columns = {
+            "place": ["a", None, ""],
+            "at": moments,
+            "rank": pa.array([1, 2, 3], pa.int64()),
+            "count": pa.array([batch + 0.5, None, 0.0]),
+            "state": [b"\x00\xff", b"", None],
+        }
+        return pa.table(columns)
+
+
+@frozen
+class FormatSubject:
+    """A format to be tried, as plain data that travels to a process of its own.
+
+    format, trial: "package.module:Class" of both. can: as in `FormatInfo`. name: as reports call it.
+    """
+
+    name: str
+    format: str
+    trial: str
+    can: tuple[str, ...] = FORMAT_ABILITIES
+
+    def make(self) -> Format:
+        """A new object of the format."""
+        made: Format = _load(self.format)()
+        return made
+
+    def trials(self) -> FormatTrial:
+        """A new object of what it is tried with."""
+        made: FormatTrial = _load(self.trial)()
+        return made
+
+    def sink(self, folder: Path) -> BatchSink:
+        """A new sink for the table in a folder, as a program just started has it."""
+        from attrs import evolve
+
+        return self.make().write(evolve(self.trials().keys(folder), writes=True))
+
+    def rows(self, folder: Path) -> list[dict[str, Any]]:
+        """What is in the table of a folder, read anew."""
+        table = self.make().read(self.trials().keys(folder))
+        read = pa.Table.from_batches(list(table.batches(list(table.schema.names))), table.schema)
+        rows: list[dict[str, Any]] = read.to_pylist()
+        return rows
+
+
+def _load(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
