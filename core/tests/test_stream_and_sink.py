@@ -60,7 +60,7 @@ def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, co
         give(sink, batch, "before")
     job = SimpleNamespace(
         sink=SimpleNamespace(
-            checkpoint=str(checkpoint), mode=None, path="place", format="delta", table=None, options={}
+            checkpoint=str(checkpoint), mode=None, path="place", format="acme-log", table=None, options={}
         ),
         source=SimpleNamespace(stream=True),
     )

@@ -11,7 +11,7 @@ BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
 GUIDES = (
     "idea.md", "questions.md", "recipes.md", "choose.md", "plots.md", "states.md", "savepoints.md", "deduplicate.md",
     "cluster.md", "scale.md", "sources.md", "time.md", "faults.md", "watching.md", "writing.md",
-    "writing-queries.md", "writing-roles.md", "hooks.md", "conformance.md",
+    "writing-queries.md", "writing-roles.md", "writing-formats.md", "hooks.md", "conformance.md",
     "plugins.md", "policy.md",
 )  # fmt: skip
 

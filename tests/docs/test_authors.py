@@ -14,7 +14,7 @@ from skyband_specs.scaffold.query_project import render_query
 
 from .conftest import ROOT, Document
 
-GUIDES = ("writing.md", "writing-queries.md", "writing-roles.md", "hooks.md", "conformance.md")
+GUIDES = ("writing.md", "writing-queries.md", "writing-roles.md", "writing-formats.md", "hooks.md", "conformance.md")
 USERS = ("skyband.engines", "skyband.spark")
 """What a program imports that asks queries, as the examples of plugins do."""
 

@@ -33,6 +33,7 @@ class FormatCheck:
 
 
 CHECKS: list[FormatCheck] = []
+"""All of them, in order."""
 
 
 def _check(group: str, *needs: str) -> Callable[[Body], Body]:

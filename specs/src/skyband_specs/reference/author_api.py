@@ -12,7 +12,7 @@ from skyband_specs.reference.interface import Member, members_of, signature_of
 from skyband_specs.reference.markdown import code, docstring, fenced, line, page, prose, section, table
 
 PUBLIC: Mapping[str, tuple[str, ...]] = {
-    "skyband": ("BackendInfo", "QueryInfo", "RoleInfo"),
+    "skyband": ("BackendInfo", "QueryInfo", "RoleInfo", "FormatInfo"),
     "skyband.errors": ("ConfigError", "Problem", "InputError", "SnapshotError"),
     "skyband.arrays": ("column", "moment", "whole", "never_back", "within", "among", "offsets_of"),
     "skyband.config.parameters": ("integer", "number", "choice", "flag", "checked"),
@@ -47,6 +47,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.columns.hashing": ("hash_column", "hash_columns"),
     "skyband.columns.ids": ("is_plain", "is_integer_id", "to_ids", "integers_of", "id_values"),
     "skyband.registry": ("Binding",),
+    "skyband.tables": ("Format", "TableKeys", "TableRows", "BatchSink"),
     "skyband.kernels.kskyband": ("KSkyband",),
     "skyband.kernels.kskyband_kernels": (),
     "skyband.kernels.nested": ("kernel_njit", "nested_njit", "shared_njit"),
@@ -60,6 +61,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband_specs.runner": ("verify", "subject", "verify_subject"),
     "skyband_specs.faults": ("faulty",),
     "skyband_specs.checks": ("checks_for",),
+    "skyband_specs.formats": ("FormatTrial", "FormatSubject", "verify_format_subject", "CHECKS"),
     "skyband_specs.suite": (),
     "skyband_specs.queries.suite": (),
 }
@@ -96,9 +98,10 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.instants", "skyband.job", "skyband.job.job_error", "skyband.job.job_file", "skyband.job.model",
         "skyband.job.reading", "skyband.job.sources.source_files", "skyband.job.sources.text_values",
         "skyband.job.table_location", "skyband.new_files", "skyband.operator.bind_backends",
-        "skyband.operator.operator", "skyband.registry.discovery", "skyband.registry.info", "skyband.tables",
-        "skyband.tables.extras", "skyband.text_tables", "skyband.version",
+        "skyband.operator.operator", "skyband.registry.discovery", "skyband.registry.info",
+        "skyband.text_tables", "skyband.version",
     ),
+    "for formats": ("skyband.job.sources.json_files", "skyband.tables.extras", "skyband.tables.json_rows"),
     "for conformance": (
         "skyband_specs.binomial", "skyband_specs.drivers", "skyband_specs.odd_streams",
         "skyband_specs.pair_ranker.checks", "skyband_specs.pair_ranker.oracle", "skyband_specs.pair_ranker.streams",

@@ -1,14 +1,17 @@
 """The page of the job file: every table and key, read from the classes that check them."""
 
 from skyband.config.parameters import parameters_of
-from skyband.job.local.engine import READS, WRITABLE
-from skyband.job.model import ENGINES, FILE_FORMATS, Sink, Source
+from skyband.job.local.engine import WRITABLE
+from skyband.job.model import ENGINES, Sink, Source
 from skyband.job.reading import TABLES
+from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.sql_reader import KNOWN
 from skyband.job.sources.text_files import OPTIONS
 from skyband.job.spark.session import COMPILED_ONCE, FEWER_FORKS, LOCAL, SMALL
 from skyband.queries import load_query
+from skyband.registry.info import FILE_FORMATS
 from skyband.spark import GROUPED_SHARDS, SETTINGS
+from skyband.tables import names_of_formats
 
 from skyband_specs.reference.markdown import code, fenced, page, parameters, section, table
 from skyband_specs.reference.usable import usable_queries, usable_roles
@@ -116,10 +119,10 @@ def _spark() -> str:
 def _engines() -> str:
     honoured = "; ".join(f"{name}: {', '.join(known) or 'none'}" for name, known in OPTIONS.items())
     return table(["", "spark", "local"], [
-        ["reads", "any source of Spark", ", ".join(READS)],
-        ["writes", "any sink of Spark", ", ".join(WRITABLE)],
-        ["needs `path`", ", ".join((*FILE_FORMATS, "delta")), "the same"],
-        ["needs `table` and `catalog`", "iceberg, unless it has a `path` for Spark's connector", "iceberg"],
+        ["reads", "any source of Spark", ", ".join((*READABLE, *names_of_formats("reads")))],
+        ["writes", "any sink of Spark", ", ".join((*WRITABLE, *names_of_formats("writes")))],
+        ["needs `path`", ", ".join(FILE_FORMATS), "the same"],
+        ["other keys", "of formats that plugins bring, as their pages say", "the same"],
         ["`options`", "passed on", honoured],
         ["`where`", "any SQL condition", f"{KNOWN}; the rest is refused by name"],
         ["`select`", "any SQL expressions", "`column`, `column AS name`, `literal AS name`"],

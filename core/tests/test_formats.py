@@ -1,0 +1,64 @@
+"""Formats of plugins as core has them: by the hook alone, none by name, and what to install where one is missing."""
+
+import re
+from pathlib import Path
+
+import pytest
+import skyband
+from skyband import FormatInfo
+from skyband.errors import ConfigError
+from skyband.registry.discovery import Plugin, read_hooks
+
+HOUSE = Path(skyband.__file__).parent
+GUESTS = re.compile(r"deltalake|delta[ _-]lake|io\.delta|_delta_log|format.{0,20}delta\b|iceberg|kafka", re.IGNORECASE)
+CAN = ("reads",)
+
+
+def test_core_names_no_format_of_a_plugin_but_in_its_install_hints():
+    named = [
+        f"{path.relative_to(HOUSE)}:{number}: {line.strip()}"
+        for path in sorted(HOUSE.rglob("*.py"))
+        if path.name != "install_hints.py"
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if GUESTS.search(line)
+    ]
+    assert named == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("acme log", "a:B", "a log", CAN), "name: must be lower-case words joined by hyphens"),
+        (("parquet", "a:B", "a log", CAN), "name: 'parquet' is a format that engines have themselves"),
+        (("acme", "a.B", "a log", CAN), 'factory: must be written "package.module:Class"'),
+        (("acme", "a:B", "", CAN), "summary: must be a sentence"),
+        (("acme", "a:B", "a log", ()), "can: must be some of reads, writes, streams"),
+        (("acme", "a:B", "a log", ("read",)), "can: unknown 'read'; did you mean 'reads'?"),
+    ],
+)
+def test_what_a_plugin_says_wrongly_of_a_format_is_told(arguments, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        FormatInfo(*arguments)
+
+
+def test_a_hook_of_a_later_skyband_says_upgrade(site):
+    code = "from skyband import hookimpl\n@hookimpl\ndef skyband_rules(): return []"
+    module = __import__(site.install("acme-rules", code))
+    problem = read_hooks(Plugin("acme-rules", "1.0", "acme", module.__name__), module).problem
+    assert "unknown hook 'skyband_rules'" in problem and problem.endswith("upgrade skyband")
+
+
+JOB = '[source]\nformat = "{}"\n{}\n[query]\nkind = "distinct-count"\ntime = "at"\nitem = "who"\nwindows = ["1 minute"]'
+
+
+def test_a_job_whose_format_is_not_installed_says_what_to_install(site, tmp_path):
+    alone = {"SKYBAND_PLUGINS": "skyband-distinct"}
+    for name, keys in (("delta", 'path = "x"'), ("iceberg", 'table = "db.x"'), ("kafka", "")):
+        job = tmp_path / f"{name}.toml"
+        job.write_text(JOB.format(name, keys) + '\nevery = "1 minute"\n[sink]\nformat = "console"\n')
+        checked = site.run("check", str(job), "--engine", "local", **alone)
+        said = f"it comes with skyband-lakes: pip install 'skyband-lakes[{name}]'"
+        assert checked.returncode == 1 and f"source.format: {name} is not installed; {said}" in checked.stdout
+    (tmp_path / "_delta_log").mkdir()
+    shown = site.run("plot", str(tmp_path), "--output", str(tmp_path / "x.html"), SKYBAND_PLUGINS="skyband-compare")
+    assert "is a table of delta; it comes with skyband-lakes" in shown.stderr, shown.stderr

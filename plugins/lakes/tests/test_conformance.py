@@ -1,0 +1,28 @@
+"""The formats pass the checks that any plugin's must."""
+
+import pytest
+from skyband.registry import installed
+from skyband.tables import formats
+from skyband_lakes.libraries import DELTA, ICEBERG
+from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
+
+LIBRARIES = {"delta": DELTA, "iceberg": ICEBERG}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+@pytest.mark.parametrize("format", LIBRARIES)
+def test_conformance(format, check):
+    lacking = LIBRARIES[format].missing()
+    if lacking is not None:
+        pytest.skip(f"{format} {lacking}")
+    info = installed().format(format).info
+    report = verify_format_subject(FormatSubject(info.key, info.factory, info.trial, info.can), checks=[check])
+    assert report.ok, report.text()
+
+
+def test_the_functions_that_pages_name_are_found_under_cores_name():
+    from skyband.tables import kafka_sink
+    from skyband_lakes.kafka import sink
+
+    assert kafka_sink is sink.kafka_sink
+    assert formats.names_of_formats("writes") == ("delta", "iceberg")

@@ -1,0 +1,181 @@
+"""A format as a stranger would write it: a table is one Arrow file, with the last micro-batch of each stream.
+
+And some that are wrong, each in one way that a check of `skyband_specs.formats` tells.
+"""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+from skyband.errors import ConfigError, Problem
+from skyband.tables import BatchSink, Format, TableKeys, TableRows
+from skyband_specs.formats import FormatTrial
+
+_BATCHES = b"micro-batches"
+
+
+def read(path):
+    with pa.ipc.open_file(str(path)) as file:
+        return file.read_all()
+
+
+class LogRows(TableRows):
+    def __init__(self, path):
+        if not path.is_file():
+            raise ConfigError(Problem("path", f"there is no log {str(path)!r}: name one that was written"))
+        self.table = read(path)
+
+    @property
+    def schema(self):
+        return self.table.schema.remove_metadata()
+
+    def batches(self, columns):
+        yield from self.table.select(columns).replace_schema_metadata().to_batches()
+
+
+class LogSink(BatchSink):
+    def __init__(self, path):
+        self.path = path
+
+    def exists(self):
+        return self.path.is_file()
+
+    def numbers(self):
+        said = (read(self.path).schema.metadata or {}) if self.exists() else {}
+        return json.loads(said.get(_BATCHES, b"{}"))
+
+    def latest(self, stream):
+        return self.numbers().get(stream)
+
+    def check(self, schema):
+        if self.exists() and read(self.path).schema.remove_metadata() != schema:
+            said = f"the log has the columns {', '.join(read(self.path).column_names)}, and the answers"
+            raise ConfigError(Problem("path", f"{said} {', '.join(schema.names)}: choose another path"))
+
+    def append(self, answers, replace=False):
+        self.check(answers.schema)
+        self.put(answers, self.numbers(), replace)
+
+    def write(self, answers, stream, batch):
+        self.check(answers.schema)
+        self.put(answers, self.numbers() | {stream: batch})
+
+    def put(self, answers, numbers, replace=False):
+        """All rows and numbers as one file, in the place of the one before."""
+        earlier = [read(self.path).replace_schema_metadata()] if self.exists() and not replace else []
+        table = pa.concat_tables([*earlier, answers])
+        table = table.replace_schema_metadata({_BATCHES: json.dumps(numbers)})
+        new = self.path.with_name(f"{self.path.name}.new")
+        with pa.ipc.new_file(str(new), table.schema) as file:
+            file.write_table(table)
+        new.replace(self.path)
+
+
+class LogFormat(Format):
+    sink = LogSink
+
+    def check(self, keys, on_spark):
+        return [] if keys.path else [Problem("path", "is required for a log: the file")]
+
+    def read(self, keys):
+        return LogRows(Path(keys.path))
+
+    def write(self, keys):
+        return self.sink(Path(keys.path))
+
+
+class LogTrial(FormatTrial):
+    def keys(self, folder):
+        return TableKeys(path=str(folder / "answers.log"))
+
+
+class ForgetfulSink(LogSink):
+    def latest(self, stream):
+        return None
+
+
+class OneStreamSink(LogSink):
+    def latest(self, stream):
+        return max(self.numbers().values(), default=None)
+
+
+class AnyColumnsSink(LogSink):
+    def check(self, schema):
+        pass
+
+    def put(self, answers, numbers, replace=False):
+        if self.exists():
+            answers = answers.rename_columns(read(self.path).column_names)
+        super().put(answers, numbers, replace)
+
+
+class RowsFirstSink(LogSink):
+    def write(self, answers, stream, batch):
+        self.check(answers.schema)
+        self.put(answers, self.numbers())
+        self.put(answers.slice(0, 0), self.numbers() | {stream: batch})
+
+
+class NumberFirstSink(LogSink):
+    def write(self, answers, stream, batch):
+        self.check(answers.schema)
+        self.put(answers.slice(0, 0), self.numbers() | {stream: batch})
+        self.put(answers, self.numbers())
+
+
+class OnlyAddsSink(LogSink):
+    def append(self, answers, replace=False):
+        super().append(answers)
+
+
+class EagerSink(LogSink):
+    def __init__(self, path):
+        super().__init__(path)
+        path.touch()
+
+
+class RoundingSink(LogSink):
+    def append(self, answers, replace=False):
+        super().append(answers.set_column(3, "count", pa.array([1.0] * len(answers))), replace)
+
+
+class Forgetful(LogFormat):
+    sink = ForgetfulSink
+
+
+class OneStream(LogFormat):
+    sink = OneStreamSink
+
+
+class AnyColumns(LogFormat):
+    sink = AnyColumnsSink
+
+
+class RowsFirst(LogFormat):
+    sink = RowsFirstSink
+
+
+class NumberFirst(LogFormat):
+    sink = NumberFirstSink
+
+
+class OnlyAdds(LogFormat):
+    sink = OnlyAddsSink
+
+
+class Eager(LogFormat):
+    sink = EagerSink
+
+
+class Rounding(LogFormat):
+    sink = RoundingSink
+
+
+class TakesAnything(LogFormat):
+    def check(self, keys, on_spark):
+        return []
+
+
+class TakesNothing(LogFormat):
+    def check(self, keys, on_spark):
+        return [Problem("path", "no")]
