@@ -1,13 +1,14 @@
 """The formats that are installed, by name."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve
 
-from skyband.errors import ConfigError, EngineError, Problem
+from skyband.errors import ConfigError, EngineError, PluginError, Problem
 from skyband.registry import installed
 from skyband.registry.install_hints import FORMAT_FOLDERS, format_comes_with
 from skyband.tables.batch_sink import BatchSink
@@ -40,8 +41,9 @@ def format_at(path: Path) -> str | None:
     Raises ConfigError where it is one of a format that is not installed.
     """
     for entry in installed().format_listing():
-        if entry.problem is None and "reads" in entry.info.can and load(entry).is_at(path):
-            return entry.info.name
+        with suppress(PluginError, EngineError):  # a format that fails harms no other
+            if entry.problem is None and "reads" in entry.info.can and load(entry).is_at(path):
+                return entry.info.name
     for folder, name in FORMAT_FOLDERS.items():
         if (path / folder).is_dir() and name not in names_of_formats():
             raise ConfigError(Problem("table", f"{str(path)!r} is a table of {name}{format_comes_with(name)}"))
