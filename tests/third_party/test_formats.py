@@ -190,7 +190,7 @@ def test_a_batch_format_is_refused_for_a_stream_on_spark(registered, call, monke
     stream = ["source.stream=true", "sink.checkpoint=checkpoint/"]
     checked = call("check", *stream, engine="spark")
     assert checked.exit_code == 0, checked.stdout
-    monkeypatch.setattr(f"{__name__}.CAN", ("reads", "writes"))
+    monkeypatch.setitem(globals(), "CAN", ("reads", "writes"))
     registered(("acme", "third_party.tiny_format:LogFormat"))
     formats._loaded.cache_clear()
     checked = call("check", *stream, engine="spark")
