@@ -18,8 +18,8 @@ SPARK = (spark.session, spark.apply)
 HERE = (local.apply, queries.make_query)
 STATES = (states.union, states.describe)
 COLUMNS = (spark_states.union, spark_states.union_list, spark_states.describe, spark_states.register)
-TABLES = (tables.open_sink, tables.open_table, tables.kafka_sink)
-CHARTS = (skyband.plot,)
+TABLES: tuple[Any, ...] = (tables.open_sink, tables.open_table, tables.kafka_sink)
+CHARTS: tuple[Any, ...] = (skyband.plot,)
 BACKENDS = (skyband.backends, skyband.create, skyband.restore)
 
 
