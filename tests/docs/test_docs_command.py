@@ -113,7 +113,7 @@ def test_a_broken_query_or_role_costs_the_others_no_page(tmp_path):
     ]  # fmt: skip
     assert all(" of skyband-queries: nowhere:" in line for line in said)
     assert sorted(path.stem for path in (folder / "queries").iterdir() if "sum" in path.stem) == [
-        "fine-sum", "uncertain-sum",
+        "fine-sum",
     ]  # fmt: skip
     page = (folder / "queries" / "fine-sum.md").read_text("utf-8")
     assert "Role: `gone`." in page
