@@ -21,6 +21,8 @@ FAMILIES = {
     "top-k-workload": {"object": "name", "score": "value", "queries": WORKLOAD},
     "heavy-hitters": {"object": "name", "total": "sum", "weight": "value", "unit": 0.1, "k": 6, "share": 0.02}
     | {"windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
+    "quantiles": {"value": "value", "at": [0.5, 0.07, 0.95], "above": [0.4]}
+    | {"windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
     "near-duplicates": {"id": "number", "tokens": "words", "threshold": 0.6, "window": "1 minute"}
     | {"output": "rows", "carry": ["name", "value"]},
     "uncertain-sum": SAMPLES,

@@ -32,9 +32,9 @@ def test_the_folders_and_tox_environments_it_names_are_there(contributing):
     for place, table in ((ROOT, house), (ROOT / "core" / "src" / "skyband", rooms)):
         for folder in re.findall(r"^\| `(\w+)/", table, re.MULTILINE):
             assert (place / folder).is_dir()
-    headings = re.findall(r"\[testenv:{?([\w,]+)}?\]", (ROOT / "tox.ini").read_text())
-    there = {name for heading in headings for name in heading.split(",")}
-    named = {name for names in re.findall(r"tox -e ([\w,]+)", contributing.text) for name in names.split(",")}
+    headings = re.findall(r"\[testenv:([\w-]*){?([\w,]+)}?\]", (ROOT / "tox.ini").read_text())
+    there = {first + name for first, names in headings for name in names.split(",")} | {"alone-"}
+    named = {name for names in re.findall(r"tox -e ([\w,-]+)", contributing.text) for name in names.split(",")}
     assert named <= there, named - there
 
 

@@ -62,6 +62,8 @@ OTHERS = {
     "delta": 0.5,
     "distance": "maximum",
     "statistics": ["count"],
+    "at": [0.5],
+    "above": [0.7],
 }
 """For every key of a query, another value."""
 

@@ -1,0 +1,68 @@
+"""Real columns: sizes of responses, and air. Bounds hold the truth, and the p95 of all is no mean of the groups'."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import skyband
+from skyband_quantiles.ranks import billionths, rank
+
+pytestmark = [
+    pytest.mark.realdata,
+    pytest.mark.skipif(not os.environ.get("SKYBAND_DATA"), reason="SKYBAND_DATA names the folder of real streams"),
+]
+AT = (0.5, 0.95, 0.99)
+
+
+def column(file, name, most=120_000):
+    """(times, values) of a column, those of one time by value."""
+    table = pq.read_table(Path(os.environ["SKYBAND_DATA"]) / file, columns=["ts", name]).slice(0, most)
+    times = table["ts"].cast("int64").to_numpy()
+    values = table[name].to_numpy().astype(float)
+    kept = np.flatnonzero(~np.isnan(values))
+    order = kept[np.lexsort((values[kept], times[kept]))]
+    return times[order], values[order]
+
+
+def true(values, q):
+    return np.sort(values)[rank(billionths(q), len(values)) - 1]
+
+
+@pytest.mark.parametrize("name", ["pm25", "temp", "pres", "wspm"])
+def test_air_is_within_its_bounds_since_any_moment(name):
+    times, values = column("beijing_air_12stations.parquet", name)
+    longest = int(times[-1] - times[0]) + 1
+    sketch = skyband.create("quantile-sketch", "buckets", longest=longest, every=longest // 100)
+    sketch.update(times, values)
+    exact = 0
+    moments = np.random.default_rng(1).integers(times[0], times[-1], 30).tolist()
+    for since in moments:
+        inside = values[times >= since]
+        for q, (value, low, high) in zip(AT, sketch.quantiles(since, AT).tolist(), strict=True):
+            assert low <= true(inside, q) <= high
+            exact += value == true(inside, q)
+    assert exact > 0.4 * len(moments) * len(AT)
+
+
+def test_percentiles_of_groups_are_united_and_not_averaged():
+    table = pq.read_table(
+        Path(os.environ["SKYBAND_DATA"]) / "worldcup98_day6_sample.parquet", columns=["ts", "url", "size"]
+    )
+    times, sizes = table["ts"].cast("int64").to_numpy(), table["size"].to_numpy().astype(float)
+    kinds = np.array([url.rsplit(".", 1)[-1].lower() for url in table["url"].to_pylist()])
+    longest = int(np.ptp(times)) + 1
+    whole, groups, rows = skyband.create("quantile-sketch", longest=longest, every=longest // 100), [], []
+    for kind in ("gif", "jpg", "html", "htm", "class", "zip"):
+        mine = np.flatnonzero((kinds == kind) & ~np.isnan(sizes))
+        mine = mine[np.lexsort((sizes[mine], times[mine]))]
+        sketch = skyband.create("quantile-sketch", longest=longest, every=longest // 100)
+        sketch.update(times[mine], sizes[mine])
+        groups.append(true(sizes[mine], 0.95))
+        rows.append(sizes[mine])
+        whole.merge(sketch)
+    value, low, high = whole.quantile(int(times.min()), 0.95)
+    assert value == low == high == true(np.concatenate(rows), 0.95) == 20_385
+    assert round(np.mean(groups)) == 354_807
+    assert round(np.average(groups, weights=[len(some) for some in rows])) == 15_108
