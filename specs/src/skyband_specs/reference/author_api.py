@@ -96,7 +96,8 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     "for commands": (
         "skyband.cli.commands", "skyband.cli.options", "skyband.config.redaction", "skyband.data_files",
         "skyband.instants", "skyband.job", "skyband.job.job_error", "skyband.job.job_file", "skyband.job.model",
-        "skyband.job.reading", "skyband.job.sources.source_files", "skyband.job.sources.text_files", "skyband.job.sources.text_values",
+        "skyband.job.reading", "skyband.job.sources.source_files", "skyband.job.sources.text_files",
+        "skyband.job.sources.text_values",
         "skyband.job.table_location", "skyband.new_files", "skyband.operator.bind_backends",
         "skyband.operator.operator", "skyband.registry.discovery", "skyband.registry.info",
         "skyband.text_tables", "skyband.version",
