@@ -39,9 +39,14 @@ def _question(reader: type[AnsweringReader], place: str) -> type[Question]:
     return question
 
 
+def reader_class_of(state: State) -> Any:
+    """The class that reads a state."""
+    return type(state.reader)
+
+
 def ask_states(name: str, states: Sequence[State], window: WindowRequest, values: Mapping[str, Any]) -> Any:
     """The answer to a question by its name and parameters. Raises SnapshotError where the states answer no such one."""
-    known = questions_of(type(states[0].reader))
+    known = questions_of(reader_class_of(states[0]))
     if name not in known:
         said = f"holds the state of {states[0].key}, which does not answer {name}"
         raise SnapshotError(f"{said} (it answers {', '.join(known) or 'nothing'})")

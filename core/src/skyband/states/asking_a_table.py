@@ -9,7 +9,7 @@ from attrs import frozen
 
 from skyband.config.literals import literal
 from skyband.errors import InputError, suggest
-from skyband.states.asking import answer, questions_of, row_of
+from skyband.states.asking import answer, questions_of, reader_class_of, row_of
 from skyband.states.compatibility import common_coverage
 from skyband.states.coverage import Coverage
 from skyband.states.functions import questions
@@ -83,7 +83,7 @@ def ask(
 
 def _chosen(state: State, name: str | None, values: Mapping[str, Any]) -> type[Question]:
     """The question that is meant: the first that takes these parameters, unless it has a name."""
-    known = {one.name: one for one in questions_of(type(state.reader)).values() if _has_columns(one)}
+    known = {one.name: one for one in questions_of(reader_class_of(state)).values() if _has_columns(one)}
     if name is not None:
         if name not in known:
             raise InputError("question", f"states of {state.key} do not answer {name!r}; {suggest(name, known)}")
