@@ -1,9 +1,12 @@
 """Errors say the place, the value and the remedy, and survive the way between processes."""
 
 import pickle
+from pathlib import Path
 
 import pytest
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError, suggest
+from skyband.job.job_error import secrets_hidden
+from skyband.job.sources.row_location import PlacedBatches
 
 
 def test_the_closest_name_is_suggested():
@@ -44,3 +47,20 @@ def test_errors_survive_pickling(error, said):
     assert type(again) is type(error)
     assert str(again) == str(error) == said
     assert vars(again) == vars(error)
+
+
+def test_an_error_that_is_its_own_cause_ends_a_run():
+    error = InputError("a.csv", "the quote in line 2 is not closed")
+    error.__cause__ = error
+    with pytest.raises(InputError, match="not closed"), secrets_hidden():
+        raise error
+
+
+def test_an_error_that_names_its_file_is_not_its_own_cause():
+    def read(path):
+        yield from ()
+        raise InputError(str(path), "is no file of ours")
+
+    with pytest.raises(InputError) as refusal:
+        list(PlacedBatches((Path("a.csv"),), read, lambda batch: (batch, None)))
+    assert refusal.value.__cause__ is None

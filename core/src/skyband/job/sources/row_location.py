@@ -41,7 +41,10 @@ class PlacedBatches:
                     yield shaped
                     rows += len(batch)
             except InputError as error:
-                raise _within(path, error, rows) from error
+                located = _within(path, error, rows)
+                if located is error:  # which is not its own cause
+                    raise
+                raise located from error
             except (OSError, ValueError, pa.ArrowException) as error:
                 message = " ".join(str(error).split())
                 raise InputError(str(path), f"cannot be read: {message}") from error
