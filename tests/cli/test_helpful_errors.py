@@ -380,7 +380,7 @@ def test_what_is_no_folder_is_told_before_anything_is_done(folder, odd_folder, c
 
 
 def test_pages_that_are_no_files_are_not_read(folder, monkeypatch):
-    monkeypatch.setattr("skyband_specs.reference.everything", lambda: Pages({}, []))
+    monkeypatch.setattr("skyband_specs.reference.all_pages", lambda: Pages({}, []))
     for name in ("a.md", "commands.md"):
         os.mkfifo(folder.home / name)
     (folder.home / "b.md").symlink_to("/dev/zero")
@@ -390,7 +390,7 @@ def test_pages_that_are_no_files_are_not_read(folder, monkeypatch):
 
 
 def test_what_the_system_refuses_is_no_fault_of_skyband(folder, monkeypatch):
-    monkeypatch.setattr("skyband_specs.reference.everything", lambda: Pages({"roles/a.md": ""}, []))
+    monkeypatch.setattr("skyband_specs.reference.all_pages", lambda: Pages({"roles/a.md": ""}, []))
     (folder.home / "roles").write_text("a file")
     ran = folder.call("docs", folder.home)
     assert ran.exit_code == 1
