@@ -11,13 +11,14 @@ import datetime, sys
 import numpy as np
 import pyarrow as pa
 from skyband import states
+from skyband.states import since_or_last
 from skyband.engines import local
 from skyband.instants import instant
 from skyband.job.sources.text_values import instants
 from skyband.text_tables import moment
 
 naive = datetime.datetime(2026, 3, 29, 1, 30)
-print([states.since_or_last.moment_of(one) for one in (naive, "2026-03-29 01:30", np.datetime64(naive))])
+print([since_or_last.moment_of(one) for one in (naive, "2026-03-29 01:30", np.datetime64(naive))])
 print(instants(pa.array(["2026-03-29 01:30", "2026-03-29"])).cast(pa.int64()).to_pylist())
 print(instant(1774747800000000).isoformat(), moment(1774747800000000))
 query = {"kind": "distinct-count", "time": "ts", "item": "who", "by": ["who"]}

@@ -71,11 +71,11 @@ def test_memory_follows_the_window_and_not_the_stream(kind, by, monkeypatch):
     for number in range(200):
         run.push(window(number))
         run.operator.take_metrics()
-        if number in range(97, 100) or number >= 197:
+        if number % 4 == 3:  # what is forgotten is swept out now and then, so the largest of many are held
             taken.append(size(run.operator))
             known.append(len(run.operator.groups))
         if number in (99, 199):
             written.append(len(run.operator.snapshot()))
-    assert max(taken[3:]) < 1.3 * max(taken[:3]), "arrays, names and packed states"
-    assert max(known[3:]) <= 1.3 * max(known[:3]) < 100
+    assert max(taken[25:]) < 1.3 * max(taken[:25]), "arrays, names and packed states"
+    assert max(known[25:]) <= 1.3 * max(known[:25]) < 100
     assert written[1] < 1.3 * written[0]
