@@ -34,9 +34,9 @@ def secrets_hidden() -> Iterator[None]:
         yield
     except SkybandError as error:
         told: BaseException | None = error
-        seen: set[int] = set()
-        while told is not None and id(told) not in seen:  # a chain may end in a circle
-            seen.add(id(told))
+        passed: set[int] = set()
+        while told is not None and id(told) not in passed:  # a chain may end in a circle
+            passed.add(id(told))
             told.args = tuple(redact(entry) if isinstance(entry, str) else entry for entry in told.args)
             if isinstance(told, ConfigError):
                 told.problems = tuple(map(_without_secrets, told.problems))

@@ -85,7 +85,7 @@ class Buckets(QuantileSketch):
     --------
     >>> import skyband
     >>> sketch = skyband.create("quantile-sketch", "buckets", longest=100_000)
-    >>> sketch.update(times=range(100_000), values=[2.0**(i % 20) for i in range(100_000)])
+    >>> sketch.update(times=range(100_000), values=[2.0 ** (i % 20) for i in range(100_000)])
     >>> sketch.quantile(since=50_000, q=0.5)
     (1024.0, 512.0, 1024.0)
     """
