@@ -2,8 +2,8 @@
 
 Compiled code works on a backend's arrays in place and without Python's lock: two threads in one backend end in broken
 answers or a dead process. Waiting for one another would hide that, so the second is told at once. The same holds after
-Ctrl-C, or any error but InputError and ConfigError, which leave a backend as it was, ended a call half-way: what the
-arrays hold then, the next must not rely on.
+Ctrl-C, or any error but InputError, which leaves a backend as it was, ended a call half-way: what the arrays hold then,
+the next must not rely on.
 """
 
 from _thread import get_ident
@@ -18,6 +18,9 @@ from skyband.errors import BrokenError, BusyError, ConfigError, InputError
 
 _UNGUARDED = {"parameters"}
 """Public methods that look at nothing that changes."""
+
+_CHECKED_FIRST = {"reconfigure"}
+"""Methods whose ConfigError, too, comes before anything has changed."""
 
 REMEDY = "restore it from a snapshot of before, or make a new one and give it the rows again"
 
@@ -38,7 +41,7 @@ def guarded({declared}):
     try:
         own(self, me)
         answer = method({given})
-    except (InputError, ConfigError):
+    except refusals:
         own(self, 0)
         raise
     except BaseException:
@@ -80,7 +83,7 @@ def inside(backend: Any) -> Iterator[None]:
         backend._owner = me
         yield
         after = owner
-    except (InputError, ConfigError):
+    except InputError:
         after = owner
         raise
     finally:
@@ -103,7 +106,7 @@ def _slot(cls: type) -> Any:
 
 def _guarded(method: FunctionType, own: Callable[[Any, int], None]) -> FunctionType:
     names = {"get_ident": get_ident, "method": method, "refuse": refuse, "own": own}
-    names |= {"InputError": InputError, "ConfigError": ConfigError}
+    names["refusals"] = (InputError, ConfigError) if method.__name__ in _CHECKED_FIRST else InputError
     made = FunctionType(_code(*_calls(method)), names, method.__name__, method.__defaults__)
     made.__kwdefaults__ = method.__kwdefaults__
     wraps(method)(made)
