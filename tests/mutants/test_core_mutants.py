@@ -11,8 +11,8 @@ from skyband.config.time_zone_conversion import TimeZone
 from skyband.engines.spark.state_store import StateStore
 from skyband.errors import SkybandError
 from skyband.queries.calendar_schedule import CalendarSchedule
-from skyband.states import item_overlap
 from skyband.states.coverage import Coverage
+from skyband_distinct.questions import item_overlap
 
 TESTS = Path(__file__).parents[2] / "core" / "tests"
 

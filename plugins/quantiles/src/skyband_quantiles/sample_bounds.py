@@ -28,8 +28,10 @@ def ranks_around(part: int, rows: int, delta: float) -> tuple[int, int]:
 
     It is below the first with probability at most delta / 2, as above the second. 0 and rows + 1: none in the sample.
     """
-    if not 0 < part < BILLION:
-        return 0, rows + 1
+    if part <= 0:  # the least row is at most what is above it
+        return 0, ranks_around(1, rows, delta)[1]
+    if part >= BILLION:
+        return ranks_around(BILLION - 1, rows, delta)[0], rows + 1
     below = np.cumsum(_chances(part, rows))
     total = below[-1]
     at_most = below / total  # P(at most i in the sample are among the smallest)
