@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("spark", "local")
 MODES = ("append", "errorifexists", "ignore", "overwrite")
+READERS = ("auto", "files", "spark")
 AVAILABLE_NOW = "available-now"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -166,6 +167,11 @@ class Source:
         check=clock_problem,
         converter=optional(parsed),
         help="after so long without rows time goes on with the clock, so that the last windows are answered",
+    )
+    reader: str = choice(
+        *READERS,
+        default="auto",
+        help="on Spark, who reads files: Python where the rows are packed, as the local engine does, or Spark",
     )
     table: str | None = _table()
     catalog: Mapping[str, Any] = _catalog()

@@ -5,6 +5,7 @@ from typing import Any
 from skyband.job.model import Job, Source, option_text
 from skyband.job.spark.errors import sql_of
 from skyband.job.spark.plain_files_of_tables import is_ours, table_frame
+from skyband.job.spark.python_file_reader import file_frame, spark_defaults
 
 
 def source_frame(session: Any, job: Job) -> Any:
@@ -12,13 +13,17 @@ def source_frame(session: Any, job: Job) -> Any:
     source = job.source
     if is_ours(session, source):
         return _shaped(table_frame(session, source), source)
-    reader = session.read.format(source.format).options(**text_options(source.options))
+    read_here = file_frame(session, source, job.query.columns)
+    if read_here is not None:
+        return _shaped(*read_here)
+    defaults = spark_defaults(source)
+    reader = session.read.format(source.format).options(**defaults, **text_options(source.options))
     path = [] if source.path is None else [source.path]
     if source.stream:
         schema = source.schema
         if schema is None and source.of_files:
             schema = reader.load(*path).schema  # as a batch, because streams of files do not look for themselves
-        reader = session.readStream.format(source.format).options(**text_options(source.options))
+        reader = session.readStream.format(source.format).options(**defaults, **text_options(source.options))
         reader = reader.schema(schema) if schema is not None else reader
     elif source.schema is not None:
         reader = reader.schema(source.schema)
