@@ -62,30 +62,30 @@ def spark_defaults(source: Source) -> dict[str, str]:
     """Options under which Spark's own reader reads CSV most like the one here: RFC 4180, and names before places."""
     if source.format != "csv":
         return {}
-    given = {name.lower() for name in source.options}
+    names = {name.lower() for name in source.options}
     defaults = {"escape": '"', "multiLine": "true", "enforceSchema": "false", "nullValue": "\0"}
-    return {name: value for name, value in defaults.items() if name.lower() not in given}
+    return {name: value for name, value in defaults.items() if name.lower() not in names}
 
 
 def _files(source: Source) -> tuple[Files, Source]:
     """The files, with `where` and `select` done by the reader where it knows them, else left."""
     plain = evolve(source, where=None, select=None)
-    for asked, left in ((source, plain), (plain, source)):
+    for here, left in ((source, plain), (plain, source)):
         try:
-            files = open_files(asked)
+            files = open_files(here)
             if not isinstance(files, Files):
                 raise ConfigError(Problem("source.path", "only Spark can read it"))
             return files, left
         except ConfigError as error:
-            told = error
+            refusal = error
         if source.stream and source.schema is not None:  # which may begin in an empty folder
             raw = parse_ddl(source.schema)
             try:
-                shape = Shape.of(asked.where, asked.select)
-                return Files(asked, (), raw, shape, shape.schema(raw), None), left
+                shape = Shape.of(here.where, here.select)
+                return Files(here, (), raw, shape, shape.schema(raw), None), left
             except ConfigError as error:
-                told = error
-    raise ConfigError(*(problem.within("source") for problem in told.problems)) from told
+                refusal = error
+    raise ConfigError(*(problem.within("source") for problem in refusal.problems)) from refusal
 
 
 def _in_key_folders(files: Files) -> bool:
