@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from skyband.arrays import Int64
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups
@@ -53,6 +54,19 @@ class Execution(ABC, Generic[Q]):
         if not isinstance(schedule, Schedule):
             return None
         return latest + 1 if self.query.rows else int(schedule.each_after(latest).max())
+
+    def parts_of(self, answers: pa.RecordBatch) -> Int64 | None:  # noqa: ARG002
+        """int64[n]: which of the query's `subqueries` each answer is of; None where the query has one schedule for all.
+
+        With parts that answer at moments of their own, `query.schedule` has those of each. A stream that is finished
+        is then given no answer of a part after its first moment beyond the last row, as a batch is not. Not for a
+        query whose states of shards merge: theirs are put side by side.
+        """
+        return None
+
+    def named_by_parts(self, answers: pa.RecordBatch, parts: Int64) -> pa.RecordBatch:  # noqa: ARG002
+        """The answers as those of these parts, which may have other names now. With `parts_of`."""
+        return answers
 
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """The shards to which each row goes, without `by`. Every row is one shard's own, whatever others it goes to."""

@@ -19,11 +19,14 @@ class LoggedBatch:
     frames: Sequence[pa.RecordBatch]
     watermark: int | None
     clock: Sequence[int]
+    finished: bool = False
+    """It was taken as the end of the input, and some of its answers were withheld."""
 
     def encode(self, frames: Sequence[bytes]) -> bytes:
         """As bytes, for `decode`; the frames as they came."""
         arrays = {f"{number:06}": np.frombuffer(frame, np.uint8) for number, frame in enumerate(frames)}
-        return snapshot.encode({"watermark": self.watermark, "clock": list(self.clock)}, arrays)
+        finished = {"finished": True} if self.finished else {}
+        return snapshot.encode({"watermark": self.watermark, "clock": list(self.clock), **finished}, arrays)
 
     @classmethod
     def decode(cls, blob: bytes) -> "LoggedBatch":
@@ -33,7 +36,7 @@ class LoggedBatch:
         watermark, clock = held.header.get("watermark"), held.header.get("clock")
         if not isinstance(clock, list) or not all(map(is_time, [*clock, 0 if watermark is None else watermark])):
             raise SnapshotError(f"holds no turn: its watermark is {watermark!r}, its clock {clock!r:.200}")
-        return cls(given, watermark, clock)
+        return cls(given, watermark, clock, held.header.get("finished") is True)
 
 
 def is_time(value: object) -> bool:

@@ -27,6 +27,7 @@ from skyband.operator.groups import Bound, Groups
 from skyband.operator.logged_batch import LoggedBatch, is_time
 from skyband.operator.rows_of_states import RowsOfStates
 from skyband.operator.shard import Shard
+from skyband.operator.withheld_answers import WithheldAnswers
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.frame_checks import refused_as_damage
 from skyband.queries.query import AHEAD, Query
@@ -77,6 +78,9 @@ class Operator:
     """The query's parts, each with the watermark at which it joined the checkpoint; None where it began with it."""
     _groups: Groups = field(init=False)
     _waiting: list[pa.RecordBatch] = field(factory=list, init=False)
+    _withheld: WithheldAnswers = field(init=False)
+    _finished: bool = field(default=False, init=False)
+    """The last step was the end of the input for now, and touched what is withheld."""
     _rows_in: int = field(default=0, init=False)
     _rows_late: int = field(default=0, init=False)
     _late_by: int = field(default=0, init=False)
@@ -99,6 +103,10 @@ class Operator:
         by = pa.schema([self.schema.field(name) for name in self.query.by])
         small_groups = self.execution.small_groups(self.bindings, self._answers) if self.query.by else None
         return Groups(by, self._processor, small_groups)
+
+    @_withheld.default
+    def _nothing_withheld(self) -> WithheldAnswers:
+        return WithheldAnswers.none(self.execution, self.result_schema)
 
     @cached_property
     def execution(self) -> Execution[Any]:
@@ -141,13 +149,32 @@ class Operator:
         """
         self.drop_ahead(progress)
         self._clock.add(progress)
-        by_rows = self._clock.watermark()
+        by_rows, newest, before = self._clock.watermark(), self._clock.progress.newest, self.watermark
         marks = [] if by_rows is None else [by_rows]
-        if ticking is not None and self._clock.progress.newest is not None:
+        finishing = False
+        if ticking is not None and newest is not None:
+            marks += self._idled(ticking, newest)
             # Rows that come with a tick tell that the input was not complete then, and others may follow them.
-            now = progress.tick if progress.newest is None else TIME_MIN
-            marks += self._ticked(ticking, self._clock.progress.newest, now)
-        return self.advance(max(marks)) if marks else _no_rows(self.result_schema)
+            finishing = ticking.finish and progress.newest is None and progress.tick > TIME_MIN
+            marks += [self._end(newest)] if finishing else []
+        answers = self.advance(max(marks)) if marks else _no_rows(self.result_schema)
+        return self._due(answers, before, finishing)
+
+    def _due(self, answers: pa.RecordBatch, before: int | None, finishing: bool) -> pa.RecordBatch:
+        """What of a step's answers, and of those withheld, is given; before: the watermark before the step."""
+        count, newest = len(self._withheld), self._clock.progress.newest
+        self._finished = False
+        if finishing and newest is not None:
+            answers = self._withheld.at_the_end(answers, newest)
+            self._finished = count + len(self._withheld) > 0
+        elif count and self._goes_on(before):
+            answers = self._withheld.given_with(answers)
+        return answers
+
+    def _goes_on(self, before: int | None) -> bool:
+        """Whether a stream that was finished up to a watermark had a row since that was not late, or was idle."""
+        newest = self._clock.progress.newest
+        return before is None or (newest is not None and newest >= before) or self.watermark != before
 
     def drop_ahead(self, progress: EventTimeProgress) -> int | None:
         """Drop rows added since the last step that are `ahead` of all others, and what `progress` tells of them.
@@ -170,19 +197,20 @@ class Operator:
                 self._waiting[number] = frame.filter(pa.array(~beyond))
         self._waiting = [frame for frame in self._waiting if len(frame)]
 
-    def _ticked(self, ticking: Ticking, newest: int, now: int) -> list[int]:
-        """Where a clock's ticks put the watermark, `newest` being the latest time of any row so far."""
-        marks = []
+    def _idled(self, ticking: Ticking, newest: int) -> list[int]:
+        """Where silence puts the watermark, `newest` being the latest time of any row so far; nowhere while it lasts
+        less than `idle_after`."""
         idle_time = self._clock.idle_time(ticking.started)
-        if ticking.idle_after is not None and idle_time >= ticking.idle_after:
-            if pa.types.is_integer(self.schema.field(self.query.time).type):
-                marks.append(newest + 1)  # numbers do not go on with the clock, but no row waits any longer
-            else:
-                marks.append(self._clock.allowing_delay(newest + idle_time))
-        if ticking.finish and now > TIME_MIN:
-            end = self.execution.end(newest)
-            marks.append(self._processor().end(newest) if end is None else end)
-        return marks
+        if ticking.idle_after is None or idle_time < ticking.idle_after:
+            return []
+        if pa.types.is_integer(self.schema.field(self.query.time).type):
+            return [newest + 1]  # numbers do not go on with the clock, but no row waits any longer
+        return [self._clock.allowing_delay(newest + idle_time)]
+
+    def _end(self, newest: int) -> int:
+        """Where the watermark is once all is given that the end of an input with this latest time gives."""
+        end = self.execution.end(newest)
+        return self._processor().end(newest) if end is None else end
 
     def advance(self, watermark: int) -> pa.RecordBatch:
         """No row before `watermark` will come any more: answer every moment up to it. It never goes back."""
@@ -192,7 +220,8 @@ class Operator:
 
     def finish(self, latest: int) -> pa.RecordBatch:
         """The input has ended, `latest` its last time in any group or shard: answer up to the moment after that."""
-        return self._run(Bound(None, latest))
+        answers = self._run(Bound(None, latest))
+        return self._withheld.at_the_end(answers, latest) if len(self._withheld) else answers
 
     def take_metrics(self) -> Metrics:
         """What was done since this was last called."""
@@ -278,7 +307,7 @@ class Operator:
 
     def logged_batch(self, given: Sequence[bytes]) -> bytes:
         """The turn just done, in which it was given these frames, for another to `replay` with."""
-        return LoggedBatch((), self.watermark, self._clock.to_list()).encode(given)
+        return LoggedBatch((), self.watermark, self._clock.to_list(), self._finished).encode(given)
 
     def replay(self, turns: Sequence[LoggedBatch]) -> None:
         """Become what one that took these turns after this one's last became. Their answers were given by that one."""
@@ -288,19 +317,27 @@ class Operator:
                 raise SnapshotError(
                     f"holds a turn of {len(turn.clock)} times, this query has {len(self._clock.to_list())}"
                 )
+            if turn.finished:
+                self._catch_up()  # answers of before are not among those that it withheld
             for frame in turn.frames:
                 self.add(rows.checked(frame))  # drops what was late then
-            before, after = (TIME_MIN if mark is None else mark for mark in (self.watermark, turn.watermark))
+            mark = self.watermark
+            before, after = (TIME_MIN if one is None else one for one in (mark, turn.watermark))
             if after < before:
                 raise SnapshotError(f"contradicts itself: a turn's watermark goes back from {before} to {after}")
             self.watermark = turn.watermark
             self._clock.load_state(turn.clock)
             if self.query.ahead is not None and self._clock.progress.newest is not None:
                 self.drop_after(self._clock.progress.newest)
-        if self.watermark is not None:
-            with refused_as_damage():  # what the query's own checks let pass
-                self.advance(self.watermark)
+            self._due(self._catch_up() if turn.finished else _no_rows(self.result_schema), mark, turn.finished)
+        self._catch_up()
         self.take_metrics()
+
+    def _catch_up(self) -> pa.RecordBatch:
+        if self.watermark is None:
+            return _no_rows(self.result_schema)
+        with refused_as_damage():  # what the query's own checks let pass
+            return self.advance(self.watermark)
 
     def begin_with(
         self, keys: UInt64, values: pa.RecordBatch, processors: Sequence[GroupProcessor], at: int, latest: int
@@ -323,12 +360,14 @@ class Operator:
         for frame in other._waiting:
             rows = frame.filter(pa.array(chosen(frame.column(keyed_frames.GROUP).to_numpy())))
             self._waiting += [rows] if len(rows) else []
+        self._withheld.absorb(other._withheld, chosen)
 
     def merge(self, other: "Operator") -> None:
         """Take over the state and rows of a shard without groups that was just restored. See `Query.unmerged`."""
         self._check_beside(other)
         self._groups.merge(other._groups)
         self._waiting += other._waiting
+        self._withheld.merge(other._withheld)
 
     def _check_beside(self, other: "Operator") -> None:
         mine, theirs = ((one.watermark, one._clock.to_list(), one._joined_at) for one in (self, other))
@@ -343,6 +382,8 @@ class Operator:
         if self._waiting:
             arrays["waiting"] = np.frombuffer(keyed_frames.to_bytes(keyed_frames.concatenated(self._waiting)), np.uint8)
         arrays["clock"] = np.array(self._clock.to_list(), np.int64)
+        parts, withheld = self._withheld.dump_state()
+        arrays |= withheld
         header: dict[str, Any] = {
             "layout": LAYOUT,
             "operator": fingerprint(self.query, self.bindings, self.schema),
@@ -353,6 +394,8 @@ class Operator:
         }
         if self.shard is not None:
             header["shard"] = self.shard.to_header()
+        if parts:
+            header["withheld"] = parts
         return snapshot.encode(header, arrays)
 
     def restore(self, blob: bytes, joined: int | None = None) -> bool:
@@ -380,7 +423,7 @@ class Operator:
         # Nothing is taken over before all of it fits.
         fresh = Operator(self.query, self.bindings, self.schema, self.shared, self._shard_of(held))
         changed = fresh._take_over(held, joined)
-        for name in ("shard", "watermark", "_clock", "_joined_at", "_waiting", "_groups"):
+        for name in ("shard", "watermark", "_clock", "_joined_at", "_waiting", "_withheld", "_groups"):
             setattr(self, name, getattr(fresh, name))
         self._whole = True
         return changed
@@ -410,8 +453,10 @@ class Operator:
         changed = {*joined_at} != {*self.query.subqueries}
         self._groups.start_from(self._joined)
         self._groups.load_state(state_arrays.without_prefix("groups", held.arrays), changed)
+        self._withheld.load_state(held.header.get("withheld"), held.arrays, self.watermark)
         if self.query.by and self.shard is not None:
             self.shard.check_groups(self._groups.keys)
+            self.shard.check_groups(self._withheld.groups)
         return changed
 
     @property

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from skyband.arrays import Int64
 from skyband.columns.rows import Rows
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
@@ -46,6 +47,20 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         )  # fmt: skip
         return SmallRowWindows(table, query.subqueries) if query.rows else table
 
+    def parts_of(self, answers: pa.RecordBatch) -> Int64 | None:
+        """Windows in rows end with a row of the group's own, whatever the moment."""
+        if self.query.rows:
+            return None
+        parts: Int64 = pc.index_in(answers.column("query"), value_set=self._names).to_numpy().astype(np.int64)
+        return parts
+
+    def named_by_parts(self, answers: pa.RecordBatch, parts: Int64) -> pa.RecordBatch:
+        return answers.set_column(answers.schema.get_field_index("query"), "query", self._names.take(pa.array(parts)))
+
+    @property
+    def _names(self) -> pa.Array:
+        return pa.array([query.name for query in self.query.queries], pa.string())
+
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""
         query = self.query
@@ -55,6 +70,6 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
             [*query.by, "at", "query"],
             [("score", score_order(query.order)), (top_k_merging.ID, "ascending")],
         )
-        place = pc.index_in(ranked.column("query"), value_set=pa.array([query.name for query in query.queries]))
+        place = pc.index_in(ranked.column("query"), value_set=self._names)
         most = np.array([query.k for query in query.queries])[place.to_numpy()]
         return top_k_merging.truncate(ranked, most, answers.column_names)

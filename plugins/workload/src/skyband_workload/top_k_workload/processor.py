@@ -101,6 +101,8 @@ class WorkloadProcessor(ScheduledProcessor):
         return moment if moment <= self._last + self._horizon else TIME_MAX
 
     def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
+        if self._rows:  # each window in rows ends with a row, and none with the time `latest`
+            return self.advance(rows, latest)
         self._ends = self._schedule.each_after(latest)
         try:
             return self.advance(rows, int(self._ends.max()))

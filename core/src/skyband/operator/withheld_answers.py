@@ -1,0 +1,115 @@
+"""Answers that a finished stream withholds: a batch of the same rows would not have them, and a longer one would.
+
+A finished stream stands where the last answer is due that the end of a batch gives, as rows before that would be late.
+Where the query's parts have moments of their own, others would be answered meanwhile once more or oftener. They are
+given with the first row to come, and never where none comes.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import define
+
+from skyband.arrays import Array, UInt64
+from skyband.columns.hashing import hash_columns
+from skyband.columns.keyed_frames import concatenated, plain_type, typed
+from skyband.errors import SnapshotError
+from skyband.groups import state_arrays
+from skyband.groups.execution import Execution
+from skyband.queries.frame_checks import check_numbers
+from skyband.state_validation import StateReader
+
+_NAME, _PART = "withheld", "withheld.part"
+
+
+@define(eq=False)
+class WithheldAnswers:
+    """Those of one shard, with the columns of its answers, without dictionaries; none has a batch without rows."""
+
+    execution: Execution[Any]
+    schema: pa.Schema
+    """Of the shard's answers."""
+    rows: pa.RecordBatch
+
+    @classmethod
+    def none(cls, execution: Execution[Any], schema: pa.Schema) -> "WithheldAnswers":
+        """No answers."""
+        columns = [pa.array([], plain_type(kind)) for kind in schema.types]
+        return cls(execution, schema, pa.RecordBatch.from_arrays(columns, schema.names))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def at_the_end(self, answers: pa.RecordBatch, latest: int) -> pa.RecordBatch:
+        """What the end of an input whose last time is `latest` has of these and of further answers; the rest stays."""
+        parts = self.execution.parts_of(answers) if len(answers) else None
+        if parts is None and not len(self):
+            return answers
+        every = self._with(answers)
+        ends = self.execution.query.schedule.each_after(latest)
+        due = every.column("at").cast(pa.int64()).to_numpy() <= ends[self.execution.parts_of(every)]
+        self.rows = every.filter(pa.array(~due))
+        return self._typed(every.filter(pa.array(due)))
+
+    def given_with(self, answers: pa.RecordBatch) -> pa.RecordBatch:
+        """These and further answers; none is withheld any more."""
+        if not len(self):
+            return answers
+        every = self._with(answers)
+        self.rows = every.slice(0, 0)
+        return self._typed(every)
+
+    def absorb(self, other: "WithheldAnswers", select: Any) -> None:
+        """Take over another shard's, of the groups (uint64[n] -> bool[n]) to select."""
+        if len(other):
+            rows = other.rows.filter(pa.array(select(other.groups)))
+            self.rows = concatenated([self.rows, rows])
+
+    def merge(self, other: "WithheldAnswers") -> None:
+        """Take over all of another shard."""
+        if len(other):
+            self.rows = concatenated([self.rows, other.rows])
+
+    @property
+    def groups(self) -> UInt64:
+        """uint64[n]: the group of each."""
+        by = self.execution.query.by
+        if not by:
+            return np.zeros(len(self), np.uint64)
+        return hash_columns([self.rows.column(place) for place in range(len(by))])
+
+    def dump_state(self) -> tuple[list[str], dict[str, Array]]:
+        """The parts of the query, for a header, and arrays; both are empty where nothing is withheld."""
+        parts = self.execution.parts_of(self.rows) if len(self) else None
+        if parts is None:
+            return [], {}
+        return [*self.execution.query.subqueries], {_PART: parts, **state_arrays.frame_to_array(_NAME, self.rows)}
+
+    def load_state(self, parts: Any, arrays: Mapping[str, Array], watermark: int | None) -> None:
+        """Take over a `dump_state`, of a query that may have had other parts: only answers of those it has stay.
+
+        Raises SnapshotError where they are damaged.
+        """
+        if _PART not in arrays:
+            return
+        if not isinstance(parts, list) or watermark is None:
+            raise SnapshotError(f"contradicts itself: it withholds answers of {parts!r:.200} before {watermark}")
+        here = [*self.execution.query.subqueries]
+        mine = {key: values for key, values in arrays.items() if key.split(" ")[0] == _NAME}
+        rows = state_arrays.frame_from_array(_NAME, mine, self.rows)
+        state = StateReader(arrays)
+        written = state.column(_PART, np.int64, len(rows), at_least=0, at_most=len(parts) - 1)
+        at = pa.RecordBatch.from_arrays([rows.column("at").cast(pa.int64())], ["at"])
+        check_numbers(at, "at", at_most=watermark)
+        places = np.array([here.index(part) if part in here else -1 for part in parts])[written]
+        stay = places >= 0
+        self.rows = self.execution.named_by_parts(rows.filter(pa.array(stay)), places[stay])
+
+    def _with(self, answers: pa.RecordBatch) -> pa.RecordBatch:
+        return concatenated([self.rows, answers] if len(self) else [answers])
+
+    def _typed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [typed(column, kind) for column, kind in zip(rows.columns, self.schema.types, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)

@@ -1,0 +1,186 @@
+"""A stream that is finished gives the rows of a batch, and one that goes on those of one that was never finished."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from families import SECOND
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from skyband import SnapshotError, snapshot
+from skyband.columns import keyed_frames
+from skyband.engines import local
+from skyband.engines.local import LocalRun
+from skyband.operator.logged_batch import LoggedBatch
+from skyband.operator.resharding import take_over
+from skyband.queries import make_query
+from skyband.queries.row_encoding import encode
+from skyband.watermark import EventTimeProgress, Ticking
+
+QUICK = {"name": "quick", "window": "8 seconds", "slide": "3 seconds", "k": 2}
+SLOW = {"name": "slow", "window": "30 seconds", "slide": "20 seconds", "k": 3, "phase": "7 seconds"}
+MIDDLE = {"name": "middle", "window": "9 seconds", "slide": "11 seconds", "k": 1}
+BY_ROWS = [
+    {key: value.replace("seconds", "rows") if isinstance(value, str) else value for key, value in query.items()}
+    for query in (QUICK, SLOW, MIDDLE)
+]
+
+
+def workload(queries=(QUICK, SLOW, MIDDLE), **keys):
+    asked = {"kind": "top-k-workload", "time": "ts", "object": "name", "score": "score", "delay": "0 seconds"}
+    return make_query(asked | {"queries": list(queries), **keys})
+
+
+def stream(seconds) -> pa.Table:
+    """A row at each of these times, in two groups, with scores and names that come again."""
+    number = np.arange(len(seconds))
+    return pa.table(
+        {
+            "ts": pa.array(np.array(seconds, np.int64) * SECOND, pa.timestamp("us")),
+            "name": pa.array([f"name {value}" for value in number % 5], pa.string()),
+            "score": (number * 7 % 11) / 4,
+            "place": pa.array([["here", None][value] for value in number % 2], pa.string()),
+        }
+    )
+
+
+def batch_of(table: pa.Table) -> pa.RecordBatch:
+    return table.combine_chunks().to_batches()[0] if len(table) else pa.RecordBatch.from_pylist([], table.schema)
+
+
+def lines(*answers) -> list[str]:
+    """Answers in an order of their own."""
+    return sorted(str(row) for some in answers for row in some.to_pylist())
+
+
+def run_of(query, table: pa.Table) -> LocalRun:
+    return LocalRun.start(query, table.schema)
+
+
+times = st.lists(st.integers(0, 120), min_size=1, max_size=25).map(sorted)
+keys_of_queries = st.sampled_from(
+    [
+        {},
+        {"by": ["place"], "delay": "5 seconds"},
+        {"repeats": "best", "order": "smallest"},
+        {"queries": [MIDDLE, QUICK], "by": ["place"]},
+        {"queries": BY_ROWS, "delay": "0 seconds"},
+        {"queries": BY_ROWS, "by": ["place"]},
+    ]
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(times, keys_of_queries)
+def test_a_finished_stream_gives_the_rows_of_a_batch(seconds, keys):
+    table, query = stream(seconds), workload(**keys)
+    run = LocalRun.start(query, table.schema)
+    assert lines(run.push(batch_of(table)), run.flush()) == lines(local.apply(table, query))
+    assert lines(run.flush(), run.finish()) == [], "no answer is given twice, and none that a batch has not"
+
+
+@settings(max_examples=40, deadline=None)
+@given(times, times, keys_of_queries, st.sampled_from(["as it is", "restored", "replayed"]))
+def test_one_that_goes_on_gives_what_one_never_finished_gives(seconds, more, keys, how):
+    query, table = workload(**keys), stream(seconds)
+    run, turns = LocalRun.start(query, table.schema), []
+
+    def turn(rows: pa.Table | None) -> pa.RecordBatch:
+        """What the run answers to rows, or to the end for now; one that takes its place goes on from its state."""
+        nonlocal run
+        answers = run.flush() if rows is None else run.push(batch_of(rows))
+        frames = [] if rows is None else [keyed_frames.to_bytes(encode(query, batch_of(rows)).frame)]
+        turns.append(LoggedBatch.decode(run.operator.logged_batch(frames)))
+        assert run.operator.take_metrics().rows_late == 0
+        other = LocalRun.start(query, table.schema)
+        if how == "restored":
+            other.operator.restore(run.operator.snapshot())
+        elif how == "replayed":
+            other.operator.replay(turns)
+            assert other.operator.snapshot() == run.operator.snapshot()
+        run = run if how == "as it is" else other
+        return answers
+
+    answers = [turn(table), turn(None), turn(None)]
+    begin = -(-run.operator.watermark // SECOND)
+    later = stream([begin + second for second in more])
+    both = local.apply(pa.concat_tables([table, later]), query)
+    answers.append(turn(later))
+    if not query.rows:
+        assert lines(*answers) == lines(reached(both, run.operator.watermark))
+    answers += [turn(None), turn(None)]
+    assert lines(*answers) == lines(both)
+
+
+def reached(answers: pa.Table, watermark: int) -> pa.Table:
+    return answers.filter(pc.less_equal(answers.column("at").cast(pa.int64()), watermark))
+
+
+def finished(**keys) -> tuple[LocalRun, pa.Table]:
+    """A stream at its end for now: it withholds answers of `quick`, at 42 to 60 s."""
+    table = stream([30, 39, 39, 40])
+    run = LocalRun.start(workload([QUICK, {**SLOW, "phase": "0 seconds"}], **keys), table.schema)
+    run.push(batch_of(table))
+    run.flush()
+    assert run.operator.watermark == 60 * SECOND
+    return run, table
+
+
+def moments(answers) -> list[tuple[str, int]]:
+    at = answers.column("at").cast(pa.int64()).to_pylist()
+    return sorted({(name, each // SECOND) for name, each in zip(answers.column("query").to_pylist(), at, strict=True)})
+
+
+def test_a_late_row_does_not_tell_that_a_finished_stream_goes_on_and_the_clock_does():
+    run, _ = finished()
+    assert moments(run.push(batch_of(stream([41, 59])))) == []
+    assert run.operator.take_metrics().rows_late == 2
+    tick = EventTimeProgress.nowhere(1)
+    tick.tick = 1
+    run.operator.step(tick, Ticking(idle_after=1))
+    tick.tick = 100 * SECOND
+    assert moments(run.operator.step(tick, Ticking(idle_after=1)))[:2] == [("quick", 45), ("quick", 48)]
+
+
+def test_what_is_withheld_goes_with_its_group_and_its_query():
+    run, table = finished(by=["place"])
+    assert moments(run.operator.finish(60 * SECOND)) == [("quick", 45), ("quick", 48)]
+    run, table = finished(by=["place"])
+    blob = run.operator.snapshot()
+    for name, kept in (({**QUICK, "name": "swift"}, [("swift", 45), ("swift", 48)]), (MIDDLE, [])):
+        other = LocalRun.start(workload([SLOW, name], by=["place"]), table.schema)
+        other.operator.restore(blob)
+        assert moments(other.push(batch_of(stream([60])))) == kept
+    query = run.operator.query
+    shards = take_over([blob], query, lambda _: LocalRun.start(query, table.schema).operator, 4)
+    given = [operator.finish(60 * SECOND) for operator in shards]
+    assert sum(len(each) > 0 for each in given) == 2, "each group is in a shard of its own"
+    assert lines(*given) == lines(run.operator.finish(60 * SECOND))
+
+
+def test_damaged_answers_that_are_withheld_are_refused():
+    run, table = finished(by=["place"])
+    state = snapshot.decode(run.operator.snapshot())
+    parts = state.arrays["withheld.part"]
+    damaged = {
+        "parts that are none": (state.header, {"withheld.part": parts + 2}),
+        "too few parts": (state.header, {"withheld.part": parts[:1]}),
+        "no names": ({**state.header, "withheld": None}, {}),
+        "a time to come": ({**state.header, "watermark": 43 * SECOND}, {}),
+        "rows of another length": (state.header, {"withheld rows": np.array([1])}),
+    }
+    for what, (header, arrays) in damaged.items():
+        other = LocalRun.start(run.operator.query, table.schema)
+        with pytest.raises(SnapshotError):
+            other.operator.restore(snapshot.encode(header, {**state.arrays, **arrays}))
+            pytest.fail(f"took {what}")
+
+
+@pytest.mark.parametrize("by", [[], ["place"]])
+def test_windows_in_rows_end_with_rows_whatever_their_times(by):
+    """A batch took the time of the last row for a number of rows, and gave nothing of rows before 1970."""
+    query = workload(BY_ROWS, by=by)
+    late, early = stream([1_000_000] * 40), stream([-1_000_000] * 40)
+    answers = local.apply(early, query)
+    assert len(answers) > 20
+    assert lines(answers) == lines(local.apply(late, query))
