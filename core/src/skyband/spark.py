@@ -12,10 +12,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skyband.config.durations import Duration, clock_problem, parse
 from skyband.config.literals import literal
+from skyband.config.parameters import build
 from skyband.engines.spark.collations import collation_problems
 from skyband.engines.spark.home_without_zip import home_without_zip
 from skyband.engines.spark.java_check import require_classic, require_java
@@ -153,15 +155,59 @@ def apply(
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
     plan = plan_of(df, query, backends, shards, ticking_of(idle_after, finish))
-    source = numbered(df, plan.query.columns)
+    from skyband.engines.spark.file_rows import shuffle_rows
+
     if not df.isStreaming:
         from skyband.engines.spark import batch
 
-        return observed(plan, batch.run(source, plan), observe)
+        return observed(plan, batch.run(shuffle_rows(df, plan), plan), observe)
     _check_session(df.sparkSession, plan)
     from skyband.engines.spark import stream
 
-    return observed(plan, stream.run(source, plan), observe)
+    return observed(plan, stream.run(shuffle_rows(df, plan), plan), observe)
+
+
+def files(
+    path: str,
+    *,
+    format: str = "parquet",
+    stream: bool = False,
+    schema: str | None = None,
+    **options: Any,
+) -> "DataFrame":
+    """The rows of files as a DataFrame that `apply` reads in Python, where it packs them, and not through Java.
+
+    Spark keeps its log of the files, so that a stream goes on from its checkpoint, from one that it began with Spark's
+    own reader of the same folder too. Given to anything but `apply` it is a DataFrame as any, no faster than another.
+    Spark counts files as the rows of its source; the metric rows_in of `apply` counts rows.
+
+    Parameters
+    ----------
+    path : str
+        a file, folder or pattern that all executors reach
+    format : str, default "parquet"
+        parquet, arrow, csv or json
+    stream : bool, default False
+        whether files that come later are read too
+    schema : str, default None
+        columns and types as Spark writes them; None: what the files say
+    **options
+        Spark's options for files, such as maxFilesPerTrigger, and for CSV those of its dialect
+
+    Raises
+    ------
+    ConfigError
+        there are no files, they cannot be read in Python as Spark would, or an option is not known
+    """
+    from skyband.job.model import Source, absolute
+    from skyband.job.spark.python_file_reader import file_frame
+
+    there = session()
+    given = {"format": format, "path": absolute(path, Path()), "stream": stream, "options": options, "reader": "files"}
+    source = build(Source, given if schema is None else {**given, "schema": schema})
+    made = file_frame(there, source)
+    assert made is not None  # a reader that was asked for is taken, or refused
+    return made[0]
 
 
 def plan_of(

@@ -15,6 +15,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     """
     from skyband.cli.commands import Failure
     from skyband.job import JobError, read_job
+    from skyband.job.engines import engine_named
     from skyband.job.promise_sample import broken_promises
     from skyband.text_tables import visible
 
@@ -26,4 +27,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     columns = "its columns fit" if found.schema is not None else "its columns will be looked at when it runs"
     for text in broken_promises(found):
         click.echo(f"{job}: warning: {text}", err=True)
+    reader = engine_named(engine).reader(found)
     click.echo(f"{job}: fine ({found.query.kind} on {found.source.format}; {columns})", err=True)
+    if reader is not None:
+        click.echo(f"{job}: read by {reader}", err=True)

@@ -25,6 +25,10 @@ class Engine(ABC):
     def source_problems(self, source: "Source", zone: str | None) -> list[Problem]:
         """What this engine cannot read; `zone` is that of the session."""
 
+    def reader(self, job: "Job") -> str | None:  # noqa: ARG002
+        """Who reads the job's files, and why, where there is a choice."""
+        return None
+
     @abstractmethod
     def sink_problems(self, sink: "Sink", stream: bool | None) -> list[Problem]:
         """What this engine cannot write; stream: None where the source could not be built."""

@@ -45,6 +45,8 @@ class Totals:
     """Rows a second of the last micro-batch; None where there are none."""
     stopped: bool = False
     """The run was interrupted, and stopped cleanly."""
+    reader: str | None = None
+    """Who reads the files, where there is a choice."""
 
     def count_dropped(self, counts: Mapping[str, int]) -> None:
         """Count rows left out, by reason."""
@@ -156,6 +158,7 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
     lines += [
         (reason, f"{text_tables.count(number)} (left out)") for reason, number in totals.dropped.items() if number
     ]
+    lines += [("read by", totals.reader)] if totals.reader is not None else []
     lines += [("answers", f"{text_tables.count(totals.answers)} {where}"), ("state", _held(totals)), ("took", seconds)]
     wide = max(len(name) for name, _ in lines)
     return [*(f"{name:<{wide}}  {value}" for name, value in lines), *_warnings(totals)]

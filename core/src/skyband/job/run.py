@@ -30,6 +30,7 @@ def run_job(
     host = engine_named(engine)
     job = read_job(path, sets, engine)
     said = progress or Progress()
+    reader = host.reader(job)  # before the run, which may add files
     try:
         totals = host.run(job, said, path, sets, savepoint)
     except ConfigError as error:
@@ -38,6 +39,7 @@ def run_job(
     except BaseException:
         said.wipe()
         raise
+    totals.reader = reader
     said.summary(totals, _where(job))
     for reason, text in job.query.promises.items():
         if totals.dropped.get(reason):

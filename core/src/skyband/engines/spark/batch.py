@@ -7,20 +7,19 @@ import pyarrow as pa
 
 from skyband.columns import keyed_frames
 from skyband.engines.spark import results_and_metrics
-from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
+from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
-from skyband.engines.spark.worker import settle, shuffle_mapper, warn_of_broken_promises
+from skyband.engines.spark.worker import settle, warn_of_broken_promises
 
 
-def run(df: Any, plan: ShardedPlan) -> Any:
-    """The unpacked answers of a bounded DataFrame, computed when they are asked for.
+def run(packed: Any, plan: ShardedPlan) -> Any:
+    """The unpacked answers of a bounded DataFrame of packed rows, computed when they are asked for.
 
     Frames are sorted by their earliest time on disk where they must be, so that a task holds only the rows that a
     later frame might still precede: a few batches where the source is roughly in order of time.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    packed = df.mapInArrow(shuffle_mapper(plan), from_arrow_schema(SHUFFLE_SCHEMA))
     by_shard = packed.repartitionById(plan.shards, "shard").sortWithinPartitions("shard", "first")
 
     def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

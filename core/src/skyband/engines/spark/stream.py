@@ -8,14 +8,15 @@ from skyband.engines.spark import results_and_metrics
 from skyband.engines.spark.clock_ticks import with_ticks
 from skyband.engines.spark.processor import ShardProcessor
 from skyband.engines.spark.shard_keys import keys_of
-from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
+from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
-from skyband.engines.spark.worker import shuffle_mapper
 
 
-def run(df: Any, plan: ShardedPlan) -> Any:
-    """The unpacked answers of a streaming DataFrame. Every micro-batch answers the moments its rows have passed."""
-    packed = df.mapInArrow(shuffle_mapper(plan), from_arrow_schema(SHUFFLE_SCHEMA))
+def run(packed: Any, plan: ShardedPlan) -> Any:
+    """The unpacked answers of a streaming DataFrame of packed rows.
+
+    Every micro-batch answers the moments its rows have passed.
+    """
     schema = from_arrow_schema(results_and_metrics.shard_schema(plan))
     answers = (
         with_ticks(packed, plan)

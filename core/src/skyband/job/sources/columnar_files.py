@@ -1,5 +1,6 @@
 """Parquet and Arrow files, which may differ in the width of their types: all of a source are read as one schema."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,15 @@ class Layout:
         files = [str(path) for path in paths]
         return ds.dataset(files, format=self.format, partitioning=self.partitions, partition_base_dir=self.folder)
 
+    def of(self, path: Path) -> pa.Schema:
+        """The schema of one file. Raises InputError naming it where it cannot be read."""
+        try:
+            return _bare(Layout(self.format, self.folder, None).dataset([path]).schema)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            if str(path) in str(error):
+                raise
+            raise InputError(str(path), " ".join(str(error).split())) from error
+
 
 def schema_of(paths: Sequence[Path], layout: Layout) -> tuple[pa.Schema, Layout]:
     """The schema of files, each column as wide as its widest file's, and the layout by which to read them one by one.
@@ -38,7 +48,7 @@ def schema_of(paths: Sequence[Path], layout: Layout) -> tuple[pa.Schema, Layout]
     whole = _bare(layout.dataset(paths).schema)
     widened = None
     for path in paths:
-        schema = _schema_of_one(path, layout)
+        schema = layout.of(path)
         widened = schema if widened is None else _widened(widened, schema, path)
     assert widened is not None
     known = set(widened.names)
@@ -47,17 +57,41 @@ def schema_of(paths: Sequence[Path], layout: Layout) -> tuple[pa.Schema, Layout]
     return pa.schema([*widened, *keys]), Layout(layout.format, layout.folder, by_folder)
 
 
-def read(path: Path, layout: Layout, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """A file's rows with the columns `schema`, null where it has none of that name."""
+def read(
+    path: Path, layout: Layout, schema: pa.Schema, row_groups: Sequence[int] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """A file's rows, or those of some row groups, with the columns `schema`, null where it has none of that name.
+
+    A name in other letters' case is that of the column, as in Spark, unless there are several.
+    """
     dataset = layout.dataset([path])
-    known = set(dataset.schema.names)  # made anew each time it is asked for
-    there = [name for name in schema.names if name in known]
-    for batch in dataset.to_batches(columns=there, batch_size=_BATCH):
+    if row_groups is not None:
+        fragments = [fragment.subset(row_group_ids=row_groups) for fragment in dataset.get_fragments()]
+        dataset = ds.FileSystemDataset(fragments, dataset.schema, dataset.format, dataset.filesystem)
+    there = _places(schema.names, dataset.schema.names)
+    for batch in dataset.to_batches(
+        columns={name: ds.field(other) for name, other in there.items()}, batch_size=_BATCH
+    ):
         if layout.format == "arrow":  # the other formats are decoded, and so checked
-            check_whole(batch, there)
+            check_whole(batch, list(there))
         given = dict(zip(batch.schema.names, batch.columns, strict=True))
         columns = [_column(given.get(field.name), field, len(batch)) for field in schema]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _places(names: Sequence[str], file: Sequence[str]) -> dict[str, str]:
+    """The columns of a file by the names asked for."""
+    known = set(file)
+    there = {name: name for name in names if name in known}
+    missing = {name.casefold(): name for name in names if name not in known}
+    if missing:
+        alike = Counter(name.casefold() for name in file)
+        there |= {
+            missing[name.casefold()]: name
+            for name in file
+            if alike[name.casefold()] == 1 and name.casefold() in missing
+        }
+    return {name: there[name] for name in names if name in there}
 
 
 def _column(column: Any, field: Any, rows: int) -> Any:
@@ -71,15 +105,6 @@ def _column(column: Any, field: Any, rows: int) -> Any:
         return column.cast(field.type)
     except pa.ArrowInvalid as error:
         raise InputError(field.name, f"cannot be read as {field.type}: {error}") from error
-
-
-def _schema_of_one(path: Path, layout: Layout) -> pa.Schema:
-    try:
-        return _bare(Layout(layout.format, layout.folder, None).dataset([path]).schema)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        if str(path) in str(error):
-            raise
-        raise InputError(str(path), " ".join(str(error).split())) from error
 
 
 def _widened(widened: pa.Schema, schema: pa.Schema, path: Path) -> pa.Schema:

@@ -1,12 +1,13 @@
 """Where in a source's files a row stands: what is wrong with it is told by its file, and its place there."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 from skyband.errors import InputError
+from skyband.job.sources.file_parts import FilePart
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 class PlacedBatches:
     """The batches of files, one after the other, which remember the file and the row of the last one given."""
 
-    _paths: tuple[Path, ...]
-    _read: "Callable[[Path], Iterator[pa.RecordBatch]]"
+    _parts: Iterable[FilePart]
+    _read: "Callable[[FilePart], Iterator[pa.RecordBatch]]"
     _shape: "Callable[[pa.RecordBatch], tuple[pa.RecordBatch, Int64 | None]]"
     """What is made of a batch, and which of its rows are left, all where that is None."""
     _path: Path | None = field(default=None, init=False)
@@ -32,10 +33,11 @@ class PlacedBatches:
         """Raises InputError, naming the file, where one cannot be read."""
         import pyarrow as pa
 
-        for file, path in enumerate(self._paths):
-            self.file, rows = file, 0
+        for file, part in enumerate(self._parts):
+            path, rows = part.path, part.first
+            self.file = file
             try:
-                for batch in self._read(path):
+                for batch in self._read(part):
                     self._path, self._first = path, rows
                     shaped, self._kept = self._shape(batch)
                     yield shaped

@@ -9,6 +9,7 @@ from attrs import frozen
 from skyband.data_files import data_files, is_pattern
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Source, local_path
+from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.tables import names_of_formats
@@ -38,25 +39,30 @@ class Files:
     layout: "Layout | None"
     """How Parquet and Arrow files are read; None of text files."""
 
-    def batches(self, columns: Iterable[str]) -> PlacedBatches:
-        """Their rows, file by file, only the columns named; iterating raises InputError where one cannot be read."""
+    def batches(self, columns: Iterable[str], parts: Iterable[FilePart] | None = None) -> PlacedBatches:
+        """Their rows, file by file, or those of `parts`, only the columns named.
+
+        Iterating raises InputError where one cannot be read.
+        """
         import pyarrow as pa
 
         wanted = list(columns)
         read = pa.schema([self.raw.field(name) for name in self.shape.reads(wanted)])
         given = pa.schema([self.schema.field(name) for name in wanted])
         return PlacedBatches(
-            self.paths, lambda path: self._read(path, read), lambda batch: self.shape.apply(batch, given)
+            map(FilePart, self.paths) if parts is None else parts,
+            lambda part: self._read(part, read),
+            lambda batch: self.shape.apply(batch, given),
         )
 
-    def _read(self, path: Path, wanted: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+    def _read(self, part: FilePart, wanted: "pa.Schema") -> "Iterator[pa.RecordBatch]":
         if self.layout is None:
             from skyband.job.sources import text_files
 
-            return text_files.read(path, self.source, self.raw, wanted)
+            return text_files.read(part.path, self.source, self.raw, wanted)
         from skyband.job.sources import columnar_files
 
-        return columnar_files.read(path, self.layout, wanted)
+        return columnar_files.read(part.path, self.layout, wanted, part.row_groups)
 
 
 def open_files(source: Source) -> "Files | Table | None":
@@ -85,7 +91,7 @@ def open_files(source: Source) -> "Files | Table | None":
         paths = data_files(path)
         if not paths:
             raise ConfigError(Problem("path", _nothing_at(path, source)))
-        schema, layout = _schema(source, _base(path), paths)
+        schema, layout = _schema(source, paths)
     except ConfigError:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -94,17 +100,28 @@ def open_files(source: Source) -> "Files | Table | None":
     return Files(source, tuple(paths), schema, shape, shape.schema(schema), layout)
 
 
-def _schema(source: Source, base: Path, paths: list[Path]) -> "tuple[pa.Schema, Layout | None]":
+def layout_of(source: Source) -> "Layout | None":
+    """How files of a source on this machine are read: that of none but Parquet and Arrow."""
+    path = local_path(source.path or "")
+    if path is None or source.format in ("csv", "json"):
+        return None
+    from skyband.job.sources import columnar_files
+
+    base = _base(path)
+    return columnar_files.Layout(source.format, str(base if base.is_dir() else base.parent))
+
+
+def _schema(source: Source, paths: list[Path]) -> "tuple[pa.Schema, Layout | None]":
     declared = None if source.schema is None else parse_ddl(source.schema)
-    if source.format in ("csv", "json"):
+    layout = layout_of(source)
+    if layout is None:
         from skyband.job.sources import text_files
 
         return text_files.schema_of(paths, source) if declared is None else declared, None
-    from skyband.job.sources import columnar_files
-
-    layout = columnar_files.Layout(source.format, str(base if base.is_dir() else base.parent))
     if declared is not None:
         return declared, layout
+    from skyband.job.sources import columnar_files
+
     return columnar_files.schema_of(paths, layout)
 
 

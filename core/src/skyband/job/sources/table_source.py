@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from skyband.job.model import Source, local_path
+from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.table_location import in_process, keys_of
 from skyband.tables import TableRows
@@ -36,7 +37,9 @@ class Table:
         read = self.shape.reads(wanted)
         given = pa.schema([self.schema.field(name) for name in wanted])
         return PlacedBatches(
-            (Path(self.place),), lambda _: self.rows.batches(read), lambda batch: self.shape.apply(batch, given)
+            (FilePart(Path(self.place)),),
+            lambda _: self.rows.batches(read),
+            lambda batch: self.shape.apply(batch, given),
         )
 
 

@@ -20,11 +20,16 @@ class SparkEngine(Engine):
     shards: ClassVar[bool] = True
 
     def source_problems(self, source: Source, zone: str | None) -> list[Problem]:  # noqa: ARG002 - Spark knows zones
-        if source.format == "arrow":
-            return [Problem("source.format", "Spark does not read arrow; use --engine local, or parquet")]
+        if source.format == "arrow" and source.reader == "spark":
+            return [Problem("source.format", 'Spark\'s own reader does not know arrow: use source.reader = "files"')]
         from skyband.job.spark.parquet_nanoseconds import nanosecond_problems
 
         return nanosecond_problems(source)
+
+    def reader(self, job: Job) -> str | None:
+        from skyband.job.spark.python_file_reader import reader_of
+
+        return reader_of(job.source, job.spark, job.query.columns) if job.source.of_files else None
 
     def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:
         problems = []

@@ -1,0 +1,85 @@
+"""Rows that Python reads from files in the step that packs them: Spark knows the files, not what is in them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+from attrs import frozen
+
+from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
+from skyband.engines.spark.version_checked_pickling import pickled_with_versions
+from skyband.engines.spark.worker import Mapped, settle, shuffle_mapper
+from skyband.errors import InputError
+
+
+class PlacedRows(Protocol):
+    """Batches of rows that remember where the last one came from."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+
+    def placed(self, error: InputError) -> InputError:
+        """What is wrong with a row of the last batch, with its file and its place there."""
+
+
+Reader = Callable[[Iterator[pa.RecordBatch], Sequence[str]], PlacedRows]
+"""From batches that name parts of files, and columns, to the rows there; it runs in a worker of Spark."""
+
+
+@frozen
+class FileRows:
+    """The rows of files as Spark sees them: names of files, and how Python reads what is in them."""
+
+    names: Any
+    """A DataFrame, of a stream or not."""
+    read: Reader
+    schema: pa.Schema
+    """In types that Spark has too."""
+
+    def frame(self) -> Any:
+        """The rows as a DataFrame: `spark.apply` reads them where it packs them, all else takes them from Java."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        names = self.schema.names
+        numbered = pa.schema([(f"c{place}", field.type) for place, field in enumerate(self.schema)])
+        read = self.read
+
+        def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in read(batches, names):
+                yield batch.rename_columns(numbered.names).cast(numbered)
+
+        made = self.names.mapInArrow(rows, from_arrow_schema(numbered)).toDF(*names)
+        _FRAMES[made] = self
+        return made
+
+
+_FRAMES: WeakKeyDictionary[Any, FileRows] = WeakKeyDictionary()
+"""By the DataFrames made of them. One that is derived from such a DataFrame is another, and is read as any is."""
+
+
+def shuffle_rows(df: Any, plan: ShardedPlan) -> Any:
+    """The packed rows of a DataFrame."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from skyband.spark import numbered
+
+    files = _FRAMES.get(df)
+    if files is None:
+        rows, mapper = numbered(df, plan.query.columns), shuffle_mapper(plan)
+    else:
+        rows, mapper = files.names, _reading_mapper(plan, files.read)
+    return rows.mapInArrow(mapper, from_arrow_schema(SHUFFLE_SCHEMA))
+
+
+def _reading_mapper(plan: ShardedPlan, read: Reader) -> Mapped:
+    """Reads only the columns of the query, and tells what is wrong with a row by its file."""
+
+    def read_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle(plan)
+        rows = read(batches, plan.query.columns)
+        try:
+            yield from plan.to_shuffle_rows(iter(rows))
+        except InputError as error:
+            raise rows.placed(error) from error
+
+    return pickled_with_versions(read_and_pack, plan)

@@ -1,0 +1,56 @@
+"""Parts of files: shared out among tasks so that every row is read once, each with its place in its file."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from skyband.errors import InputError
+from skyband.job.model import Source
+from skyband.job.sources import file_parts
+from skyband.job.sources.file_parts import FilePart, tasks_of
+from skyband.job.sources.source_files import open_files
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("parts")
+    for name, rows, group in (("a", 1000, 70), ("b", 3, 1), ("c", 400, 400)):
+        first = {"a": 0, "b": 1000, "c": 1003}[name]
+        pq.write_table(pa.table({"n": range(first, first + rows)}), made / f"{name}.parquet", row_group_size=group)
+    return made
+
+
+@settings(max_examples=20, deadline=None)
+@given(least=st.integers(1, 10_000), opening=st.integers(0, 1000), cores=st.integers(1, 8))
+def test_tasks_read_every_row_once(folder, least, opening, cores):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_parts, "_LEAST", least)
+        patch.setattr(file_parts, "_OPENING", opening)
+        files = open_files(Source(format="parquet", path=str(folder)))
+        tasks = tasks_of(files.paths, "parquet", cores)
+    rows = [row for task in tasks for batch in files.batches(["n"], task) for row in batch.column(0).to_pylist()]
+    assert sorted(rows) == list(range(1403))
+    assert all(tasks)
+
+
+def test_a_large_file_is_shared_and_small_ones_are_read_together(folder, monkeypatch):
+    monkeypatch.setattr(file_parts, "_LEAST", 500)
+    monkeypatch.setattr(file_parts, "_OPENING", 10)
+    assert len(tasks_of([folder / "a.parquet"], "parquet", 4)) > 4
+    assert len(tasks_of([Path(f"{number}.csv") for number in range(100)], "csv", 4)) == 2
+
+
+def test_a_row_of_a_part_is_told_by_its_place_in_the_file(folder):
+    files = open_files(Source(format="parquet", path=str(folder)))
+    batches = files.batches(["n"], [FilePart(folder / "a.parquet", (2, 3), 140)])
+    assert next(iter(batches)).column(0)[5].as_py() == 145
+    assert str(batches.placed(InputError("n", "is odd", 5))).endswith("a.parquet: n, row 145: is odd")
+
+
+def test_a_column_in_other_letters_is_that_column(tmp_path):
+    pq.write_table(pa.table({"N": [1], "a": [2], "A": [3]}), tmp_path / "a.parquet")
+    files = open_files(Source(format="parquet", path=str(tmp_path), schema="n BIGINT, a BIGINT, b BIGINT"))
+    assert [batch.to_pylist() for batch in files.batches(["b", "a", "n"])] == [[{"b": None, "a": 2, "n": 1}]]

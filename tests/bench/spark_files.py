@@ -1,0 +1,119 @@
+"""Files read in Python where their rows are packed, beside Spark's own reader: seconds, and how many times quicker.
+
+    python tests/bench/spark_files.py --rows 4000000
+
+Each query is run by both readers in turn, in one session, so that what else the machine does meets both; medians of
+`--times`. Answers go nowhere, but are counted, and must be as many with either reader.
+"""
+
+import argparse
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import on_spark
+import pyarrow as pa
+from skyband import spark
+from skyband.queries import make_query
+
+COUNTED = {"kind": "distinct-count", "time": "ts", "windows": ["10 minutes", "1 hour"], "every": "1 minute"}
+QUERIES = {
+    "distinct-count of a text": COUNTED | {"item": "client"},
+    "heavy-hitters of a text": {
+        "kind": "heavy-hitters",
+        "time": "ts",
+        "object": "client",
+        "windows": ["1 hour"],
+        "every": "10 minutes",
+        "share": 0.01,
+    },
+    "distinct-count by 1,000 groups": COUNTED | {"item": "number", "by": ["group"]},
+}
+FILES = 16
+
+
+def make(rows: int) -> pa.Table:
+    rng = np.random.default_rng(1)
+    times = np.sort(rng.integers(0, 2 * 3600 * 10**6, rows))
+    names = pa.array([f"client-{number:06}" for number in range(200_000)])
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "client": names.take(pa.array(rng.zipf(1.3, rows) % 200_000)),
+            "number": rng.integers(0, 10**6, rows),
+            "group": rng.integers(0, 1000, rows),
+            "unread": rng.random(rows),
+        }
+    )
+
+
+def source(session, reader: str, folder: Path, stream: bool):
+    if reader == "python":
+        return spark.files(str(folder), stream=stream, **({"maxFilesPerTrigger": 2} if stream else {}))
+    if not stream:
+        return session.read.parquet(str(folder))
+    schema = session.read.parquet(str(folder)).schema
+    return session.readStream.schema(schema).option("maxFilesPerTrigger", 2).parquet(str(folder))
+
+
+def batch(session, reader: str, folder: Path, query) -> tuple[float, int]:
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as sql
+
+    counted = Observation()
+    started = time.perf_counter()
+    answers = spark.apply(source(session, reader, folder, False), query, shards=2)
+    answers.observe(counted, sql.count(sql.lit(1)).alias("rows")).write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - started, counted.get["rows"]
+
+
+def stream(session, reader: str, folder: Path, query) -> tuple[float, int]:
+    """The median seconds of a micro-batch, the first apart, and the rows of all."""
+    checkpoint = tempfile.mkdtemp()
+    answers = spark.apply(source(session, reader, folder, True), query, shards=2)
+    writer = answers.writeStream.format("noop").option("checkpointLocation", checkpoint)
+    started = writer.trigger(availableNow=True).start()
+    started.awaitTermination()
+    shutil.rmtree(checkpoint)
+    progress = [entry for entry in started.recentProgress if "skyband" in entry.observedMetrics]
+    taken = [entry.durationMs["triggerExecution"] / 1000 for entry in progress]
+    return statistics.median(taken[1:]), sum(entry.observedMetrics["skyband"]["rows_in"] for entry in progress)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--cores", type=int, default=2)
+    options = parser.parse_args()
+    session = on_spark.session(options.cores)
+    home = Path(tempfile.mkdtemp())
+    try:
+        on_spark.write_files(make(options.rows), home / "in", FILES)
+        for name, keys in QUERIES.items():
+            query = make_query(keys)
+            for way in (batch, stream):
+                taken: dict[str, list[float]] = {"spark": [], "python": []}
+                counts = set()
+                for turn in range(options.times + 1):
+                    for reader, seconds in taken.items():
+                        took, count = way(session, reader, home / "in", query)
+                        counts.add(count)
+                        seconds += [took] if turn else []  # the first loads what the others find loaded
+                assert len(counts) == 1, counts
+                java, python = (statistics.median(seconds) for seconds in taken.values())
+                print(  # noqa: T201
+                    f"{name:31} {way.__name__:6}  Spark's reader {java:6.2f} s  Python {python:6.2f} s"
+                    f"  {java / python:4.1f} times",
+                    flush=True,
+                )
+    finally:
+        session.stop()
+        shutil.rmtree(home)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Parquet and Arrow files that Spark gives out and Python reads: the same rows, checkpoints and refusals."""
+
+import datetime as dt
+import json
+import os
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from skyband import spark
+from skyband.cli.commands import group
+from skyband.engines import local
+from skyband.queries import make_query
+
+pytestmark = pytest.mark.spark
+
+JOB = """
+[source]
+path = "in"
+format = "parquet"
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "item"
+windows = ["1 hour"]
+every = "1 hour"
+by = "client"
+
+[backends]
+sketch = "exact"
+
+[sink]
+format = "json"
+path = "out"
+"""
+QUERY = {
+    "kind": "distinct-count",
+    "time": "ts",
+    "item": "item",
+    "windows": ["1 hour"],
+    "every": "1 hour",
+    "by": "client",
+}
+STREAM = ["source.stream=true", "sink.trigger=available-now", "source.options.maxFilesPerTrigger=1"]
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+def table(first: int, rows: int = 300) -> pa.Table:
+    numbers = range(first, first + rows)
+    texts = [None if number % 7 == 0 else f"{number % 5} é" for number in numbers]
+    return pa.table(
+        {
+            "ts": pa.array([START + dt.timedelta(minutes=number) for number in numbers], pa.timestamp("us", "UTC")),
+            "unread": [[number] for number in numbers],
+            "client": pa.array(texts).dictionary_encode(),
+            "item": pa.array([number % 11 for number in numbers], pa.int32()),
+        }
+    )
+
+
+def put(folder, *numbers):
+    for number in numbers:
+        path = folder / "in" / f"{number}.parquet"
+        pq.write_table(table(number * 200), path, row_group_size=100)
+        os.utime(path, (1_000_000_000 + number,) * 2)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "job.toml").write_text(JOB)
+    put(tmp_path, 0, 1, 2)
+    return tmp_path
+
+
+def ran(folder, engine, *sets, command="run"):
+    sink = f"{engine} {len(list(folder.iterdir()))}"
+    changes = [part for change in (f"sink.path={sink}", "source.reader=files", *sets) for part in ("--set", change)]
+    called = CliRunner().invoke(group, [command, str(folder / "job.toml"), "--engine", engine, *changes])
+    return called, sink
+
+
+def answers(folder, engine, *sets):
+    called, sink = ran(folder, engine, *sets)
+    assert called.exit_code == 0, called.stderr
+    return called.stderr, read(folder / sink)
+
+
+def read(sink):
+    lines = [line for path in sink.glob("*.json") for line in path.read_text("utf-8").splitlines()]
+    return sorted((row["at"][:19], row.get("client") or "", row["count"]) for row in map(json.loads, lines))
+
+
+def test_both_readers_give_the_rows_of_the_local_engine(session, folder):
+    for sets in ((), ("source.where=item > 3 AND client IS NOT NULL",)):
+        _, expected = answers(folder, "local", *sets)
+        said, direct = answers(folder, "spark", *sets)
+        assert "read by  Python, where rows are packed" in said
+        said, plain = answers(folder, "spark", *sets, "source.reader=spark")
+        assert 'read by  Spark (source.reader = "spark")' in said
+        assert direct == plain == expected
+
+
+def test_sql_that_the_reader_does_not_know_is_left_to_spark(session, folder):
+    said, direct = answers(folder, "spark", "source.where=upper(client) = '1 É'")
+    assert "read by  Python, where rows are packed" in said
+    assert {row[1] for row in direct} == {"1 é"}
+
+
+def test_arrow_files_are_read_on_spark(session, folder):
+    for path in (folder / "in").iterdir():
+        pa.feather.write_feather(pq.read_table(path), path.with_suffix(".arrow"))
+        path.unlink()
+    _, expected = answers(folder, "local", "source.format=arrow")
+    assert answers(folder, "spark", "source.format=arrow", "source.reader=auto")[1] == expected
+
+
+@pytest.mark.parametrize("readers", [("spark", "files", "spark"), ("files", "spark", "files")])
+def test_a_checkpoint_of_one_reader_goes_on_with_the_other(session, folder, readers):
+    for place, reader in enumerate(readers):
+        if place:
+            put(folder, place + 2)
+        called, _ = ran(folder, "spark", *STREAM, f"source.reader={reader}", "sink.path=out", "sink.checkpoint=c")
+        assert called.exit_code == 0, called.stderr
+        assert f"rows in  {900 if place == 0 else 300}" in called.stderr
+    _, expected = answers(folder, "local")
+    assert read(folder / "out")[: len(expected) - 10] == expected[: len(expected) - 10]
+
+
+def test_a_file_that_cannot_be_read_is_named(session, folder):
+    bad = folder / "in" / "1.parquet"
+    bad.write_bytes(bad.read_bytes()[:-20])
+    for engine in ("local", "spark"):
+        called, _ = ran(folder, engine, "source.schema=ts TIMESTAMP, client STRING, item INT")
+        assert called.exit_code == 1
+        assert "1.parquet" in called.stderr
+
+
+def test_files_from_a_program(session, folder):
+    query = make_query(QUERY)
+    whole = pa.concat_tables([table(0), table(200), table(400)])
+    expected = local.apply(whole, query, {"sketch": "exact"})
+    rows = spark.files(str(folder / "in"))
+    made = rows.transform(spark.apply, query, {"sketch": "exact"}).collect()
+    assert as_text(made, expected.column_names) == as_text(expected.to_pylist(), expected.column_names)
+    assert rows.where("item = 1").count() == whole["item"].to_pylist().count(1)
+    assert spark.files(str(folder / "in"), stream=True, maxFilesPerTrigger=1).isStreaming
+
+
+def as_text(rows, names):
+    return sorted(tuple(str(row[name]).removesuffix("+00:00") for name in names) for row in rows)
