@@ -9,16 +9,16 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
+from importlib import import_module
 from inspect import signature
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skyband.config.durations import Duration, clock_problem, parse
 from skyband.config.literals import literal
-from skyband.config.parameters import build
 from skyband.engines.spark.collations import collation_problems
+from skyband.engines.spark.file_rows import shuffle_rows
 from skyband.engines.spark.home_without_zip import home_without_zip
 from skyband.engines.spark.java_check import require_classic, require_java
 from skyband.engines.spark.java_process import ended_if_interrupted
@@ -155,8 +155,6 @@ def apply(
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
     plan = plan_of(df, query, backends, shards, ticking_of(idle_after, finish))
-    from skyband.engines.spark.file_rows import shuffle_rows
-
     if not df.isStreaming:
         from skyband.engines.spark import batch
 
@@ -199,15 +197,9 @@ def files(
     ConfigError
         there are no files, they cannot be read in Python as Spark would, or an option is not known
     """
-    from skyband.job.model import Source, absolute
-    from skyband.job.spark.python_file_reader import file_frame
-
-    there = session()
-    given = {"format": format, "path": absolute(path, Path()), "stream": stream, "options": options, "reader": "files"}
-    source = build(Source, given if schema is None else {**given, "schema": schema})
-    made = file_frame(there, source)
-    assert made is not None  # a reader that was asked for is taken, or refused
-    return made[0]
+    frame_of = import_module("skyband.job.spark.python_file_reader").frame_of  # a room above, as are a source's keys
+    frame: DataFrame = frame_of(session(), path, format, stream, schema, options)
+    return frame
 
 
 def plan_of(
@@ -262,13 +254,6 @@ def _arrow_schema(df: "DataFrame") -> Any:
     return pa.schema(
         field.with_type(pa.timestamp("us", zone)) if getattr(field.type, "tz", None) else field for field in schema
     )
-
-
-def numbered(df: "DataFrame", names: Sequence[str]) -> "DataFrame":
-    """These columns, called c0, c1, …: mapInArrow cannot take a DataFrame that has a dot in the name of a column."""
-    from pyspark.sql import functions as sql
-
-    return df.select(*(sql.col(f"`{name.replace('`', '``')}`").alias(f"c{i}") for i, name in enumerate(names)))
 
 
 def _from_settings(spark: "SparkSession", query: Query) -> dict[str, str]:

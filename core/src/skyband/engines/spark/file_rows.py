@@ -32,7 +32,7 @@ class FileRows:
 
     names: Any
     """A DataFrame, of a stream or not."""
-    read: Reader
+    reader: Reader
     schema: pa.Schema
     """In types that Spark has too."""
 
@@ -42,15 +42,15 @@ class FileRows:
 
         names = self.schema.names
         numbered = pa.schema([(f"c{place}", field.type) for place, field in enumerate(self.schema)])
-        read = self.read
+        reader = self.reader
 
         def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in read(batches, names):
+            for batch in reader(batches, names):
                 yield batch.rename_columns(numbered.names).cast(numbered)
 
-        made = self.names.mapInArrow(rows, from_arrow_schema(numbered)).toDF(*names)
-        _FRAMES[made] = self
-        return made
+        frame = self.names.mapInArrow(rows, from_arrow_schema(numbered)).toDF(*names)
+        _FRAMES[frame] = self
+        return frame
 
 
 _FRAMES: WeakKeyDictionary[Any, FileRows] = WeakKeyDictionary()
@@ -61,25 +61,30 @@ def shuffle_rows(df: Any, plan: ShardedPlan) -> Any:
     """The packed rows of a DataFrame."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from skyband.spark import numbered
-
     files = _FRAMES.get(df)
     if files is None:
         rows, mapper = numbered(df, plan.query.columns), shuffle_mapper(plan)
     else:
-        rows, mapper = files.names, _reading_mapper(plan, files.read)
+        rows, mapper = files.names, _reading_mapper(plan, files.reader)
     return rows.mapInArrow(mapper, from_arrow_schema(SHUFFLE_SCHEMA))
 
 
-def _reading_mapper(plan: ShardedPlan, read: Reader) -> Mapped:
+def _reading_mapper(plan: ShardedPlan, reader: Reader) -> Mapped:
     """Reads only the columns of the query, and tells what is wrong with a row by its file."""
 
     def read_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle(plan)
-        rows = read(batches, plan.query.columns)
+        rows = reader(batches, plan.query.columns)
         try:
             yield from plan.to_shuffle_rows(iter(rows))
         except InputError as error:
             raise rows.placed(error) from error
 
     return pickled_with_versions(read_and_pack, plan)
+
+
+def numbered(df: Any, names: Sequence[str]) -> Any:
+    """These columns, called c0, c1, …: mapInArrow cannot take a DataFrame that has a dot in the name of a column."""
+    from pyspark.sql import functions as sql
+
+    return df.select(*(sql.col(f"`{name.replace('`', '``')}`").alias(f"c{i}") for i, name in enumerate(names)))

@@ -5,6 +5,7 @@ from typing import Any
 
 from skyband import spark
 from skyband.config.literals import literal
+from skyband.engines.spark.file_rows import numbered
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import EngineError, InputError, SnapshotError
 from skyband.job import checkpoint_record
@@ -75,7 +76,7 @@ def save_history(job: Job, folder: Path, until: str, progress: Progress | None =
         source = source_frame(session, job)
         plan = spark.plan_of(source, job.query, job.backends, job.shards)
         moment = _moment(until, plan)
-        snapshots = states_before(spark.numbered(source, plan.query.columns), plan, moment)
+        snapshots = states_before(numbered(source, plan.query.columns), plan, moment)
         if len(snapshots) != plan.shards:
             raise EngineError(f"the source holds no row before {until}")
         return savepoint.write(folder, job.query, snapshots, moment, _versions(session, plan), None)

@@ -81,9 +81,9 @@ def read(
 
 def _places(names: Sequence[str], file: Sequence[str]) -> dict[str, str]:
     """The columns of a file by the names asked for."""
-    known = set(file)
-    there = {name: name for name in names if name in known}
-    missing = {name.casefold(): name for name in names if name not in known}
+    in_file = set(file)
+    there = {name: name for name in names if name in in_file}
+    missing = {name.casefold(): name for name in names if name not in in_file}
     if missing:
         alike = Counter(name.casefold() for name in file)
         there |= {

@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 
+from skyband.config.parameters import build
 from skyband.engines.spark.file_rows import FileRows
 from skyband.errors import ConfigError, Problem
-from skyband.job.model import Source, local_path, option_text
+from skyband.job.model import Source, absolute, local_path, option_text
 from skyband.job.sources.file_parts import FilePart, tasks_of
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.source_files import READABLE, Files, layout_of, open_files
@@ -81,8 +82,17 @@ def file_frame(session: Any, source: Source, columns: Iterable[str] | None = Non
         if source.reader == "files" or source.format == "arrow":
             raise ConfigError(Problem("source.reader", f"files cannot be read in Python: {choice}"))
         return None
-    files, left = choice
-    return _rows(session, files, _schema(files, left, columns)).frame(), left
+    files, rest = choice
+    return _rows(session, files, _schema(files, rest, columns)).frame(), rest
+
+
+def frame_of(session: Any, path: str, format: str, stream: bool, schema: str | None, options: Mapping[str, Any]) -> Any:
+    """`spark.files`: the rows of files for a program, read in Python or refused with ConfigError."""
+    keys = {"format": format, "path": absolute(path, Path()), "stream": stream, "options": options, "reader": "files"}
+    source = build(Source, keys if schema is None else {**keys, "schema": schema})
+    frame = file_frame(session, source)
+    assert frame is not None  # a reader that was asked for is taken, or refused
+    return frame[0]
 
 
 def reader_of(source: Source, settings: Mapping[str, Any], columns: Iterable[str]) -> str:
@@ -104,14 +114,14 @@ def choose_reader(
     why = why_spark(source, settings)
     if why is not None:
         return why
-    files, left = _files(source)
+    files, rest = _files(source)
     if source.reader == "auto" or files.layout is None:
         if _in_key_folders(files):
             return "folders named key=value are columns"
-        if files.layout is not None and (left.where is not None or left.select is not None):
+        if files.layout is not None and (rest.where is not None or rest.select is not None):
             return "where or select is known to Spark only"
     differs = source.reader == "auto" and _declared_otherwise(files)
-    for name in _needed(files, left, columns):
+    for name in _needed(files, rest, columns):
         if differs:
             return "its files have other types than source.schema"
         if name not in files.schema.names:
@@ -119,7 +129,7 @@ def choose_reader(
         kind = files.schema.field(name).type
         if files.layout is not None and as_spark(kind) is None:
             return f"column {name!r} is {kind}, which Spark has in its own way"
-    return files, left
+    return files, rest
 
 
 def _declared_otherwise(files: Files) -> bool:
@@ -131,15 +141,15 @@ def _declared_otherwise(files: Files) -> bool:
     return any(as_spark(declared) != as_spark(kind) for declared, kind in pairs)
 
 
-def _needed(files: Files, left: Source, columns: Iterable[str] | None) -> Sequence[str]:
+def _needed(files: Files, rest: Source, columns: Iterable[str] | None) -> Sequence[str]:
     """The columns that are read; all where Spark is to make others of them."""
     all_of_them: list[str] = files.schema.names
-    return all_of_them if columns is None or left.where is not None or left.select is not None else list(columns)
+    return all_of_them if columns is None or rest.where is not None or rest.select is not None else list(columns)
 
 
-def _schema(files: Files, left: Source, columns: Iterable[str] | None) -> pa.Schema:
+def _schema(files: Files, rest: Source, columns: Iterable[str] | None) -> pa.Schema:
     """The columns that are read, in Spark's types."""
-    kinds = [files.schema.field(name) for name in _needed(files, left, columns)]
+    kinds = [files.schema.field(name) for name in _needed(files, rest, columns)]
     return pa.schema([(field.name, as_spark(field.type) or field.type) for field in kinds])
 
 
@@ -155,19 +165,19 @@ def spark_defaults(source: Source) -> dict[str, str]:
 def _files(source: Source) -> tuple[Files, Source]:
     """The files, with `where` and `select` done by the reader where it knows them, else left."""
     plain = evolve(source, where=None, select=None)
-    for here, left in ((source, plain), (plain, source)):
+    for here, rest in ((source, plain), (plain, source)):
         try:
             files = open_files(here)
             if not isinstance(files, Files):
                 raise ConfigError(Problem("source.path", "only Spark can read it"))
-            return files, left
+            return files, rest
         except ConfigError as error:
             refusal = error
         if source.stream and source.schema is not None:  # which may begin in an empty folder
             raw = parse_ddl(source.schema)
             try:
                 shape = Shape.of(here.where, here.select)
-                return Files(here, (), raw, shape, shape.schema(raw), layout_of(source)), left
+                return Files(here, (), raw, shape, shape.schema(raw), layout_of(source)), rest
             except ConfigError as error:
                 refusal = error
     raise ConfigError(*(problem.within("source") for problem in refusal.problems)) from refusal
