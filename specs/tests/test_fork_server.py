@@ -3,6 +3,7 @@ import signal
 import subprocess
 
 import pytest
+from skyband_specs import fork_server
 from skyband_specs.fork_server import ForkServer
 
 
@@ -35,3 +36,31 @@ def test_a_fork_that_hangs_is_ended_with_its_server(server):
         server.run("builtins:eval", "[print('here', flush=True), __import__('time').sleep(600)]", 5)
     assert raised.value.stdout == b"here\n"
     assert server.process.poll() is not None
+
+
+def test_the_fork_that_lasts_goes_on_after_an_error_and_not_after_a_crash(server):
+    def run(code):
+        return server.run("builtins:eval", code, 60, lasting=True)
+
+    pid, mark = "str(__import__('os').getpid())", "vars(__import__('math')).setdefault('mark', '{}')"
+    first = run(pid).stdout
+    assert [run(mark.format(n)).stdout for n in (1, 2)] == [b"1", b"1"]
+    failed = run("1 / 0")
+    assert failed.returncode == 1
+    assert failed.stderr.endswith(b"ZeroDivisionError: division by zero\n")
+    assert run(pid).stdout == first
+    assert server.run("builtins:eval", pid, 60).stdout not in (first, b"%d" % server.process.pid)
+    killed = run("[print('here', flush=True), __import__('os').kill(__import__('os').getpid(), 9)]")
+    assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, b"here\n")
+    assert run(pid).stdout not in (first, b"")
+    assert run(mark.format(3)).stdout == b"3"
+
+
+def test_a_failure_that_others_brought_about_is_told_only_where_there_is_no_other():
+    once = (
+        "[vars(__import__('math')).setdefault('seen', []).append(1), 1 / (len(__import__('math').seen) == {})] and 'x'"
+    )
+    run = [fork_server.run_in_lasting_fork("builtins:eval", once.format(n), {**os.environ}, 60) for n in (1, 1)]
+    assert [ended.returncode for ended in run] == [0, 1]
+    alone = fork_server.run_in_lasting_fork("builtins:eval", "print('alone') or 1 / 0", {**os.environ}, 60)
+    assert (alone.returncode, alone.stdout) == (1, b"alone\n")

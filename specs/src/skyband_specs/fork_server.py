@@ -2,6 +2,9 @@
 
 It has never seen a backend, so that a fork of it is as new as an interpreter just started. Where the system cannot
 fork, it does one task itself and ends, and the next task has a new one.
+
+A task that need not be the first of its process, and may end it, goes to one fork that lasts: what a backend loads and
+compiles, the tasks after find. Where one fails there, it has a fresh fork, whose word counts.
 """
 
 import atexit
@@ -21,6 +24,8 @@ from typing import IO, Any
 from attrs import define, frozen
 
 _NUMBER = Struct("<q")
+_ORDER = Struct("<q?")
+"""Bytes of a task, and whether it goes to the fork that lasts."""
 _PASSING = "PYTEST_"
 """How variables begin that change with every test and mean nothing to a child."""
 
@@ -61,15 +66,15 @@ class ForkServer:
         atexit.register(own.stop)
         return own
 
-    def run(self, run: str, argument: Any, patience: float) -> Ended:
-        """Have `run` (module:function) called with the argument in a fork.
+    def run(self, run: str, argument: Any, patience: float, lasting: bool = False) -> Ended:
+        """Have `run` (module:function) called with the argument in a fork: a fresh one, or the one that is `lasting`.
 
         Raises subprocess.TimeoutExpired, with what was written until then, after `patience` seconds.
         """
         with tempfile.TemporaryDirectory(prefix="skyband-") as folder:
             written = Path(folder, "stdout"), Path(folder, "stderr")
             try:
-                _send(self._stdin, pickle.dumps(_Task(run, argument, str(Path.cwd()), *map(str, written))))
+                _send(self._stdin, pickle.dumps(_Task(run, argument, str(Path.cwd()), *map(str, written))), lasting)
                 returncode = self._returncode(patience)
             except subprocess.TimeoutExpired as error:
                 error.stdout = _read(written[0])
@@ -105,12 +110,25 @@ class ForkServer:
 
 def run_in_fork(run: str, argument: Any, environment: Mapping[str, str], patience: float) -> Ended:
     """`run` (module:function) called with the argument in a fresh process with these variables."""
+    return _server_under(environment).run(run, argument, patience)
+
+
+def run_in_lasting_fork(run: str, argument: Any, environment: Mapping[str, str], patience: float) -> Ended:
+    """The same in a process that others were run in before; where it fails there, in a fresh one."""
+    there = _server_under(environment).run(run, argument, patience, lasting=True)
+    if there.returncode == 0:
+        return there
+    alone = run_in_fork(run, argument, environment, patience)
+    return alone if alone.returncode else there
+
+
+def _server_under(environment: Mapping[str, str]) -> ForkServer:
     lasting = frozenset((key, value) for key, value in environment.items() if not key.startswith(_PASSING))
     server = _server(lasting)
     if server.process.poll() is not None:
         _server.cache_clear()
         server = _server(lasting)
-    return server.run(run, argument, patience)
+    return server
 
 
 @cache
@@ -122,27 +140,66 @@ def _read(path: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
 
 
-def _send(stream: IO[bytes], data: bytes) -> None:
-    stream.write(_NUMBER.pack(len(data)) + data)
+def _send(stream: IO[bytes], data: bytes, lasting: bool) -> None:
+    stream.write(_ORDER.pack(len(data), lasting) + data)
     stream.flush()
 
 
 def serve() -> None:
-    """In the interpreter: a fork for each task until stdin ends."""
+    """In the interpreter: a fork for each task, or the one that lasts, until stdin ends."""
     tasks, codes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what an import says is not a return code
     import skyband.kernels.numba_compiler_patches  # noqa: F401  loads numba, most of what a child would wait for
 
-    while size := tasks.read(_NUMBER.size):
-        task = tasks.read(_NUMBER.unpack(size)[0])
+    lasting = _LastingFork()
+    while order := tasks.read(_ORDER.size):
+        size, lasts = _ORDER.unpack(order)
+        task = tasks.read(size)
         if not hasattr(os, "fork"):
             sys.exit(_do(task))
-        child = os.fork()
-        if not child:
-            _end(_do(task))
-        codes.write(_NUMBER.pack(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+        codes.write(_NUMBER.pack(lasting.do(task) if lasts else _in_a_fork(task)))
         codes.flush()
+
+
+def _in_a_fork(task: bytes) -> int:
+    child = os.fork()
+    if not child:
+        _end(_do(task))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+class _LastingFork:
+    """A fork that does one task after the other, until one ends it; then there is another."""
+
+    def __init__(self) -> None:
+        self._child = 0
+
+    def do(self, task: bytes) -> int:
+        """The task's return code, or how it ended the fork."""
+        if not self._child:
+            self._begin()
+        with suppress(BrokenPipeError):
+            self._tasks.write(_NUMBER.pack(len(task)) + task)
+            self._tasks.flush()
+        if code := self._codes.read(_NUMBER.size):
+            return int(_NUMBER.unpack(code)[0])
+        ended, self._child = os.waitpid(self._child, 0)[1], 0
+        return os.waitstatus_to_exitcode(ended)
+
+    def _begin(self) -> None:
+        (tasks, to_tasks), (from_codes, codes) = os.pipe(), os.pipe()
+        self._child = os.fork()
+        if not self._child:
+            os.close(to_tasks)
+            os.close(from_codes)
+            with os.fdopen(tasks, "rb") as orders, os.fdopen(codes, "wb", buffering=0) as done:
+                while size := orders.read(_NUMBER.size):
+                    done.write(_NUMBER.pack(_do(orders.read(_NUMBER.unpack(size)[0]))))
+            _end(0)
+        os.close(tasks)
+        os.close(codes)
+        self._tasks, self._codes = os.fdopen(to_tasks, "wb"), os.fdopen(from_codes, "rb")
 
 
 def _do(pickled: bytes) -> int:
@@ -151,7 +208,9 @@ def _do(pickled: bytes) -> int:
 
     task: _Task = pickle.loads(pickled)
     for number, path in ((1, task.stdout), (2, task.stderr)):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT)
+        os.dup2(file, number)
+        os.close(file)
     os.chdir(task.folder)
     module, _, name = task.run.partition(":")
     try:
@@ -160,6 +219,9 @@ def _do(pickled: bytes) -> int:
     except Exception:
         traceback.print_exc()
         return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
     return 0
 
 

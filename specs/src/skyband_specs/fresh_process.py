@@ -22,7 +22,7 @@ from skyband_specs.batching import fed, visible
 from skyband_specs.check import Make
 from skyband_specs.driver import Case
 from skyband_specs.drivers import driver_for
-from skyband_specs.fork_server import Ended, run_in_fork
+from skyband_specs.fork_server import Ended, run_in_fork, run_in_lasting_fork
 
 HASH_SEEDS = ("1", "2")
 PATIENCE = 600.0
@@ -66,9 +66,10 @@ def _digest(case: Case, seed: int) -> str:
     return digest(case.make, case, seed)
 
 
-def run_in_fresh_process(case: Case, task: str, argument: Any) -> Ended:
+def run_in_fresh_process(case: Case, task: str, argument: Any, lasting: bool = False) -> Ended:
     """A task (`module:function`) on a case in a fresh process: what it wrote, and how it ended.
 
+    lasting: others may have been done there before; no more is asked than that a crash does not end this process.
     Raises subprocess.TimeoutExpired after PATIENCE seconds.
     """
     cls = case.factory
@@ -80,7 +81,8 @@ def run_in_fresh_process(case: Case, task: str, argument: Any) -> Ended:
     parameters, path = dict(case.parameters), tuple(sys.path)
     order = _Order(case.info, cls.__module__, file, cls.__qualname__, parameters, task, argument, path)
     environment = {**os.environ, "PYTHONHASHSEED": other_hash_seed(), CHILD: "1"}
-    return run_in_fork("skyband_specs.fresh_process:_obey", order, environment, PATIENCE)
+    run = run_in_lasting_fork if lasting else run_in_fork
+    return run("skyband_specs.fresh_process:_obey", order, environment, PATIENCE)
 
 
 def last_words(child: Ended) -> str:
@@ -109,6 +111,9 @@ def _class(order: _Order) -> type[Backend]:
 
 
 def _module(order: _Order) -> ModuleType:
+    known = sys.modules.get(order.module)
+    if known is not None and getattr(known, "__file__", order.file) != order.file:  # of a task before, in a test file
+        del sys.modules[order.module]
     try:
         return import_module(order.module)
     except ModuleNotFoundError:

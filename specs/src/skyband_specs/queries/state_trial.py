@@ -22,7 +22,7 @@ from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.operator import Operator
 from skyband.queries.row_encoding import encode
 
-from skyband_specs.fork_server import run_in_fork
+from skyband_specs.fork_server import run_in_lasting_fork
 from skyband_specs.fresh_process import PATIENCE, last_words
 from skyband_specs.mutations import State, mutations
 from skyband_specs.queries.case import GROUP, QueryCase
@@ -36,7 +36,7 @@ def fault(case: QueryCase, states: int, environment: dict[str, str]) -> str | No
     """What goes wrong with one of so many mutated states of each sort; None: nothing."""
     order = (tuple(sys.path), pickle.dumps(case), states)
     try:
-        child = run_in_fork("skyband_specs.queries.state_trial:_obey", order, environment, PATIENCE)
+        child = run_in_lasting_fork("skyband_specs.queries.state_trial:_obey", order, environment, PATIENCE)
     except subprocess.TimeoutExpired as error:
         return f"hangs for {PATIENCE:.0f} s {_place(error.stdout or b'')}"
     if child.returncode == 0:
