@@ -19,11 +19,6 @@ from skyband.errors import InputError
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-KNOWN = (
-    "skyband_estimate", "skyband_estimate_between", "skyband_overlap", "skyband_theta", "skyband_heavy_hitters",
-)  # fmt: skip
-"""Names of questions that SQL always has: where nothing that is installed answers one, it says what to install."""
-
 
 def register(session: "SparkSession") -> None:
     """Make the functions known to SQL and to `functions.expr`, each as `skyband_` and its name here.
@@ -32,8 +27,9 @@ def register(session: "SparkSession") -> None:
     `skyband_estimate(state, '37 minutes')`. Its parameters come after the window, and may be left out from the end.
     """
     from skyband.engines.spark.state_column_functions import functions
+    from skyband.registry.install_hints import QUESTIONS
 
-    for name, make in functions(KNOWN).items():
+    for name, make in functions([f"skyband_{name}" for name in QUESTIONS]).items():
         session.udf.register(name, make())
 
 

@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterable
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import click
 
 from skyband.config.parameters import Parameter
+
+_DIGITS_END = 1e6
+"""From here on the whole part has more than six digits."""
 
 
 class AskCommand(click.Command):
@@ -130,16 +134,18 @@ def command(
 
 
 def _shown(name: str, value: Any) -> Any:
-    """Totals as they are, estimates of them to two places."""
+    """A float in six digits, or as many as its whole part has; shares in four places."""
     if not isinstance(value, float):
         return value
     if name == "share":
         return f"{value:.4f}"
-    return round(value) if value == round(value) else f"{value:.2f}"
+    if not isfinite(value) or value == round(value):
+        return _whole(name, value)
+    return f"{value:.6g}" if abs(value) < _DIGITS_END else round(value)
 
 
 def _whole(_: str, value: Any) -> Any:
-    return round(value) if isinstance(value, float) else value
+    return round(value) if isinstance(value, float) and isfinite(value) else value
 
 
 def _groups(by: Iterable[str], row: Any) -> list[Any]:

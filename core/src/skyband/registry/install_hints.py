@@ -6,7 +6,9 @@ The one table of core that may name families.
 _HOMES = {
     "--between": "skyband-distinct",
     "--share": "skyband-totals",
+    "--above": "skyband-quantiles",
     "-k": "skyband-totals",
+    "-q": "skyband-quantiles",
     "Estimate": "skyband-distinct",
     "Overlap": "skyband-distinct",
     "estimate": "skyband-distinct",
@@ -14,6 +16,8 @@ _HOMES = {
     "estimates": "skyband-distinct",
     "heavy_hitters": "skyband-totals",
     "overlap": "skyband-distinct",
+    "quantile": "skyband-quantiles",
+    "share_above": "skyband-quantiles",
     "theta": "skyband-distinct",
     "sketch": "skyband-distinct",
     "bench": "skyband-compare",
@@ -35,6 +39,11 @@ _HOMES = {
     "uncertain-join": "skyband-uncertain",
     "uncertain-sum": "skyband-uncertain",
 }
+
+QUESTIONS = (
+    "estimate", "estimate_between", "overlap", "theta", "heavy_hitters", "quantiles", "quantile", "share_above",
+)  # fmt: skip
+"""Questions to states that SQL always knows: where nothing that is installed answers one, it says what to install."""
 
 _FORMATS = {name: f"skyband-lakes[{name}]" for name in ("delta", "iceberg", "kafka")}
 FORMAT_FOLDERS = {"_delta_log": "delta"}
