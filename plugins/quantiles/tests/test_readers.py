@@ -85,6 +85,12 @@ def test_a_union_of_64_states_keeps_its_bounds_in_about_as_many_nodes_as_one_str
     one.update(oracle.times, oracle.values)
     nodes = [len(snapshot.decode(sketch.snapshot()).arrays["first"]) for sketch in (whole, one)]
     assert nodes[0] <= 1.2 * nodes[1]
+    turned = skyband.create("quantile-sketch", "buckets", longest=3000, every=50)
+    for place, sketch in enumerate(reversed(sketches)):
+        turned.merge(sketch)
+        if place % 20 == 7:
+            turned.count(turned.now)
+    assert turned.snapshot() == whole.snapshot()
     for since in range(0, whole.now, 101):
         rows, values, _ = oracle.answer(since, 2**64, AT, ())
         _, low, high = whole.count(since)

@@ -103,8 +103,10 @@ class Buckets(QuantileSketch):
     _panes: Int64 = field(init=False)
     """Length and offset of a pane, and whether nodes end with it."""
     _parts: list[Contents] = field(factory=list, init=False)
-    """What was merged since the last row: all are united at once, and again when another comes, so that none is united
-    twice."""
+    """What was merged since the last row. All are united at once when something is asked, and all again where more
+    come after that, so that none is united twice."""
+    _uniting_since: int | None = field(default=None, init=False)
+    """From when on what was merged counts, where it is not united yet: whoever asks when, the union is the same."""
 
     def __attrs_post_init__(self) -> None:
         bordered = self.longest <= _MOST_PANES * self.every
@@ -120,12 +122,14 @@ class Buckets(QuantileSketch):
         return min(512, self._rules.raw_most - 32)
 
     def _update(self, times: Int64, values: Float64) -> None:
+        self._unite()
         self._parts = []
         self._run(times, values, _NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_VALUES, Answers.room(0, 0, 0, 0))
 
     def _answers(
         self, times: Int64, values: Float64, moments: Int64, windows: Int64, parts: Int64, limits: Float64
     ) -> Answers:
+        self._unite()
         asked = tuple(windows.tolist())
         if asked != self._windows:
             self._history, self._windows = with_windows(self._history, len(asked)), asked
@@ -171,10 +175,12 @@ class Buckets(QuantileSketch):
             kernels.find_places(self._history)
 
     def _ask(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> None:
+        self._unite()
         ascending = np.argsort(parts, kind="stable")
         kernels.ask(self._history, since, parts, ascending, limits, self._rules.cuts, values, shares)
 
     def _count(self, since: int) -> tuple[float, float, float]:
+        self._unite()
         rows, low, high = kernels.count(self._history, since)
         return rows, low, high
 
@@ -182,13 +188,25 @@ class Buckets(QuantileSketch):
         if not self._parts:
             self._parts = [self._contents()] if self._now is not None else []
         self._parts += other._parts or [other._contents()]
+        self._uniting_since = _within(now - self.longest)
+        if len(self._parts) > _MOST_PARTS:
+            self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
+            self._unite()
+            self._parts = []
+
+    def _unite(self) -> None:
+        """Hold what was merged."""
+        if self._uniting_since is None:
+            return
         whole = self._parts[0]
         if len(self._parts) > 1:
-            whole = unite(self._parts, _within(now - self.longest), self._rules)
-        latest = max((last for last in (self._last, other._last) if last is not None), default=None)
-        self._take(whole, latest)
-        if len(self._parts) > _MOST_PARTS:
-            self._parts = []
+            whole = unite(self._parts, self._uniting_since, self._rules)
+        self._uniting_since = None
+        self._take(whole, self._last)
+
+    @property
+    def _oldest(self) -> int:
+        return _within((self._now or 0) - self.longest)
 
     def _take(self, contents: Contents, latest: int | None) -> None:
         self._history = history_of(contents, latest, len(self._windows))
@@ -196,13 +214,15 @@ class Buckets(QuantileSketch):
             kernels.find_places(self._history)
 
     def _contents(self) -> Contents:
-        oldest = _within((self._now or 0) - self.longest)
+        self._unite()
+        oldest = self._oldest
         if self._last is not None and self._last < oldest:
             return contents_of(empty(len(self.cuts)), oldest, len(self.cuts))
         return contents_of(self._history, oldest, len(self.cuts))
 
     def __len__(self) -> int:
-        oldest = _within((self._now or 0) - self.longest)
+        self._unite()
+        oldest = self._oldest
         if self._last is None or self._last < oldest:
             return 0
         numbers = self._history.numbers
@@ -215,6 +235,7 @@ class Buckets(QuantileSketch):
     @property
     def nbytes(self) -> int:
         """Bytes of the history, spare room and all."""
+        self._unite()
         return sum(column.nbytes for column in self._history)
 
     def _state(self) -> dict[str, Array]:
@@ -225,6 +246,7 @@ class Buckets(QuantileSketch):
         self._set_clock(read.column("clock", np.int64))
         rules = self._rules
         contents = Contents.from_arrays(read, self._last, rules.widest, rules.raw_most, self.cuts)
+        self._parts, self._uniting_since = [], None
         self._take(contents, self._last)
 
 

@@ -89,17 +89,22 @@ def _places(parts: Sequence[Contents], values: Float64, widest: int) -> Any:
     shift = max(part.shift for part in parts)
     ids = [part.ids >> (shift - part.shift) for part in parts]
     keys = np.concatenate([*ids, keys_of(values) >> shift])
-    different = np.unique(keys)
-    more = 0
+    # np.unique hashes whole numbers, slowly where their last bits are zeros.
+    different, more = _once(np.sort(keys)), 0
     while len(different) > _PLACES and shift + more < widest:
         more += 1
-        different = np.unique(different >> 1)
+        different = _once(different >> 1)
     where = np.searchsorted(different, keys >> more)
     least, largest = np.full(len(different), np.inf), np.full(len(different), -np.inf)
     np.minimum.at(least, where, np.concatenate([*(part.least for part in parts), values]))
     np.maximum.at(largest, where, np.concatenate([*(part.largest for part in parts), values]))
     ends = np.cumsum([len(part.ids) for part in parts])
     return shift + more, different, least, largest, np.split(where, ends)[: len(parts)]
+
+
+def _once(ids: Int64) -> Int64:
+    """Ascending numbers, each once."""
+    return ids[np.append(True, ids[1:] != ids[:-1])[: len(ids)]]
 
 
 def _mapped(parts: Sequence[Contents], places: Sequence[Int64], oldest: int) -> Int64:
