@@ -14,6 +14,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="histograms that hold more rows the older they are, with bounds that are certain, since any moment",
             guarantee="bounded",
             reference="Datar et al. 2002; Masson, Rim and Lee 2019",
+            reader="skyband_quantiles.quantile_reader:BucketsReader",
             lacks={"out-of-order": "a histogram is of consecutive rows"},
         ),
         BackendInfo(
@@ -23,6 +24,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="all rows of the longest window, in queues by value",
             guarantee="exact",
             reference="by definition",
+            reader="skyband_quantiles.quantile_reader:ExactReader",
             lacks={"out-of-order": "what expires is the front of every queue"},
         ),
         BackendInfo(
@@ -32,6 +34,7 @@ def skyband_backends() -> list[BackendInfo]:
             summary="the k smallest random numbers since any moment, each with its value: a uniform sample",
             guarantee="bounded",
             reference="Zhang et al. 2010, section 4; Uhlmann 1966",
+            reader="skyband_quantiles.quantile_reader:KSkbReader",
             lacks={"out-of-order": "rows wait in a buffer in the order of time"},
         ),
     ]

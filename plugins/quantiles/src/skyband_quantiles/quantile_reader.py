@@ -1,7 +1,7 @@
 """QuantileReader: quantiles, shares and counts from a sketch's state as it lies in a snapshot. In numpy alone."""
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Self
@@ -11,6 +11,7 @@ from attrs import define
 from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array, Float64, Int64
 from skyband.config.parameters import build
+from skyband.roles.answering_reader import AnsweringReader
 from skyband.state_validation import StateReader
 
 from skyband_quantiles import sketch_parameters
@@ -45,12 +46,17 @@ def _built(cls: Any, text: str) -> Any:
     return build(cls, json.loads(text))
 
 
-class QuantileReader(ABC):
+class QuantileReader(AnsweringReader):
     """Answers from one state of a quantile sketch, or from several together, as the sketch of all their rows would.
 
     A state that contradicts itself raises SnapshotError, wrong parameters ConfigError.
     """
 
+    questions: ClassVar[Sequence[str]] = (
+        "skyband_quantiles.questions.quantiles_of_windows:QuantilesOfWindow",
+        "skyband_quantiles.questions.quantiles_of_windows:QuantileOfWindow",
+        "skyband_quantiles.questions.quantiles_of_windows:ShareOfWindow",
+    )
     parameters_class: ClassVar[type[SketchParameters]] = SketchParameters
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
@@ -60,21 +66,21 @@ class QuantileReader(ABC):
         clock = read.column("clock", np.int64).tolist()
         late = len(clock) == 2 and clock[1] > clock[0] - (self._given.by == "rows")
         read.require(len(clock) <= 2 and not late, "clock", f"is {clock}, which no sketch stands at")
-        self.latest: int | None = clock[1] if len(clock) > 1 else None
-        """The latest time seen, None before the first."""
-        self.floor = max(clock[0] - self._given.longest, TIME_MIN) if clock else TIME_MIN
-        """It has forgotten what is older than this."""
+        self._latest: int | None = clock[1] if len(clock) > 1 else None
+        self._floor: int = max(clock[0] - self._given.longest, TIME_MIN) if clock else TIME_MIN
         self._read(read)
 
     @property
-    def grain(self) -> int:
-        """Windows begin at multiples of this."""
-        return 1
+    def latest(self) -> int | None:
+        return self._latest
 
     @property
-    @abstractmethod
-    def retained(self) -> int:
-        """Items that the sketch retains."""
+    def floor(self) -> int:
+        return self._floor
+
+    @classmethod
+    def bring_to(cls, backend: Any, at: int, since: int) -> None:  # noqa: ARG003 - a sketch forgets by its clock
+        backend.advance(at)
 
     @abstractmethod
     def _read(self, read: StateReader) -> None: ...

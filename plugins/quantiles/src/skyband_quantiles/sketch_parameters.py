@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from attrs import define
 from skyband.config.literals import is_huge, literal
 from skyband.config.parameters import checked, choice, integer, number
+from skyband.errors import Problem
 
 LONGEST = 2**61
 """No window is longer, and no time farther than twice this from 0, so that no sum of two leaves 64 bits."""
@@ -18,13 +20,34 @@ MOST_CUTS = 60
 def as_numbers(value: Any) -> Any:
     """A list of numbers as floats, with one zero; what is none, or no float has so many digits, stays as it is."""
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        return tuple(float(number) + 0.0 if _is_number(number) else number for number in value)
+        return tuple(map(as_number, value))
     return value
 
 
+def as_number(value: Any) -> Any:
+    """A number as a float, with one zero; what is none stays as it is."""
+    return float(value) + 0.0 if _is_number(value) else value
+
+
 def _is_number(value: Any) -> bool:
-    known = not isinstance(value, bool) and isinstance(value, int | float | np.integer | np.floating)
+    """Of a number that a float64 is near to; SQL's decimals are."""
+    known = not isinstance(value, bool) and isinstance(value, int | float | np.integer | np.floating | Decimal)
     return known and not is_huge(value)
+
+
+def checked_list(fault_of: Any, example: str, most: int) -> Any:
+    """The check of a list of numbers, each of which has no fault and is there once."""
+
+    def check(value: Any) -> str | list[Problem]:
+        if not isinstance(value, tuple) or len(value) > most:
+            return f"must be a list of at most {most} numbers, such as {example} (got {literal(value)})"
+        faults = [(place, fault_of(number)) for place, number in enumerate(value)]
+        faults += [
+            (place, f"is there twice (got {number!r})") for place, number in enumerate(value) if number in value[:place]
+        ]
+        return [Problem(f"[{place}]", fault) for place, fault in faults if fault]
+
+    return check
 
 
 def fault_of_limit(value: Any) -> str | None:

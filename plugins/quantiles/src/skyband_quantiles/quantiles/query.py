@@ -24,25 +24,10 @@ from skyband.states.state import State
 from skyband_quantiles.quantiles.sketch_lengths import sketch_lengths
 from skyband_quantiles.ranks import fault_of_share
 from skyband_quantiles.role import QuantileSketch
-from skyband_quantiles.sketch_parameters import MOST_CUTS, as_numbers, fault_of_limit
+from skyband_quantiles.sketch_parameters import MOST_CUTS, as_numbers, checked_list, fault_of_limit
 
 ROLE = "quantile-sketch"
 _SHARES = "write at = [0.5, 0.99], shares of 1"
-
-
-def _checked_list(fault_of: Any, example: str, most: int) -> Any:
-    """The check of a list of numbers, each of which has no fault and is there once."""
-
-    def check(value: Any) -> str | list[Problem]:
-        if not isinstance(value, tuple) or len(value) > most:
-            return f"must be a list of at most {most} numbers, such as {example} (got {literal(value)})"
-        faults = [(place, fault_of(number)) for place, number in enumerate(value)]
-        faults += [
-            (place, f"is there twice (got {number!r})") for place, number in enumerate(value) if number in value[:place]
-        ]
-        return [Problem(f"[{place}]", fault) for place, fault in faults if fault]
-
-    return check
 
 
 @define(eq=True)
@@ -92,12 +77,12 @@ class Quantiles(Query):
     windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
     every: Length = every_parameter()
     at: tuple[float, ...] = checked(
-        (), type="list of float", check=_checked_list(fault_of_share, "[0.5, 0.99]", 1000), converter=as_numbers,
+        (), type="list of float", check=checked_list(fault_of_share, "[0.5, 0.99]", 1000), converter=as_numbers,
         bounds="each from 0 to 1, of at most nine decimals",
         help="the quantiles, as shares of the rows at or below them: [0.5, 0.95, 0.99]",
     )  # fmt: skip
     above: tuple[float, ...] = checked(
-        (), type="list of float", check=_checked_list(fault_of_limit, "[400]", MOST_CUTS), converter=as_numbers,
+        (), type="list of float", check=checked_list(fault_of_limit, "[400]", MOST_CUTS), converter=as_numbers,
         bounds=f"at most {MOST_CUTS}",
         help="numbers: for each the share of the rows above it",
     )  # fmt: skip

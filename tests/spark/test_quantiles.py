@@ -1,0 +1,52 @@
+"""States of quantiles in SQL and on columns: what Python answers, united by Spark too."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband import spark, spark_states, states
+from skyband.engines import local
+
+pytestmark = pytest.mark.spark
+START = 1_760_000_400_000_000
+QUERY = {"kind": "quantiles", "time": "ts", "value": "millis", "every": "15 minutes", "by": "place", "emit": "state"}
+QUERY |= {"windows": ["1 hour"], "above": [400]}
+RNG = np.random.default_rng(5)
+TABLE = pa.table(
+    {
+        "ts": pa.array(np.sort(RNG.integers(0, 7_200_000_000, 9_000)) + START, pa.timestamp("us", "UTC")),
+        "millis": np.exp(RNG.normal(3.6, 1.2, 9_000)).round(1),
+        "place": RNG.choice(["search", "cart"], 9_000),
+    }
+)
+
+
+def test_any_quantile_and_share_in_sql_and_on_columns(session):
+    expected = local.apply(TABLE, QUERY)
+    made = session.createDataFrame(TABLE.to_pandas()).transform(spark.apply, QUERY).cache()
+    order = [("at", "ascending"), ("place", "ascending")]
+    assert made.toArrow().select(expected.column_names).sort_by(order).equals(expected.sort_by(order))
+    united = made.groupBy("at").agg(spark_states.union("state").alias("state")).orderBy("at")
+    asked = united.select(
+        "at",
+        spark_states.quantiles("state", last="37 minutes", q=[0.5, 0.99], above=[400]).alias("all"),
+        spark_states.share_above("state", above=400).alias("share"),
+    ).collect()
+    for row in asked:
+        at = row["at"].timestamp()
+        blobs = [each["state"] for each in expected.to_pylist() if each["at"].timestamp() == at]
+        whole = states.union(blobs)
+        answers = states.quantiles(whole, last="37 minutes", q=[0.5, 0.99], above=[400]).to_pylist()
+        assert [entry.asDict() for entry in row["all"]] == answers
+        assert tuple(row["share"]) == states.share_above(whole, above=400)
+    spark_states.register(session)
+    united.createOrReplaceTempView("latencies")
+    (one,) = session.sql(
+        "SELECT skyband_quantile(state, '37 minutes', 0.07) AS few, skyband_quantile(state, at) AS none, "
+        "skyband_quantiles(state, null, array(0.5, 0.99)) AS two, skyband_share_above(state, null, 400) AS share "
+        "FROM latencies ORDER BY at DESC LIMIT 1"
+    ).collect()
+    assert tuple(one["few"]) == states.quantile(whole, last="37 minutes", q=0.07)
+    assert tuple(one["none"]) == (None, None, None, 0)
+    assert [(entry["quantile"], entry["above"]) for entry in one["two"]] == [(0.5, None), (0.99, None)]
+    assert one["share"] == asked[-1]["share"]
+    made.unpersist()
