@@ -273,6 +273,13 @@ class Query(ABC):
         """Why a stream of this query cannot begin with an emitted state, besides its backend and what it covers."""
         return [Problem("kind", f"{self.kind} begins with no table of states: begin with history, of a batch")]
 
+    def open_parameters(self, role: str) -> tuple[str, ...]:  # noqa: ARG002
+        """The parameters of a role's backend in which emitted states may differ from what this query gives.
+
+        The backend of such a stream has this query's, and takes over a state made with others: its `load_state` does.
+        """
+        return ()
+
     def open_keys(self, before: "Query") -> tuple[str, ...]:  # noqa: ARG002
         """The keys in which this query may differ from `before`, whose savepoint it goes on from."""
         return self.evolvable
