@@ -23,6 +23,10 @@ TOP = {
     "kind": "heavy-hitters", "time": "ts", "object": "page", "windows": ["20 minutes", "1 hour"], "every": "5 minutes",
     "k": 3, "by": "status",
 }  # fmt: skip
+NUMBERS = {
+    "kind": "quantiles", "time": "ts", "value": "bytes", "windows": ["20 minutes", "1 hour"], "every": "5 minutes",
+    "at": [0.5, 0.07], "above": [400], "by": "status",
+}  # fmt: skip
 CASES = {
     "pcsa-ml": (COUNT, {"sketch": {"name": "pcsa-ml", "epsilon": 0.2}}),
     "k-skb": (COUNT, {"sketch": {"name": "k-skb", "epsilon": 0.3}}),
@@ -36,6 +40,9 @@ CASES = {
     "ranges": ({**COUNT, "value": "bytes", "ranges": [[0, 500], [500, 2000]]}, {"sketch": "k-skb"}),
     "theta": ({**COUNT, "hash": "theta"}, {"sketch": {"name": "k-skb", "epsilon": 0.3}}),
     "two columns": ({**TOP, "by": ["status", "host"]}, {"total-ranker": "exact"}),
+    "quantiles": (NUMBERS, {"quantile-sketch": "exact"}),
+    "buckets": (NUMBERS, {"quantile-sketch": {"name": "buckets", "epsilon": 0.5}}),
+    "numbers": (NUMBERS, {"quantile-sketch": {"name": "k-skb", "epsilon": 0.3}}),
 }  # fmt: skip
 
 
@@ -135,6 +142,28 @@ def test_the_newest_moment_and_other_windows_up_to_what_is_covered(tmp_path):
     assert in_order(stream.push(TABLE)) == in_order(later)
 
 
+@pytest.mark.parametrize("case", ["quantiles", "buckets", "numbers"])
+@pytest.mark.parametrize("emit", ["state", "changed-state"])
+def test_what_is_asked_of_quantiles_may_be_other_than_of_their_states(tmp_path, case, emit):
+    table = emitted(case, tmp_path / "states", emit=emit, **({"at": [], "above": []} if emit == "state" else {}))
+    asked = {"at": [0.9], "above": [7, 400], "windows": ["45 minutes", "3 minutes"], "every": "3 minutes"}
+    query, backends = {**NUMBERS, **asked, "offset": "1 minute"}, CASES[case][1]
+    at = START + 140 * MINUTE
+    stream = Stream(query, backends)
+    assert begin_with_states(stream.operator, table, at) == at
+    expected = Stream(query, backends).push(TABLE)
+    answers, later = stream.push(TABLE), [row for row in expected if row["at"].timestamp() * 1_000_000 > at]
+    if case != "buckets":
+        assert in_order(answers) == in_order(later)
+        return
+    asked = ("at", "status", "window", "quantile", "above")
+    held = {tuple(row[name] for name in asked): row for row in answers}
+    exact = Stream(query, {"quantile-sketch": "exact"}).push(TABLE)
+    truth = {tuple(row[name] for name in asked): row["value"] for row in exact}
+    assert {tuple(row[name] for name in asked) for row in later} == {*held}
+    assert all(row["low"] <= truth[key] <= row["high"] for key, row in held.items())
+
+
 @pytest.mark.parametrize(
     ("case", "changes", "backends", "said"),
     [
@@ -155,6 +184,12 @@ def test_the_newest_moment_and_other_windows_up_to_what_is_covered(tmp_path):
         ("rows", {"carry": ["host"]}, None, "query.carry: is in no state"),
         ("rows", {"object": "client"}, None, "query.object: is string in the states, and int64 in the source"),
         ("rows", {"object": ["page", "client"]}, None, "query.object: is one column in the states"),
+        ("quantiles", {"windows": ["2 hours"]}, None, "query.windows: the states cover 1 hour, rows .* forgotten"),
+        (
+            "buckets", {}, {"quantile-sketch": {"name": "buckets", "alpha": 0.1, "epsilon": 0.5}},
+            "backends.quantile-sketch.alpha: the states were made with alpha = 0.01: take that",
+        ),
+        ("quantiles", {}, {"quantile-sketch": "buckets"}, "backends.quantile-sketch: .* choose exact .got buckets"),
         ("offset", {"offset": "3 minutes"}, None, "query.offset: must be that of the query that gave the states"),
     ],
 )  # fmt: skip

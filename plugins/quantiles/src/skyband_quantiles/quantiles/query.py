@@ -177,6 +177,10 @@ class Quantiles(Query):
     def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         return []
 
+    def open_parameters(self, role: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one role
+        """Borders and limits may be others: what is not known of old rows is within the bounds."""
+        return "longest", "every", "offset", "cuts"
+
     def open_keys(self, before: Query) -> tuple[str, ...]:
         """What is asked may change, and windows below the longest, for which rows are kept."""
         same = isinstance(before, Quantiles) and _longest(self) == _longest(before)
