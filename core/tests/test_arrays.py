@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from skyband.arrays import FEW, first_bad_span, never_back, offsets_of, within
+from skyband.arrays import FEW, column, first_bad_span, never_back, offsets_of, within
 from skyband.errors import InputError
 from skyband.roles.matcher import checked_tuples
 
@@ -72,3 +72,20 @@ def test_what_falls_is_named(length):
         times[1] = length
         assert row_at_fault(never_back, times, None) == 2
         assert row_at_fault(offsets_of, times, length - 1) == 2
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_whole_numbers_with_more_digits_than_a_float_are_named(kind):
+    fits = np.array([2**53, 2**53 + 2, 2**62, 5], kind)
+    assert column("values", fits, np.float64).tolist() == fits.tolist()
+    wrong = np.array([2**53, 7, 2**53 + 1, 2**63 - 1], kind)
+    with pytest.raises(InputError, match="values, row 2: 9007199254740993 does not fit float64"):
+        column("values", wrong, np.float64)
+    with pytest.raises(InputError, match="row 0: 9223372036854775807"):
+        column("values", [2**63 - 1], np.float64)
+    with pytest.raises(InputError, match="row 0: -9007199254740993"):
+        column("values", [-(2**53) - 1], np.float64)
+    with pytest.raises(InputError, match="row 1: 16777217 does not fit float32"):
+        column("values", np.array([2**24, 2**24 + 1], kind), np.float32)
+    assert column("values", np.array([True, False]), np.float64).tolist() == [1.0, 0.0]
+    assert np.isnan(column("values", np.array([np.nan, 1], np.float32), np.float64)[0])

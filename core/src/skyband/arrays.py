@@ -48,12 +48,25 @@ def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int |
         raise InputError(name, f"must be {wanted.name} (got {given.dtype.name})")
     with np.errstate(invalid="ignore", over="ignore"):
         converted = given.astype(wanted)
-        changed = np.flatnonzero((converted != given) | ((converted < 0) != (given < 0)))
-    changed = changed[~np.isnan(given[changed])] if wanted.kind == "f" else changed
+        changed = (converted != given) | ((converted < 0) != (given < 0))
+        if wanted.kind == "f":
+            changed = (changed & ~np.isnan(given)) if given.dtype.kind == "f" else changed | _rounded(given, converted)
+    changed = np.flatnonzero(changed)
     if len(changed):
         row = int(changed[0])
         raise InputError(name, f"{given[row].item()!r} does not fit {wanted.name}", row)
     return np.ascontiguousarray(converted)
+
+
+def _rounded(given: Array, converted: Array) -> Array:
+    """bool[n]: the whole numbers that have more digits than these floats, which the two compared do not show."""
+    if given.dtype.kind == "b":
+        return np.zeros(len(given), bool)
+    most = 2 ** (np.finfo(converted.dtype).nmant + 1)
+    large: Array = (given > most) | (given < -most if given.dtype.kind == "i" else False)
+    for row in np.flatnonzero(large):
+        large[row] = int(converted[row]) != int(given[row])
+    return large
 
 
 def moment(name: str, value: Any) -> int:
