@@ -118,9 +118,10 @@ class Query(ABC):
     compared_value: ClassVar[str | None] = None
     """The column of numbers whose relative error is measured; None for the precision and recall of the pairs."""
 
-    compared_scale: ClassVar[Literal["each", "mean"]] = "each"
-    """What an error is relative to: each exact value, or, where one may be next to nothing, the mean of their sizes.
-    Then each row has an answer, and they are held against each other in turn."""
+    compared_scale: ClassVar[Literal["each", "own", "mean"]] = "each"
+    """What an error is relative to: "each" exact value, but at least 1, as of counts; its "own",
+    however small, as of numbers of any unit; or, where one may be next to nothing, the "mean" of their sizes. Then each
+    row has an answer, and they are held against each other in turn."""
 
     compared_totals: ClassVar[Mapping[str, str]] = {}
     """Of such answers, figures that are a total beside the exact one's, each with the column that is added up."""

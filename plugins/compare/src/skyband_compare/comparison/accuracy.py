@@ -41,11 +41,12 @@ def accuracy(query: Query, answers: pa.Table, exact: pa.Table) -> Accuracy:
     elif query.compared_scale == "mean":
         how = _in_turn(query.compared_value, query.compared_totals)
     else:
-        how = _values(query.compared_value, query.compared_columns)
+        least = 1.0 if query.compared_scale == "each" else 0.0
+        how = _values(query.compared_value, query.compared_columns, least)
     return how(len(query.by), answers, exact)
 
 
-def _values(value: str, keys: Sequence[str]) -> Measure:
+def _values(value: str, keys: Sequence[str], least: float = 1.0) -> Measure:
     def measured(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
         """Relative error of each value, and how often the exact one is within what was declared, where it is.
 
@@ -53,7 +54,7 @@ def _values(value: str, keys: Sequence[str]) -> Measure:
         """
         mine, theirs = _common(answers, exact, [*answers.column_names[: by + 1], *keys])
         given, right = _numbers(answers, value)[mine], _numbers(exact, value)[theirs]
-        errors = _bounded(np.abs(given - right) / np.maximum(np.abs(right), 1.0))
+        errors = _relative(given, right, least)
         unmatched = _unmatched(answers, mine, by), _unmatched(exact, theirs, by)
         total = len(errors) + sum(map(len, unmatched))
         at = np.concatenate([moments_of(answers, by)[mine], *unmatched])
@@ -129,6 +130,15 @@ def _accuracy(
     sums = np.bincount(place, errors, len(known)) / np.maximum(np.bincount(place, minlength=len(known)), 1)
     whole = float(every.mean()) if len(every) else 0.0
     return Accuracy(measure, whole, float(errors.max()) if len(errors) else 0.0, equal, figures, known, sums)
+
+
+def _relative(given: Float64, right: Float64, least: float) -> Float64:
+    """The errors, relative to the exact value, but at least to `least`; to the answer where that would be 0."""
+    size = np.maximum(np.abs(right), least)
+    size = np.where(size == 0, np.abs(given), size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        errors = np.abs(given - right) / size
+    return _bounded(np.where(given == right, 0.0, errors))
 
 
 def _bounded(errors: Float64) -> Float64:

@@ -1,6 +1,6 @@
 """Numbers over time, each with a band around it: counts between their bounds, sums, any query's numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,10 @@ class Lines:
 
     values: Mapping[str, Values]
     told: str = ""
+    told_apart: tuple[str, ...] = ()
+    """Columns with a colour for each value, where there are several; empty: windows or groups have."""
+    limits: tuple[float, ...] = ()
+    """Numbers at which a line goes across."""
 
     @property
     def first(self) -> tuple[str, Float64]:
@@ -64,8 +68,11 @@ def lines_of(answers: Answers) -> Lines | None:
 
 
 def draw(alt: Any, answers: Answers, lines: Lines) -> tuple[Any, list[str]]:
-    """Lines with bands: a colour for each window or, where there is one window and few groups, for each group."""
-    coloured, cut = _colours_and_panels(answers, len(lines.values))
+    """Lines with bands: a colour for each window or, where there is one window and few groups, for each group.
+
+    A query with a chart of its own may say in `lines` what else has colours, and draw limits across.
+    """
+    coloured, cut = _colours_and_panels(answers, len(lines.values), lines.told_apart)
     name, values = lines.first
     held = panels(answers, cut, lambda: values, f"the largest {name}")
     hue, hues = combined(answers, coloured)
@@ -93,17 +100,28 @@ def _layers(
     low = alt.Y("low:Q", title=said, scale=scale, axis=axes.numbers(alt))
     few = points.longest <= _DOTS
     band = base.mark_rule(opacity=0.5) if points.longest == 1 else base.mark_area(opacity=0.22)
+    across = [
+        alt.Chart(alt.InlineData(values=[{"limit": limit}]))
+        .mark_rule(strokeDash=[6, 4], opacity=0.8)
+        .encode(y=alt.Y("limit:Q", title=said), tooltip=[alt.Tooltip("limit:Q")])
+        for limit in lines.limits
+    ]
     return alt.layer(
+        *across,
         band.encode(y=low, y2="high:Q"),
         base.mark_line().encode(y=value),
         base.mark_point(opacity=float(few), size=36 if few else 90).encode(y=value, tooltip=tips),
     ).properties(**axes.size(len(held.names)))
 
 
-def _colours_and_panels(answers: Answers, series: int) -> tuple[list[str], list[str]]:
+def _colours_and_panels(answers: Answers, series: int, told_apart: Sequence[str] = ()) -> tuple[list[str], list[str]]:
     """The columns told apart by colour, and those that have a panel each."""
     windows = [name for name in SPLIT if name in answers.after and len(answers.codes(name)[1]) > 1]
     groups = [name for name in answers.by if len(answers.codes(name)[1]) > 1]
+    several = [name for name in told_apart if len(answers.codes(name)[1]) > 1]
+    if several and len(combined(answers, several)[1]) <= COLOURS:
+        return several, [*groups, *windows]
+    windows = [*windows, *several]
     if series == 1 and not windows and groups and len(combined(answers, groups)[1]) <= COLOURS:
         return groups, []
     if series == 1 and windows and len(combined(answers, windows)[1]) <= COLOURS:
