@@ -1,6 +1,7 @@
 """Charts of answers: what is drawn is what the answers say, and what is not drawn is told."""
 
 import datetime
+import importlib
 import json
 import subprocess
 import sys
@@ -441,4 +442,30 @@ def test_a_query_says_how_its_answers_are_drawn(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", sorted(kinds()))
 def test_every_query_says_how_it_is_drawn(kind):
-    assert load_query(kind).chart in ("bands", "ranks", "pairs")
+    own = load_query(kind).chart.partition(":")
+    assert own[0] in ("bands", "ranks", "pairs") or callable(getattr(importlib.import_module(own[0]), own[2]))
+
+
+def test_quantiles_have_a_band_each_and_limits_go_across():
+    rng = np.random.default_rng(2)
+    log = pa.table({"ts": moments(4000, step=datetime.timedelta(seconds=2)), "millis": np.exp(rng.normal(3, 1, 4000))})
+    query = {"kind": "quantiles", "time": "ts", "value": "millis", "at": [0.5, 0.9], "above": [80],
+             "windows": ["1 hour"], "every": "10 minutes"}  # fmt: skip
+    sampled = {"quantile-sketch": {"name": "k-skb", "epsilon": 0.1}}
+    answers = local.apply(log, query, sampled)
+    chart = skyband.plot(answers, query)
+    _, rows = drawn(chart)
+    lines = {(row["line"], row["at"]): row for row in rows if "line" in row}
+    for row in answers.to_pylist():
+        if row["above"] is None:
+            line = lines.pop((str(row["quantile"]), milliseconds(row["at"])))
+            assert [line[name] for name in ("value", "low", "high")] == pytest.approx(
+                [row["value"], row["low"], row["high"]]
+            )
+    assert not lines, "shares are on another scale"
+    assert {"limit": 80.0} in rows
+    assert "dashed: 80; the shares above are on another scale" in said(chart)
+    only = skyband.plot(answers, query, only={"above": 80})
+    shares = [row["value"] for row in answers.to_pylist() if row["above"] is not None]
+    assert [row["value"] for row in drawn(only)[1]] == pytest.approx(shares)
+    assert "share above" in json.dumps(specification(only))

@@ -1,7 +1,7 @@
 """quantiles: the values that given shares of a window's rows are at or below, and the share of rows above a limit."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -53,9 +53,10 @@ class Quantiles(Query):
     kind: ClassVar[str] = "quantiles"
     answered_by: ClassVar[str | None] = "skyband_quantiles.quantiles.execution:QuantilesExecution"
     roles: ClassVar[tuple[str, ...]] = (ROLE,)
-    chart: ClassVar[str | None] = "bands"
+    chart: ClassVar[str | None] = "skyband_quantiles.quantiles.drawing:draw"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "quantile")
     compared_value: ClassVar[str | None] = "value"
+    compared_scale: ClassVar[Literal["each", "own", "mean"]] = "own"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)
     refused_keys: ClassVar[Mapping[str, str]] = {
         "percentiles": _SHARES,

@@ -1,0 +1,35 @@
+"""How answers are drawn: a band from low to high for each quantile, limits across; shares where these alone are."""
+
+from typing import Any
+
+import numpy as np
+from skyband_compare.plots import bands
+from skyband_compare.plots.answers import Answers
+
+_BOUNDS = "the band is from low to high, the bounds that the sketch declares"
+
+
+def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
+    """The chart, and what is to know of it. Called by skyband-compare alone, which this module is made of."""
+    limits: tuple[float, ...] = ()
+    notes: list[str] = []
+    if {"quantile", "above"} <= {*answers.after}:
+        above = answers.numbers("above")
+        shares = ~np.isnan(above)
+        if not shares.all():
+            limits = tuple(np.unique(above[shares]).tolist())
+            answers = answers.where(~shares)
+            notes = _notes(limits)
+    asked = "quantile" in answers.after and not np.isnan(answers.numbers("quantile")).all()
+    told_apart = "quantile" if asked else "above"
+    value, low, high = (answers.numbers(name) for name in ("value", "low", "high"))
+    said = _BOUNDS if (low < high).any() else ""
+    name = "value" if asked else "share above"
+    lines = bands.Lines({name: (value, low, high)}, said, (told_apart,), limits)
+    chart, told = bands.draw(alt, answers, lines)
+    return chart, [*told, *notes]
+
+
+def _notes(limits: tuple[float, ...]) -> list[str]:
+    named = ", ".join(f"{limit:g}" for limit in limits)
+    return [f"dashed: {named}; the shares above are on another scale, `only` draws them: above = {limits[0]:g}"]
