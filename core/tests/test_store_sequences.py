@@ -3,6 +3,7 @@
 The operator is a dictionary too, so that hundreds of random histories take a second.
 """
 
+import itertools
 import json
 from collections import OrderedDict
 
@@ -70,11 +71,11 @@ class Plan:
 class Stream:
     """A checkpoint, and a dictionary of what it must hold."""
 
-    def __init__(self, held=None, texts=None, step=0):
-        self.held, self.texts, self.step = held or {}, texts or {}, step
+    def __init__(self, held=None, texts=None, step=0, query="first"):
+        self.held, self.texts, self.step, self.query = held or {}, texts or {}, step, query
 
     def copy(self):
-        return Stream(Store(self.held).held, dict(self.texts), self.step)
+        return Stream(Store(self.held).held, dict(self.texts), self.step, self.query)
 
 
 class Cluster:
@@ -100,7 +101,8 @@ class Cluster:
         operator = kept.load(Plan(self.query), 0)
         assert operator.texts == stream.texts, "what was loaded is what was committed"
         assert operator.query == self.query
-        assert operator.joined in (None, stream.step), "parts join where the stream stands"
+        changed = stream.step > 0 and self.query != stream.query
+        assert operator.joined == (stream.step if changed else None), "parts join once, where the stream stands"
         operator.joined = None
         if stream.step:
             assert operator.watermark == stream.step
@@ -112,6 +114,7 @@ class Cluster:
         assert len(self.caches[worker]) <= CACHED
         if not fails:
             stream.held, stream.texts, stream.step = store.held, operator.texts.copy(), stream.step + 1
+            stream.query = self.query
             check(stream, nbytes, self.query)
 
 
@@ -199,3 +202,34 @@ def test_streams_are_told_apart_by_more_than_their_steps(monkeypatch):
             cluster.task(stream, fails=False)
             heads.append(Head._make(stream.held["head"]))
     assert len({head.token for head in heads}) == 9 and len({head.shard_id for head in heads}) == 3
+
+
+@pytest.mark.parametrize("given", [0, 40, 200])
+def test_a_log_goes_on_until_it_is_as_long_or_as_large_as_it_may_be_and_no_step_further(given, monkeypatch):
+    """By steps that bring nothing, a few bytes, or so many that the log outgrows the state first."""
+    monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
+    columns, held, heads = pa.schema([("key", pa.string()), ("text", pa.string())]), {}, []
+    for step in range(4 * LOGGED):
+        store = Store(held)
+        kept = StateStore(store)
+        operator = kept.load(Plan("first"), 0)
+        operator.add(pa.RecordBatch.from_pydict({"key": ["k"], "text": [1500 * "x"]}, columns))
+        operator.watermark = step + 1
+        kept.commit(operator, [bytes(given)] if given else [])
+        held = store.held
+        heads.append(Head._make(held["head"]))
+    for before, after in itertools.pairwise(heads):
+        may_log = after.step - before.base <= LOGGED and before.logged + given <= before.base_size
+        assert after.base == (before.base if may_log else after.step)
+    longest = max(head.step - head.base for head in heads)
+    assert longest == LOGGED if given < 200 else longest < LOGGED
+
+
+def test_a_worker_keeps_the_shards_that_it_had_last(monkeypatch):
+    cluster, streams = Cluster(np.random.default_rng(3), monkeypatch, workers=1), [Stream() for _ in range(CACHED + 3)]
+    turns, had = [*range(CACHED + 3), 4, 1, 5, 1, 0, 4, 2, 2, 3], []
+    for place in turns:
+        cluster.task(streams[place], fails=False)
+        had = [one for one in had if one != place] + [place]
+        ids = [Head._make(streams[one].held["head"]).shard_id for one in had[-CACHED:]]
+        assert [*cluster.caches[0]] == ids

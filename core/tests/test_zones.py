@@ -116,3 +116,23 @@ def test_before_and_after_the_years_that_are_known_the_first_and_the_last_offset
     assert (zone.clock(times) - times).tolist() == [begin, begin, end, end, end]
     summers = np.arange(micros(2199, 6, 1), micros(2199, 8, 1), DAY)
     assert (zone.clock(summers) == shown(paris, summers)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [("Asia/Kathmandu", 1984, 1988), ("Africa/Monrovia", 1970, 1974), ("Australia/Lord_Howe", 2010, 2013),
+     ("Asia/Kolkata", 2010, 2012), ("Europe/Paris", 2010, 2012), ("Asia/Pyongyang", 2014, 2020)],
+)  # fmt: skip
+@pytest.mark.parametrize("minutes", [15, 30, 60])
+def test_after_the_last_odd_moment_a_clock_is_whole_lengths_from_greenwich(name, first, last, minutes, monkeypatch):
+    """And up to it, it is not: each half hour of these years, by zoneinfo."""
+    monkeypatch.setattr(time_zone_conversion, "YEARS", (micros(first, 1, 1), micros(last, 1, 1)))
+    since, length = TimeZone(name).whole_since(minutes * 60_000_000), minutes * 60_000_000
+    times = np.arange(micros(first, 1, 1), micros(last, 1, 1), HOUR // 2)
+    odd = times[(shown(ZoneInfo(name), times) - times) % length != 0]
+    if not len(odd):
+        assert since < times[0] or since % length
+    elif odd[-1] == times[-1]:
+        assert since > times[-1]
+    else:
+        assert odd[-1] < since <= odd[-1] + HOUR // 2

@@ -10,6 +10,7 @@ import pytest
 from skyband.config.time_zone_conversion import TimeZone
 from skyband.engines.spark.state_store import StateStore
 from skyband.errors import SkybandError
+from skyband.operator.operator import Operator
 from skyband.queries.calendar_schedule import CalendarSchedule
 from skyband.states.coverage import Coverage
 from skyband_distinct.questions import item_overlap
@@ -44,6 +45,22 @@ def _the_moment_is_refused(self, name, since, check=Coverage.check):
     return check(self, name, since if since != self.at else since + 1)
 
 
+def _as_it_was_before_a_change(self, plan, number, load=StateStore.load):
+    operator = load(self, plan, number)
+    self._anew = self._head.step == 0
+    return operator
+
+
+def _with_what_came_before(self, take=Operator.take_metrics):
+    late_by, metrics = self._late_by, take(self)
+    self._late_by = late_by
+    return metrics
+
+
+def _a_quarter_at_least(self, length, whole=TimeZone.whole_since):
+    return whole(self, min(length, 900_000_000))
+
+
 SEEDS = range(12)
 MUTANTS = {
     "a foreign token is the state's own": (
@@ -57,6 +74,19 @@ MUTANTS = {
     "a token follows from its step": (
         (os, "urandom", bytes),
         ("test_store_sequences", "test_streams_are_told_apart_by_more_than_their_steps", None),
+    ),
+    "a changed query goes on in the log of the one before": (
+        (StateStore, "load", _as_it_was_before_a_change),
+        ("test_store_sequences", "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
+    ),
+    "a turn counts what those before it did": (
+        (Operator, "take_metrics", _with_what_came_before),
+        ("test_micro_batch", "test_metrics_are_those_of_a_turn_whatever_became_of_its_rows", [1]),
+    ),
+    "half hours are whole ones": (
+        (TimeZone, "whole_since", _a_quarter_at_least),
+        ("test_zones", "test_after_the_last_odd_moment_a_clock_is_whole_lengths_from_greenwich",
+         [("Asia/Kolkata", 2010, 2012, 60)]),
     ),
     "zones are of whole hours": (
         (TimeZone, "clock", _to_whole_hours),

@@ -1,0 +1,79 @@
+"""What a shard's task gives for a micro-batch, called as Spark calls it: answers, and metrics of just these rows."""
+
+from collections import OrderedDict
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from skyband.engines.spark import state_store
+from skyband.engines.spark.micro_batch import process_micro_batch
+from skyband.engines.spark.results_and_metrics import METRICS
+from skyband.engines.spark.shard_keys import keys_of
+from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.engines.spark.state_store import StateStore
+from skyband.operator.bind_backends import bind
+from skyband.queries import make_query
+from task_stores import Store
+
+SECOND = 1_000_000
+QUERY = {"kind": "distinct-count", "time": "ts", "item": "name", "windows": ["10 seconds"], "every": "10 seconds"}
+SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("name", pa.string())])
+
+
+def batch(seconds):
+    """Rows at these seconds; None: without a time."""
+    times = [None if second is None else second * SECOND for second in seconds]
+    return pa.RecordBatch.from_arrays([pa.array(times, SCHEMA.field("ts").type), ["a"] * len(times)], schema=SCHEMA)
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_metrics_are_those_of_a_turn_whatever_became_of_its_rows(shards, monkeypatch):
+    """Rows that wait, that are late, that say nothing, alone and beside others; after each the worker goes or stays."""
+    query = make_query(QUERY)
+    plan = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, shards)
+    monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
+    states = [{} for _ in range(shards)]
+    turns = [[1, 12, None], [None, None], [3, 13], [], [None, 25], [4], [None]]
+    for number, seconds in enumerate(turns):
+        if number % 2:
+            state_store._CACHE.clear()
+        packed = [row for each in plan.to_shuffle_rows(iter([batch(seconds)])) for row in each.to_pylist()]
+        total, late_by = dict.fromkeys(("rows_in", "rows_late", "rows_null_time"), 0), 0
+        for shard, key in enumerate(keys_of(shards)):
+            store = Store(states[shard])
+            own = pd.DataFrame([row for row in packed if row["shard"] == shard])
+            given = process_micro_batch(plan, StateStore(store), key, [own[:1], own[1:]])
+            states[shard] = store.held
+            (metrics,) = [one for one in given[METRICS] if one is not None]
+            assert metrics["state_bytes"] > 0
+            for name in total:
+                total[name] += metrics[name]
+            late_by = max(late_by, metrics["late_by"])
+        newest = max((second or 0 for turn in turns[:number] for second in turn), default=0)
+        late = [newest - second for second in seconds if second is not None and second < newest]
+        assert total == {"rows_in": len(seconds), "rows_late": len(late), "rows_null_time": seconds.count(None)}
+        assert late_by == max(late, default=0) * SECOND
+
+
+def test_answers_come_once_and_are_those_of_a_run_in_one_process(monkeypatch):
+    from skyband.engines.local import LocalRun
+
+    query = make_query({**QUERY, "delay": "5 seconds"})
+    plan, run = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, 1), LocalRun.start(query, SCHEMA)
+    monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
+    rng, held, newest = np.random.default_rng(8), {}, 0
+    for _ in range(30):
+        newest += int(rng.integers(0, 9))
+        rows = batch((newest - rng.integers(0, 8, rng.integers(1, 5))).tolist())
+        store = Store(held)
+        packed = pd.DataFrame([row for each in plan.to_shuffle_rows(iter([rows])) for row in each.to_pylist()])
+        given = process_micro_batch(plan, StateStore(store), keys_of(1)[0], [packed])
+        if rng.random() < 0.3:  # the task failed after its work, and is done again
+            store = Store(held)
+            given = process_micro_batch(plan, StateStore(store), keys_of(1)[0], [packed])
+        held = store.held
+        answers = given[given[METRICS].isna()].drop(columns=METRICS)
+        expected = run.push(rows)
+        assert answers["count"].tolist() == expected.column("count").to_pylist()
+        assert len(answers) == len(expected)
