@@ -8,7 +8,7 @@ from skyband.job.model import Job, Sink, Source
 
 SOURCE = Source("parquet", "visits", stream=True, where="status = 200", select=("ts", "client"))
 AWAY_SOURCE = evolve(SOURCE, path="s3a://reader:hunter2@bucket/visits")
-JOB = Job("counts", SOURCE, None, {}, Sink("parquet", "counts", "checkpoint"), {}, None, None)
+JOB = Job("counts", SOURCE, None, {}, Sink("parquet", "counts", "checkpoint"), {}, None)
 AWAY = evolve(JOB, source=AWAY_SOURCE)
 
 

@@ -8,7 +8,7 @@ from skyband.errors import EngineError
 from skyband.job.model import Job, Sink, Source
 from skyband.job.spark.errors import plain_errors, sentence
 
-JOB = Job("counts", Source("parquet"), None, {}, Sink("parquet", "counts", "checkpoint"), {}, None, None)
+JOB = Job("counts", Source("parquet"), None, {}, Sink("parquet", "counts", "checkpoint"), {}, None)
 FAILED = "[STREAM_FAILED] Query [id = 0c2e, runId = 0649] terminated with exception: "
 PLAN = """
 === Streaming Query ===

@@ -17,14 +17,14 @@ from skyband.job.sources.where_and_select import Shape
 
 @pytest.mark.parametrize("where", CONDITIONS)
 def test_rows_stay_where_the_condition_is_true(where):
-    shape = Shape.of(where, None)
+    shape = Shape.parse(where, None)
     batch, kept = shape.apply(ROWS.to_batches()[0], shape.schema(ROWS.schema))
     assert kept.tolist() == CONDITIONS[where]
     assert batch.column("a b").to_pylist() == [row + 1 for row in CONDITIONS[where]]
 
 
 def test_columns_are_chosen_renamed_and_made():
-    shape = Shape.of(
+    shape = Shape.parse(
         "status = 404", ["agent AS who", "`a b`", "'air' AS sensor", "7 AS seven", "true AS yes", "-1.50 AS less"]
     )
     schema = shape.schema(ROWS.schema)
@@ -59,7 +59,7 @@ def test_columns_are_chosen_renamed_and_made():
 )
 def test_what_is_beyond_the_common_part_is_named(where, said):
     with pytest.raises(ConfigError, match=said) as caught:
-        Shape.of(where, None)
+        Shape.parse(where, None)
     assert str(caught.value).endswith("use --engine spark")
 
 
@@ -78,13 +78,13 @@ def test_what_is_beyond_the_common_part_is_named(where, said):
 )
 def test_columns_that_do_not_fit_are_named(where, select, said):
     with pytest.raises(ConfigError, match=said):
-        Shape.of(where, select).schema(ROWS.schema)
+        Shape.parse(where, select).schema(ROWS.schema)
 
 
 @pytest.mark.parametrize("text", ["status + 1 AS more", "'air'", "upper(agent) AS a", "status AS", "*"])
 def test_expressions_beyond_the_common_part_are_named_by_their_place(text):
     with pytest.raises(ConfigError, match=r"select\[1\]: the local engine knows columns, .*use --engine spark"):
-        Shape.of(None, ["agent", text])
+        Shape.parse(None, ["agent", text])
 
 
 JOB = """

@@ -107,7 +107,7 @@ def test_rows_that_are_chosen_otherwise_are_refused(tmp_path, before, here, said
     position = Position({**SOURCE, **before}, "-", None)
     held = savepoint.write(tmp_path / "saved", family("distinct-count"), STATES, 7, {}, position)
     source = Source("parquet", "/somewhere", stream=True, **here)
-    job = Job("counts", source, held.query, {}, Sink("parquet", "counts", "checkpoint"), {}, None, None)
+    job = Job("counts", source, held.query, {}, Sink("parquet", "counts", "checkpoint"), {}, None)
     if said is None:
         _check_source(job, held)
         return
@@ -127,7 +127,7 @@ def test_a_savepoint_holds_no_password_and_is_of_the_same_source_under_a_new_one
     for written in (kept, kept.replace("***", "hunter2")):  # as an older Skyband wrote it
         manifest.write_text(written)
         held = savepoint.read(tmp_path / "saved")
-        job = Job("counts", source("another"), held.query, {}, Sink("parquet", "a", "b"), {}, None, None)
+        job = Job("counts", source("another"), held.query, {}, Sink("parquet", "a", "b"), {}, None)
         _check_source(job, held)
         with pytest.raises(ConfigError, match=r"source.path: was 's3a://reader:\*\*\*@lake/visits' "):
             _check_source(evolve(job, source=Source("parquet", "s3a://reader:hunter2@lake/others", stream=True)), held)

@@ -26,9 +26,10 @@ from skyband.engines.spark.local_folder import is_ours_to_say, private_folder
 from skyband.engines.spark.results_and_metrics import observed
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, InputError, Problem
-from skyband.operator.bind_backends import bind
+from skyband.operator.bind_backends import bind, column_problems
 from skyband.queries import make_query
 from skyband.queries.query import Query
+from skyband.registry import Binding
 from skyband.watermark import Ticking
 
 if TYPE_CHECKING:
@@ -154,7 +155,11 @@ def apply(
     """
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
-    plan = plan_of(df, query, backends, shards, ticking_of(idle_after, finish))
+    return answers_of(df, plan_of(df, query, backends, shards, ticking_of(idle_after, finish)), observe)
+
+
+def answers_of(df: "DataFrame", plan: ShardedPlan, observe: "str | Observation" = "skyband") -> "DataFrame":
+    """The answers that a plan for a DataFrame gives over it."""
     if not df.isStreaming:
         from skyband.engines.spark import batch
 
@@ -208,14 +213,22 @@ def plan_of(
     backends: Mapping[str, Any] | None = None,
     shards: int | None = None,
     ticking: Ticking | None = None,
+    bindings: Mapping[str, Binding] | None = None,
 ) -> ShardedPlan:
-    """What `apply` does with a DataFrame, as plain data. Raises ConfigError with every problem at once."""
+    """What `apply` does with a DataFrame, as plain data. Raises ConfigError with every problem at once.
+
+    bindings: what the query and `backends` were bound to before; the session may name others for the other roles.
+    """
     asked = make_query(query)
     if problems := collation_problems(asked, df.schema):
         raise ConfigError(*(problem.within("query") for problem in problems))
     schema = _arrow_schema(df)
-    chosen = {**_from_settings(df.sparkSession, asked), **(backends or {})}
-    return ShardedPlan(asked, bind(asked, schema, chosen), schema, shard_count(asked, shards), ticking)
+    settings = _from_settings(df.sparkSession, asked)
+    if bindings is None or settings.keys() - (backends or {}).keys():
+        bindings = bind(asked, schema, {**settings, **(backends or {})})
+    elif problems := column_problems(asked, schema):
+        raise ConfigError(*problems)
+    return ShardedPlan(asked, dict(bindings), schema, shard_count(asked, shards), ticking)
 
 
 def _no_dataframe(given: Any) -> str:
@@ -286,5 +299,5 @@ def _check_session(spark: "SparkSession", plan: ShardedPlan) -> None:
         warnings.warn(
             f"spark.sql.shuffle.partitions is {partitions} for {plan.shards} shards; each partition commits "
             f"its state in every micro-batch, so set it to about {plan.shards} before the first start",
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -58,7 +58,8 @@ def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) 
     home = _fresh(folder)
     from skyband.cli.weblog import FILES, make_weblog
     from skyband.job import read_job
-    from skyband.job.run import run_job
+    from skyband.job.engines import engine_named
+    from skyband.job.run import run_checked
 
     log = make_weblog(rows)
     log.write(home / "requests")
@@ -76,7 +77,7 @@ def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) 
     )
     _say(f"\n3. {call}")
     job = read_job(path, sets, engine)
-    run_job(path, sets, engine)
+    run_checked(job, engine_named(engine))
     _say("\n4. Distinct clients in each window, beside the exact count:\n")
     _show(job, log)
     _say("\n5. Next:")

@@ -4,23 +4,32 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from skyband.config.parameters import build, parameters_of
-from skyband.data_files import is_pattern
-from skyband.errors import NO_COLUMN, TEXT_COLUMN, ConfigError, InputError, PluginError, Problem
+from skyband.errors import NO_COLUMN, TEXT_COLUMN, ConfigError, PluginError, Problem
 from skyband.job.engine import Engine
-from skyband.job.model import AVAILABLE_NOW, Sink, Source, local_path
+from skyband.job.model import AVAILABLE_NOW, Sink, Source
 from skyband.job.names_alike import names_alike
+from skyband.job.opening import OpenSource, first_rows_problems, open_source, parse_sql
 from skyband.job.path_overlap import overlaps
-from skyband.job.sources.source_files import open_files
 from skyband.job.table_location import in_process, keys_of, location_problems
+from skyband.registry import Binding
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _HEADER = "; where its first line names the columns, set source.options = { header = true }"
 TEXT_FORMATS = ("csv", "json", "text")
+
+
+@frozen
+class Findings:
+    """What the check of a job found, and made."""
+
+    source: OpenSource
+    bindings: Mapping[str, Binding]
+    problems: Sequence[Problem]
 
 
 def check_job(
@@ -33,45 +42,64 @@ def check_job(
     zone: str | None = None,
     job_file: Path | None = None,
     case_sensitive: bool = False,
-) -> "tuple[pa.Schema | None, list[Problem]]":
-    """The source's schema where it can be known here, and every problem. What could not be built is None.
+) -> Findings:
+    """Every problem, and what was made on the way to them. What could not be built is None.
 
     zone: that of the session, in which Spark reads times that are written without one. job_file: where the job was
     read, which its answers must not be put around. case_sensitive: whether the session tells `At` from `at`.
     """
     problems: list[Problem] = []
-    schema = None
+    opened, bindings = OpenSource(), dict[str, Binding]()
     if source is not None:
-        problems += _source(source, engine, zone)
-        if not problems:
-            try:
-                schema = _schema(source, engine)
-            except ConfigError as error:
-                problems += [problem.within("source") for problem in error.problems]
+        opened, unreadable = _opened(source, engine, zone)
+        problems += unreadable
     if sink is not None:
         problems += _sink(sink, engine, None if source is None else source.stream)
     if source is not None and sink is not None:
         problems += overlaps(source, sink, job_file)
     if source is not None:
         problems += _ends(source, sink)
-    if query is not None:
-        if query.gives_states and sink is not None and sink.format in TEXT_FORMATS:
-            said = f"cannot hold states, which are bytes: use parquet (got {sink.format!r})"
-            problems.append(Problem("sink.format", said))
-        unanswerable = _bound(query, schema, backends, source)
-        problems += unanswerable
-        if sink is not None and schema is not None and not unanswerable and not case_sensitive:
-            problems += names_alike(sink, query.result_schema(schema).names)
-        if sink is not None and sink.format == "csv" and schema is not None and not unanswerable:
-            from skyband.job.sources.text_files import unwritable_in_csv
+    if query is None:
+        problems += _unbound(tables.get("query"), opened.schema, backends)
+        return Findings(opened, bindings, problems)
+    problems += [] if sink is None else _states_in_text(query, sink)
+    bindings, unanswerable = _bound(query, opened, backends, source)
+    problems += unanswerable
+    if sink is not None and opened.schema is not None and not unanswerable:
+        answers = query.result_schema(opened.schema)
+        problems += [] if case_sensitive else names_alike(sink, answers.names)
+        problems += [] if query.gives_states else _beyond_csv(sink, answers)
+        problems += [] if problems else _columns(sink, answers)
+    problems += engine.query_problems(query, tables)
+    return Findings(opened, bindings, problems)
 
-            problems += [] if query.gives_states else unwritable_in_csv(query.result_schema(schema))
-        if sink is not None and schema is not None and not problems:
-            problems += _columns(sink, query.result_schema(schema))
-        problems += engine.query_problems(query, tables)
-    else:
-        problems += _unbound(tables.get("query"), schema, backends)
-    return schema, problems
+
+def _states_in_text(query: Any, sink: Sink) -> list[Problem]:
+    if not query.gives_states or sink.format not in TEXT_FORMATS:
+        return []
+    said = f"cannot hold states, which are bytes: use parquet (got {sink.format!r})"
+    return [Problem("sink.format", said)]
+
+
+def _beyond_csv(sink: Sink, answers: "pa.Schema") -> list[Problem]:
+    """Columns of answers that CSV cannot hold."""
+    if sink.format != "csv":
+        return []
+    from skyband.job.sources.text_files import unwritable_in_csv
+
+    return unwritable_in_csv(answers)
+
+
+def _opened(source: Source, engine: Engine, zone: str | None) -> tuple[OpenSource, list[Problem]]:
+    """A source, opened where its keys are right; and what is wrong with it."""
+    problems = _source(source, engine, zone)
+    try:
+        shape = parse_sql(source, engine.knows_all_sql)
+        if problems or shape is None:
+            return OpenSource(), problems
+        return open_source(source, shape, engine.knows_all_sql), []
+    except ConfigError as error:
+        return OpenSource(), problems + [problem.within("source") for problem in error.problems]
 
 
 def _source(source: Source, engine: Engine, zone: str | None) -> list[Problem]:
@@ -145,83 +173,19 @@ def _columns(sink: Sink, answers: "pa.Schema") -> list[Problem]:
     return []
 
 
-def _schema(source: Source, engine: Engine) -> "pa.Schema | None":
-    from skyband.job.sources.where_and_select import OnlySparkError
-
-    try:
-        return _schema_here(source)
-    except OnlySparkError:
-        if engine.name != "spark":
-            raise
-    return _schema(evolve(source, where=None), engine) if source.where is not None else None
-
-
-def _schema_here(source: Source) -> "pa.Schema | None":
-    from skyband.job.sources.spark_ddl import parse_ddl
-    from skyband.job.sources.where_and_select import Shape
-
-    try:
-        Shape.of(source.where, source.select)
-    except ConfigError:
-        return None  # what SQL makes of the columns only Spark can tell; the local engine has said so
-    try:
-        files = open_files(source)
-    except ConfigError:
-        if source.stream and source.schema is not None and not _is_missing(source):
-            return Shape.of(source.where, source.select).schema(
-                parse_ddl(source.schema)
-            )  # a stream may begin in an empty folder
-        raise
-    if files is None and source.format in ("csv", "json") and source.schema is not None:
-        return Shape.of(source.where, source.select).schema(parse_ddl(source.schema))
-    return None if files is None else _in_known_zones(files.schema)
-
-
-def _first_rows(source: Source, query: Any) -> list[Problem]:
-    """What is wrong with the first rows of text, which has no types of its own: a line of names that was forgotten."""
-    from skyband.job.sources.source_files import Files
-
-    try:
-        files = open_files(source)
-        if isinstance(files, Files) and files.layout is None:
-            next(iter(files.batches(query.columns)), None)
-    except ConfigError:
-        pass  # a stream may begin in an empty folder
-    except InputError as error:
-        return [Problem("source.path", str(error))]
-    return []
-
-
-def _in_known_zones(schema: "pa.Schema") -> "pa.Schema":
-    """Raise ConfigError where a column is in a time zone that this machine does not know."""
-    import pyarrow as pa
-
-    for field in schema:
-        zone = field.type.tz if pa.types.is_timestamp(field.type) else None
-        try:
-            if zone is not None:
-                pa.lib.string_to_tzinfo(zone)
-        except (KeyError, ValueError, OSError) as error:  # zoneinfo's own error is a KeyError
-            said = f"column {field.name!r} is in the time zone {zone!r}, which is unknown here: write it in UTC"
-            raise ConfigError(Problem("path", said)) from error
-    return schema
-
-
-def _is_missing(source: Source) -> bool:
-    path = local_path(source.path or "")
-    return path is not None and not is_pattern(path) and not path.exists()
-
-
-def _bound(query: Any, schema: "pa.Schema | None", backends: Mapping[str, Any], source: Source | None) -> list[Problem]:
+def _bound(
+    query: Any, opened: OpenSource, backends: Mapping[str, Any], source: Source | None
+) -> tuple[dict[str, Binding], list[Problem]]:
+    """The backends of a query, and what it cannot answer with them, or over the source."""
     from skyband.operator.bind_backends import bind
 
     try:
-        bind(query, schema, backends)
+        bindings = bind(query, opened.schema, backends)
     except ConfigError as error:
-        return _with_hints(error.problems, source, schema)
+        return {}, _with_hints(error.problems, source, opened.schema)
     except PluginError as error:
-        return [Problem("query", str(error))]
-    return [] if source is None or schema is None else _first_rows(source, query)
+        return {}, [Problem("query", str(error))]
+    return bindings, first_rows_problems(opened, query.columns)
 
 
 def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema") -> list[Problem]:

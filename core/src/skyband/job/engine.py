@@ -1,14 +1,15 @@
 """An engine as a job sees it: what it can read and write, and how it runs a job."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from skyband.errors import Problem
 
 if TYPE_CHECKING:
-    from skyband.job.model import Job, Sink, Source
+    from skyband.job.checked_job import CheckedJob
+    from skyband.job.model import Sink, Source
     from skyband.job.progress import Progress, Totals
 
 
@@ -20,6 +21,9 @@ class Engine(ABC):
     """Whether a stopped stream goes on from its checkpoint."""
     shards: ClassVar[bool]
     """Whether several operators share the work, as `shards` of a job says."""
+
+    knows_all_sql: ClassVar[bool]
+    """Whether `where` and `select` may be any SQL, and not the part alone that Skyband reads itself."""
 
     @abstractmethod
     def source_problems(self, source: "Source", zone: str | None) -> list[Problem]:
@@ -42,10 +46,8 @@ class Engine(ABC):
         """The files of a sink's folder that overwriting must not touch, and why not."""
 
     @abstractmethod
-    def run(
-        self, job: "Job", progress: "Progress", path: str | Path, sets: Iterable[str], savepoint: Path | None = None
-    ) -> "Totals":
-        """Run a job that was read from `path` with the settings `sets`; a stream that is new, from a savepoint.
+    def run(self, job: "CheckedJob", progress: "Progress", savepoint: Path | None = None) -> "Totals":
+        """Run a job that was checked for this engine; a stream that is new, from a savepoint.
 
         Raises EngineError where the engine cannot run, ConfigError where the job does not fit its source or sink, and
         InputError where a row cannot be taken.

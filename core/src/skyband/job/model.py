@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import NOTHING, define, evolve
+from attrs import NOTHING, define, evolve, frozen
 from attrs.converters import optional
 
 from skyband.config.durations import Duration, clock_problem, parse, parsed
@@ -19,8 +19,6 @@ from skyband.registry.install_hints import known_formats
 from skyband.tables import format_named, names_of_formats
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from skyband.queries.query import Query
 
 ENGINES = ("spark", "local")
@@ -214,9 +212,9 @@ class Sink:
         return self.format in FILE_FORMATS
 
 
-@define
+@frozen
 class Job:
-    """A whole job, its paths made absolute."""
+    """The tables of a job, their paths made absolute."""
 
     name: str
     source: Source
@@ -226,8 +224,6 @@ class Job:
     sink: Sink
     spark: Mapping[str, str]
     shards: int | None
-    schema: "pa.Schema | None"
-    """Of the source; None where only Spark can tell."""
 
 
 def option_text(value: Any) -> str:

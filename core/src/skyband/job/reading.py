@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from skyband.config.literals import literal
 from skyband.config.parameters import build, parameters_of
 from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
-from skyband.job import checking
+from skyband.job.checked_job import CheckedJob
+from skyband.job.checking import check_job
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import assignments, tables_of
-from skyband.job.model import Job, Sink, Source, absolute, placed
+from skyband.job.model import Sink, Source, absolute, placed
 from skyband.job.names_alike import tells_case
 from skyband.job.sources.spark_ddl import ZONE_SETTING
 
@@ -32,20 +33,21 @@ KEYS = ("name", "shards", *TABLES)
 
 
 @secrets_hidden()
-def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") -> Job:
+def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") -> CheckedJob:
     """The job in a TOML file, changed by `sets` ("query.k=5"), to be run on `engine`.
 
     Where the source is on this machine its columns are looked at too, without Spark or Java.
     Raises JobError with every problem at once.
     """
-    place, typed = str(path), dict[str, Any]()
+    typed = dict[str, Any]()
+    sets = tuple(sets)
     try:
         typed = assignments(sets)
-        return _job(tables_of(Path(path), typed), Path(path), engine_named(engine))
+        return _job(tables_of(Path(path), typed), Path(path), sets, engine_named(engine))
     except JobError:
         raise
     except ConfigError as error:
-        raise JobError(place, *error.problems, typed=typed) from error
+        raise JobError(str(path), *error.problems, typed=typed) from error
 
 
 @secrets_hidden()
@@ -76,7 +78,7 @@ def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, 
         raise JobError(str(path), *error.problems, typed=typed) from error
 
 
-def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
+def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: Engine) -> CheckedJob:
     unknown = [key for key in tables if key not in KEYS]
     problems = [Problem(key, _unknown(key)) for key in unknown]
     misspelt = {closest(key, KEYS) for key in unknown} - set(tables)
@@ -101,12 +103,13 @@ def _job(tables: Mapping[str, Any], path: Path, engine: Engine) -> Job:
     source = placed(source, folder) if source else None
     sink = placed(sink, folder) if sink else None
     zone = spark.get(ZONE_SETTING)
-    schema, found = checking.check_job(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
-    told = {problem.field for problem in problems}
-    problems += [problem for problem in found if problem.field not in told]  # what follows from a wrong value
+    findings = check_job(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
+    blamed = {problem.field for problem in problems}
+    problems += [one for one in findings.problems if one.field not in blamed]  # the others follow from a wrong value
     if problems or source is None or query is None or sink is None:
         raise ConfigError(*problems)
-    return Job(name, source, query, backends, sink, spark, shards, schema)
+    made = (findings.source, findings.bindings)
+    return CheckedJob(name, source, query, backends, sink, spark, shards, path, sets, *made)
 
 
 def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from skyband.errors import ConfigError
+from skyband.job.checked_job import CheckedJob
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
@@ -26,16 +27,21 @@ def run_job(
     Raises JobError with every problem at once, EngineError where the engine cannot run, InputError where a row
     cannot be taken.
     """
-    sets = tuple(sets)
-    host = engine_named(engine)
-    job = read_job(path, sets, engine)
+    return run_checked(read_job(path, sets, engine), engine_named(engine), progress, savepoint)
+
+
+@secrets_hidden()
+def run_checked(
+    job: CheckedJob, host: Engine, progress: Progress | None = None, savepoint: Path | None = None
+) -> Totals:
+    """Run a job that was read for the engine `host`, as `run_job` does."""
     said = progress or Progress()
     reader = host.reader(job)  # before the run, which may add files
     try:
-        totals = host.run(job, said, path, sets, savepoint)
+        totals = host.run(job, said, savepoint)
     except ConfigError as error:
         said.wipe()
-        raise JobError(str(path), *error.problems, typed=[assignment(text)[0] for text in sets]) from error
+        raise JobError(str(job.path), *error.problems, typed=[assignment(text)[0] for text in job.sets]) from error
     except BaseException:
         said.wipe()
         raise

@@ -22,7 +22,7 @@ def bind(query: Query, schema: pa.Schema | None, backends: Any = None) -> dict[s
     if not isinstance(backends, Mapping | None):
         message = f'must be a mapping of roles to backends, such as {{"sketch": "exact"}} (got {literal(backends)})'
         raise ConfigError(Problem("backends", message))
-    problems = [] if schema is None else _checked(query, schema)
+    problems = [] if schema is None else column_problems(query, schema)
     try:
         bindings = choose(query.asked_roles, backends)
     except ConfigError as error:
@@ -77,7 +77,8 @@ def _unknown_parameters(binding: Binding, given: Mapping[str, Any]) -> list[tupl
     return [(name, value) for name, value in given.items() if name not in known]
 
 
-def _checked(query: Query, schema: pa.Schema) -> list[Problem]:
+def column_problems(query: Query, schema: pa.Schema) -> list[Problem]:
+    """What a query cannot answer over a source with this schema, whatever its backends."""
     twice = [name for name in query.columns if schema.names.count(name) > 1]
     if twice:
         return [Problem("source", f"has several columns {name!r}: rename all but one") for name in twice]

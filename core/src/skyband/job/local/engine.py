@@ -1,15 +1,15 @@
 """The local engine: this machine's files, in this process."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
 from attrs import evolve
 
 from skyband.errors import ConfigError, Problem, suggest
+from skyband.job.checked_job import CheckedJob
 from skyband.job.engine import Engine
 from skyband.job.local import sink_manifest as local_sink_manifest
-from skyband.job.model import Job, Sink, Source, local_path, option_text
+from skyband.job.model import Sink, Source, local_path, option_text
 from skyband.job.progress import Progress, Totals
 from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.spark_ddl import ZONE_SETTING
@@ -27,6 +27,7 @@ class LocalEngine(Engine):
     name: ClassVar[str] = "local"
     resumes: ClassVar[bool] = False
     shards: ClassVar[bool] = False
+    knows_all_sql: ClassVar[bool] = False
 
     def source_problems(self, source: Source, zone: str | None) -> list[Problem]:
         problems = _unreadable(source)
@@ -45,14 +46,7 @@ class LocalEngine(Engine):
         foreign = local_sink_manifest.foreign_files(folder, suffix)
         return foreign, "the local engine did not write, or that were changed since"
 
-    def run(
-        self,
-        job: Job,
-        progress: Progress,
-        path: str | Path,  # noqa: ARG002
-        sets: Iterable[str],  # noqa: ARG002
-        savepoint: Path | None = None,
-    ) -> Totals:
+    def run(self, job: CheckedJob, progress: Progress, savepoint: Path | None = None) -> Totals:
         if savepoint is not None:
             raise ConfigError(Problem("--from", "the local engine starts a stream anew each time: use --engine spark"))
         from skyband.job.local import run as run_local
@@ -70,7 +64,6 @@ def _unknown(table: str, does: str, known: tuple[str, ...], format: str) -> list
 
 def _unreadable(source: Source) -> list[Problem]:
     from skyband.job.sources.text_files import OPTIONS, text_option_problems
-    from skyband.job.sources.where_and_select import Shape
 
     reads = (*READABLE, *names_of_formats("reads"))
     problems = _unknown("source", "reads", reads, source.format)
@@ -78,10 +71,6 @@ def _unreadable(source: Source) -> list[Problem]:
         return problems
     if source.path is not None and local_path(source.path) is None:
         problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
-    try:
-        Shape.of(source.where, source.select)
-    except ConfigError as error:
-        problems += [problem.within("source") for problem in error.problems]
     problems += _amounts(source)
     known_options = OPTIONS.get(source.format, ())
     problems += [

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from skyband.engines.local import LocalRun, in_order
 from skyband.errors import ConfigError, InputError, Problem
+from skyband.job.checked_job import CheckedJob
 from skyband.job.compilation_notice import announced
 from skyband.job.engine import Engine
 from skyband.job.local.sink import open_writer
@@ -16,25 +17,22 @@ from skyband.job.sources.source_files import Files, open_files
 from skyband.job.sources.table_source import Table
 
 
-def run(job: Job, engine: Engine, progress: Progress) -> Totals:
+def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     """Run a job to the end of its files, on the local engine. A stream's answers end at its watermark, as they would
     on Spark; with `source.finish` they go on to the moment after its last row.
 
     An interrupted stream keeps what it had answered; an interrupted batch leaves nothing. Raises ConfigError where
     the sink holds answers already, InputError where a row breaks the query's contract.
     """
-    files = _files(job)
-    query = job.query
-    columns = list(query.columns)
-    schema = pa.schema([files.schema.field(name) for name in columns])
-    held = LocalRun.start(query, schema, job.backends)
-    totals = Totals(in_rows=query.rows, micro_batches=0 if job.source.stream else None)
+    rows = _rows(job)
+    held = job.begin_here()
+    totals = Totals(in_rows=job.query.rows, micro_batches=0 if job.source.stream else None)
     writer = open_writer(job, engine, held.operator.result_schema, progress)
     if writer is None:
         return totals
     try:
         with announced(progress, totals):
-            for answers in _answers(job, held, files.batches(columns), totals, progress):
+            for answers in _answers(job, held, rows.batches(job.query.columns), totals, progress):
                 totals.answers += len(answers)
                 writer.write(answers)
     except KeyboardInterrupt:
@@ -110,11 +108,12 @@ def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:
     return in_order(job.query, pa.Table.from_batches([answers]))
 
 
-def _files(job: Job) -> Files | Table:
+def _rows(job: CheckedJob) -> Files | Table:
+    """The source as the check opened it. Raises ConfigError where there was nothing to open, and still is not."""
     try:
-        files = open_files(job.source)
+        rows = job.rows or open_files(job.source)
     except ConfigError as error:
         raise ConfigError(*(problem.within("source") for problem in error.problems)) from error
-    if files is None:
+    if rows is None:
         raise ConfigError(Problem("source", "the local engine reads this machine's files; use --engine spark"))
-    return files
+    return rows

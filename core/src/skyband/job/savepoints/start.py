@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from skyband import spark
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
@@ -30,8 +32,8 @@ _OWN = "skyband-partial.json"
 """Says of a folder that it is ours, and for which checkpoint: no other is removed."""
 
 
-def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
-    """Make the checkpoint of a job that goes on from the savepoint in `folder`.
+def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
+    """Make the checkpoint of a job with this plan that goes on from the savepoint in `folder`.
 
     Nothing is done where that was done before. It is complete or not there, whenever this is interrupted.
     Raises ConfigError and SnapshotError where the job cannot go on from it, saying why.
@@ -39,8 +41,6 @@ def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
     from skyband.engines.spark.first_state import SEEDS
 
     held = savepoint.read(folder)
-    if not job.source.stream:
-        raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
     checkpoint = checkpoint_of(job)
     if _is_begun(checkpoint, held):
         return
@@ -49,7 +49,7 @@ def begin_from(session: Any, job: Job, source: Any, folder: Path) -> None:
     if sink is not None and not spark_sink_log.is_seeded(sink, SEEDS):
         spark_sink_log.check_belong(checkpoint, sink)
     ticking = spark.ticking_of(job.source.idle_after, False if job.source.finish else None)
-    plan = spark.plan_of(source, job.query, job.backends, job.shards, ticking)
+    plan = evolve(plan, ticking=ticking)
     states = take_over(held.snapshots(), held.query, lambda shared: _operator(plan, shared), plan.shards)
     with _partial_folder(checkpoint) as partial:
         made = _write(session, plan, [operator.snapshot() for operator in states], held, partial, checkpoint)

@@ -9,8 +9,8 @@ from skyband.engines.spark.file_rows import numbered
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import EngineError, InputError, SnapshotError
 from skyband.job import checkpoint_record
+from skyband.job.checked_job import CheckedJob
 from skyband.job.job_error import secrets_hidden
-from skyband.job.model import Job
 from skyband.job.progress import Progress
 from skyband.job.savepoints import savepoint
 from skyband.job.savepoints.savepoint import Position, Savepoint, checkpoint_of
@@ -25,7 +25,7 @@ from skyband.states.table import StatesTable
 
 
 @secrets_hidden()
-def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Savepoint:
+def save_stream(job: CheckedJob, folder: Path, progress: Progress | None = None) -> Savepoint:
     """The savepoint of a stream that was stopped after a micro-batch.
 
     Raises EngineError where it runs, was stopped within a micro-batch, or has no checkpoint here, and SnapshotError
@@ -38,7 +38,7 @@ def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Sav
     with in_use(checkpoint), plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband.engines.spark.checkpoint import read_shards
         from skyband.engines.spark.first_state import offset_of
-        from skyband.job.spark.source import source_frame
+        from skyband.job.spark.source import plan_for, source_frame
 
         batch = _ended(checkpoint)
         shards = read_shards(session, str(checkpoint), batch)
@@ -46,7 +46,7 @@ def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Sav
             raise SnapshotError(f"the checkpoint {str(checkpoint)!r} lacks the state of a shard")
         check_shards(checkpoint, job.query, len(shards))
         checkpoint_record.check_goes_on(job, checkpoint)
-        plan = spark.plan_of(source_frame(session, job), job.query, job.backends, len(shards))
+        plan = plan_for(job, source_frame(session, job), len(shards))
         snapshots, watermarks = [], []
         while shards:  # one after the other is in memory as an operator
             operator = shards.pop(0).restore(plan)
@@ -63,7 +63,7 @@ def save_stream(job: Job, folder: Path, progress: Progress | None = None) -> Sav
 
 
 @secrets_hidden()
-def save_history(job: Job, folder: Path, until: str, progress: Progress | None = None) -> Savepoint:
+def save_history(job: CheckedJob, folder: Path, until: str, progress: Progress | None = None) -> Savepoint:
     """The savepoint of a batch: the state of a stream that has had all its rows before the moment `until`.
 
     Raises InputError where that is no moment, and EngineError where no row is before it.
@@ -71,10 +71,10 @@ def save_history(job: Job, folder: Path, until: str, progress: Progress | None =
     savepoint.check_free(folder)
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband.engines.spark.history import states_before
-        from skyband.job.spark.source import source_frame
+        from skyband.job.spark.source import plan_for, source_frame
 
         source = source_frame(session, job)
-        plan = spark.plan_of(source, job.query, job.backends, job.shards)
+        plan = plan_for(job, source, job.shards)
         moment = _moment(until, plan)
         snapshots = states_before(numbered(source, plan.query.columns), plan, moment)
         if len(snapshots) != plan.shards:
@@ -84,7 +84,7 @@ def save_history(job: Job, folder: Path, until: str, progress: Progress | None =
 
 @secrets_hidden()
 def save_states(
-    job: Job, folder: Path, states: Path, at: str | None = None, progress: Progress | None = None
+    job: CheckedJob, folder: Path, states: Path, at: str | None = None, progress: Progress | None = None
 ) -> Savepoint:
     """The savepoint of a table of states: the state of a stream that has had all their rows, up to one moment.
 
@@ -95,9 +95,9 @@ def save_states(
     table = StatesTable(str(states))
     chosen = None if at is None else moment_named("at", at)
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
-        from skyband.job.spark.source import source_frame
+        from skyband.job.spark.source import plan_for, source_frame
 
-        plan = spark.plan_of(source_frame(session, job), job.query, job.backends, 1)
+        plan = plan_for(job, source_frame(session, job), 1)
         operator = plan.operator(0)
         moment = begin_with_states(operator, table, chosen)
         versions = _versions(session, plan)

@@ -34,7 +34,7 @@ class Test:
         wrong = [value for value in self.values if not _fits(value, kind)]
         return f"column {self.column!r} is {kind}, which is not compared with {wrong[0]!r}" if wrong else None
 
-    def of(self, batch: pa.RecordBatch) -> Any:
+    def evaluate(self, batch: pa.RecordBatch) -> Any:
         """A boolean for each row, null where it is neither true nor false."""
         column = decoded(batch.column(self.column))
         if self.operator == "true":
@@ -64,12 +64,12 @@ class Both:
         """As `Test.problem`."""
         return next(filter(None, (part.problem(schema) for part in self.parts)), None)
 
-    def of(self, batch: pa.RecordBatch) -> Any:
+    def evaluate(self, batch: pa.RecordBatch) -> Any:
         """As `Test.of`."""
         join = pc.and_kleene if self.how == "and" else pc.or_kleene
-        found = self.parts[0].of(batch)
+        found = self.parts[0].evaluate(batch)
         for part in self.parts[1:]:
-            found = join(found, part.of(batch))
+            found = join(found, part.evaluate(batch))
         return found
 
 
@@ -84,9 +84,9 @@ class Not:
         problem: str | None = self.part.problem(schema)
         return problem
 
-    def of(self, batch: pa.RecordBatch) -> Any:
+    def evaluate(self, batch: pa.RecordBatch) -> Any:
         """As `Test.of`."""
-        return pc.invert(self.part.of(batch))
+        return pc.invert(self.part.evaluate(batch))
 
 
 def columns_of(condition: Any) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from skyband.data_files import data_files, is_pattern
 from skyband.errors import ConfigError, Problem
@@ -39,6 +39,10 @@ class Files:
     layout: "Layout | None"
     """How Parquet and Arrow files are read; None of text files."""
 
+    def shaped(self, shape: "Shape") -> "Files":
+        """With the columns that `where` and `select` leave. Raises ConfigError where they name others."""
+        return evolve(self, shape=shape, schema=shape.schema(self.raw))
+
     def batches(self, columns: Iterable[str], parts: Iterable[FilePart] | None = None) -> PlacedBatches:
         """Their rows, file by file, or those of `parts`, only the columns named.
 
@@ -72,10 +76,18 @@ def open_files(source: Source) -> "Files | Table | None":
 
     Raises ConfigError where there is nothing to read, it cannot be read, or `where` and `select` are not known here.
     """
-    if source.format in names_of_formats():
-        from skyband.job.sources.table_source import open_rows
+    from skyband.job.sources.where_and_select import Shape
 
-        return open_rows(source)
+    rows = open_all_columns(source)
+    return None if rows is None else rows.shaped(Shape.parse(source.where, source.select))
+
+
+def open_all_columns(source: Source) -> "Files | Table | None":
+    """What `open_files` opens, before `where` and `select`. Raises ConfigError where it cannot be read."""
+    if source.format in names_of_formats():
+        from skyband.job.sources.table_source import open_table
+
+        return open_table(source)
     path = None if source.path is None else local_path(source.path)
     if path is None or source.format not in READABLE:
         return None
@@ -86,7 +98,6 @@ def open_files(source: Source) -> "Files | Table | None":
 
     if beyond_readers(source) is not None:
         return None
-    shape = Shape.of(source.where, source.select)
     try:
         paths = data_files(path)
         if not paths:
@@ -97,7 +108,7 @@ def open_files(source: Source) -> "Files | Table | None":
     except (OSError, ValueError, pa.ArrowException) as error:
         detail = " ".join(str(error).split())
         raise ConfigError(Problem("path", f"cannot be read as {source.format}: {detail}")) from error
-    return Files(source, tuple(paths), schema, shape, shape.schema(schema), layout)
+    return Files(source, tuple(paths), schema, Shape(), schema, layout)
 
 
 def layout_of(source: Source) -> "Layout | None":

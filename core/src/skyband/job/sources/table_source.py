@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from skyband.job.model import Source, local_path
 from skyband.job.sources.file_parts import FilePart
@@ -29,6 +29,10 @@ class Table:
     shape: "Shape"
     schema: "pa.Schema"
 
+    def shaped(self, shape: "Shape") -> "Table":
+        """With the columns that `where` and `select` leave. Raises ConfigError where they name others."""
+        return evolve(self, shape=shape, schema=shape.schema(self.raw))
+
     def batches(self, columns: Iterable[str]) -> PlacedBatches:
         """Its rows, only the columns named; iterating raises InputError where they cannot be read."""
         import pyarrow as pa
@@ -43,10 +47,10 @@ class Table:
         )
 
 
-def open_rows(source: Source) -> Table | None:
+def open_table(source: Source) -> Table | None:
     """The table of a source; None where only Spark can look: elsewhere, or with a library that is not installed.
 
-    Raises ConfigError where there is none, or `where` and `select` are not known here.
+    Raises ConfigError where there is none.
     """
     from skyband.job.sources.where_and_select import Shape
 
@@ -54,7 +58,6 @@ def open_rows(source: Source) -> Table | None:
     elsewhere = source.path is not None and local_path(source.path) is None
     if bound is None or elsewhere or bound.check(keys, on_spark=False):
         return None
-    shape = Shape.of(source.where, source.select)
     rows = bound.read(keys)
     schema = rows.schema
-    return Table(rows.place or keys.place or source.format, rows, schema, shape, shape.schema(schema))
+    return Table(rows.place or keys.place or source.format, rows, schema, Shape(), schema)

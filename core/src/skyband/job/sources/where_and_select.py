@@ -26,7 +26,7 @@ class Shape:
     select: tuple[Projection, ...] | None = None
 
     @classmethod
-    def of(cls, where: str | None, select: Sequence[str] | None) -> "Shape":
+    def parse(cls, where: str | None, select: Sequence[str] | None) -> "Shape":
         """Raises ConfigError, naming what is beyond the common part."""
         problems, condition = [], None
         columns: list[Projection] = []
@@ -86,7 +86,7 @@ class Shape:
         """The rows with the columns of `schema`, and int64[m], where each stood; None where all stay."""
         kept = None
         if self.where is not None:
-            mask = self.where.of(batch).fill_null(False)
+            mask = self.where.evaluate(batch).fill_null(False)
             kept = pc.indices_nonzero(mask).to_numpy().astype("int64")
             batch = batch.take(pa.array(kept))
         by_name = {made.name: made for made in self.select or ()}

@@ -1,12 +1,13 @@
 """Spark as an engine of jobs: any source and sink of Spark, streams that go on from their checkpoint."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from skyband.errors import ConfigError, Problem
+from skyband.job.checked_job import CheckedJob
 from skyband.job.engine import Engine
-from skyband.job.model import Job, Sink, Source
+from skyband.job.model import Sink, Source
 from skyband.job.progress import Progress, Totals
 
 _NO_CHECKPOINT = ("console", "memory", "noop")
@@ -18,6 +19,7 @@ class SparkEngine(Engine):
     name: ClassVar[str] = "spark"
     resumes: ClassVar[bool] = True
     shards: ClassVar[bool] = True
+    knows_all_sql: ClassVar[bool] = True
 
     def source_problems(self, source: Source, zone: str | None) -> list[Problem]:  # noqa: ARG002 - Spark knows zones
         if source.format == "arrow" and source.reader == "spark":
@@ -54,10 +56,8 @@ class SparkEngine(Engine):
         others = sorted(path for path in visible if path.is_dir() or not path.name.startswith("part-"))
         return others, "are no answers, and Spark would delete them"
 
-    def run(
-        self, job: Job, progress: Progress, path: str | Path, sets: Iterable[str], savepoint: Path | None = None
-    ) -> Totals:
+    def run(self, job: CheckedJob, progress: Progress, savepoint: Path | None = None) -> Totals:
         from skyband.job.spark import run as run_spark
         from skyband.job.spark.precompile import Warming
 
-        return run_spark.run(job, self, progress, Warming(path, sets), savepoint)
+        return run_spark.run(job, self, progress, Warming(job.path, job.sets), savepoint)

@@ -18,6 +18,7 @@ from skyband.job.sources.file_parts import FilePart, tasks_of
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.source_files import READABLE, Files, layout_of, open_files
 from skyband.job.sources.spark_ddl import ZONE_SETTING, parse_ddl
+from skyband.job.sources.table_source import Table
 from skyband.job.sources.text_files import FILE_OPTIONS, OPTIONS, beyond_readers
 from skyband.job.sources.where_and_select import Shape
 
@@ -69,15 +70,17 @@ def _unsure(source: Source, settings: Mapping[str, Any]) -> str | None:
     return None
 
 
-def file_frame(session: Any, source: Source, columns: Iterable[str] | None = None) -> tuple[Any, Source] | None:
+def file_frame(
+    session: Any, source: Source, columns: Iterable[str] | None = None, rows: Files | Table | None = None
+) -> tuple[Any, Source] | None:
     """The rows of a source as a DataFrame, and what is left for Spark to do: `where` and `select` in its own SQL.
 
-    columns: those that are needed, unless more is left to do; None: all.
+    columns: those that are needed, unless more is left to do; None: all. rows: the source, where it is open.
 
     None where Spark's reader is to be taken. Raises ConfigError where `source.reader` says "files" and they cannot be.
     """
     names = (ZONE_SETTING, "spark.master", *_SETTINGS)
-    choice = choose_reader(source, {name: session.conf.get(name, None) for name in names}, columns)
+    choice = choose_reader(source, {name: session.conf.get(name, None) for name in names}, columns, rows)
     if isinstance(choice, str):
         if source.reader == "files" or source.format == "arrow":
             raise ConfigError(Problem("source.reader", f"files cannot be read in Python: {choice}"))
@@ -95,17 +98,22 @@ def frame_of(session: Any, path: str, format: str, stream: bool, schema: str | N
     return frame[0]
 
 
-def reader_of(source: Source, settings: Mapping[str, Any], columns: Iterable[str]) -> str:
+def reader_of(
+    source: Source, settings: Mapping[str, Any], columns: Iterable[str], rows: Files | Table | None = None
+) -> str:
     """Who reads a source's files, and why, in a word or two."""
     try:
-        choice = choose_reader(source, settings, columns)
+        choice = choose_reader(source, settings, columns, rows)
     except ConfigError:
         return "Spark"  # which says itself what is wrong
     return f"Spark ({choice})" if isinstance(choice, str) else "Python, where rows are packed"
 
 
 def choose_reader(
-    source: Source, settings: Mapping[str, Any], columns: Iterable[str] | None = None
+    source: Source,
+    settings: Mapping[str, Any],
+    columns: Iterable[str] | None = None,
+    rows: Files | Table | None = None,
 ) -> tuple[Files, Source] | str:
     """The files as Python reads them and what of the source is left to Spark, or why its own reader is taken.
 
@@ -114,7 +122,7 @@ def choose_reader(
     why = why_spark(source, settings)
     if why is not None:
         return why
-    files, rest = _files(source)
+    files, rest = _files(source, rows)
     if source.reader == "auto" or files.layout is None:
         if _in_key_folders(files):
             return "folders named key=value are columns"
@@ -162,9 +170,11 @@ def spark_defaults(source: Source) -> dict[str, str]:
     return {name: value for name, value in defaults.items() if name.lower() not in names}
 
 
-def _files(source: Source) -> tuple[Files, Source]:
+def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
     """The files, with `where` and `select` done by the reader where it knows them, else left."""
     plain = evolve(source, where=None, select=None)
+    if isinstance(rows, Files):
+        return rows, plain
     for here, rest in ((source, plain), (plain, source)):
         try:
             files = open_files(here)
@@ -176,7 +186,7 @@ def _files(source: Source) -> tuple[Files, Source]:
         if source.stream and source.schema is not None:  # which may begin in an empty folder
             raw = parse_ddl(source.schema)
             try:
-                shape = Shape.of(here.where, here.select)
+                shape = Shape.parse(here.where, here.select)
                 return Files(here, (), raw, shape, shape.schema(raw), layout_of(source)), rest
             except ConfigError as error:
                 refusal = error

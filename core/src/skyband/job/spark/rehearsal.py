@@ -8,33 +8,28 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from skyband.engines.local import LocalRun
-from skyband.job.model import Job
+from skyband.job.checked_job import CheckedJob
 from skyband.job.reading import read_job
-from skyband.job.sources.source_files import open_files
 from skyband.job.spark import compiled_kernels_marker
 
 _ROWS, _PUSHES = 5_000, 5
 """Rows that go through, enough for what begins small (a sketch's exact counts) to become what it is; in pieces."""
 
 
-def rehearse(job: Job) -> bool:
+def rehearse(job: CheckedJob) -> bool:
     """Put a job's first rows through its operator, answer, and go on from its state, as a worker does.
 
     Returns whether there were enough of them for all to begin that does so with time.
     """
-    files = open_files(job.source)
-    if files is None:
+    if job.rows is None:
         return False
-    columns = list(job.query.columns)
-    schema = pa.schema([files.schema.field(name) for name in columns])
-    run = LocalRun.start(job.query, schema, job.backends)
+    run = job.begin_here()
     rows = 0
-    for piece in _pieces(iter(files.batches(columns))):
+    for piece in _pieces(iter(job.rows.batches(job.query.columns))):
         run.push(piece)
         rows += len(piece)
     run.flush()
-    LocalRun.start(job.query, schema, job.backends).operator.restore(run.operator.snapshot())
+    job.begin_here().operator.restore(run.operator.snapshot())
     return rows >= _ROWS
 
 

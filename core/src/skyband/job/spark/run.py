@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve
 
 from skyband import spark
+from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.errors import ConfigError, Problem
 from skyband.job import checkpoint_record
+from skyband.job.checked_job import CheckedJob
 from skyband.job.engine import Engine
 from skyband.job.local.sink import Console, check_free
 from skyband.job.model import AVAILABLE_NOW, Job, local_path
@@ -22,7 +26,7 @@ from skyband.job.spark.errors import is_gone, plain_errors, python_was_late
 from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.precompile import Warming
 from skyband.job.spark.session import require_spark, spark_session
-from skyband.job.spark.source import source_frame, text_options
+from skyband.job.spark.source import plan_for, source_frame, text_options
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import check_columns, check_goes_on, is_free, sink_of, told_of_sink
 
@@ -34,7 +38,7 @@ _FINISHING = 3
 
 
 def run(
-    job: Job, engine: Engine, progress: Progress, warming: Warming | None = None, savepoint: Path | None = None
+    job: CheckedJob, engine: Engine, progress: Progress, warming: Warming | None = None, savepoint: Path | None = None
 ) -> Totals:
     """Run a job on Spark: a batch to its end, a stream until it ends, fails or is interrupted.
 
@@ -48,16 +52,19 @@ def run(
         check_free(job, engine)
     with plain_errors(job), spark_session(job, progress, warming) as session:
         source = source_frame(session, job)
+        if savepoint is not None and not job.source.stream:
+            raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
+        plan = plan_for(job, source, job.shards)
         if savepoint is not None:
             from skyband.job.savepoints.start import begin_from
 
-            begin_from(session, job, source, savepoint)
+            begin_from(session, job, plan, savepoint)
             check_free(job, engine)
         if not job.source.stream:
-            return _batch(job, session, source, progress)
+            return _batch(job, session, source, plan, progress)
         with _checkpoint_in_use(job):
-            _check_goes_on(job)
-            return _stream(job, source, progress)
+            _check_goes_on(job, plan)
+            return _stream(job, source, plan, progress)
 
 
 def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
@@ -69,21 +76,21 @@ def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
     return in_use(checkpoint)
 
 
-def _check_goes_on(job: Job) -> None:
+def _check_goes_on(job: Job, plan: ShardedPlan) -> None:
     from skyband.job.savepoints.start import check_shards
 
     checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
     if checkpoint is not None:
-        check_shards(checkpoint, job.query, spark.shard_count(job.query, job.shards))
+        check_shards(checkpoint, job.query, plan.shards)
         checkpoint_record.check_goes_on(job, checkpoint)
 
 
-def _batch(job: Job, session: Any, source: Any, progress: Progress) -> Totals:
+def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Progress) -> Totals:
     from pyspark.sql import Observation
     from pyspark.sql import functions as sql
 
     observed, counted = Observation("skyband"), Observation("skyband_answers")
-    answers = spark.apply(source, job.query, backends=job.backends, shards=job.shards, observe=observed)
+    answers = spark.answers_of(source, plan, observed)
     _check_names(job, answers)
     answers = answers.observe(counted, sql.count(sql.lit(1)).alias("answers"))
     totals = Totals(in_rows=job.query.rows)
@@ -124,24 +131,24 @@ def _arrow_schema(answers: Any) -> Any:
     return answers.sparkSession.createDataFrame([], answers.schema).toArrow().schema
 
 
-def _stream(job: Job, source: Any, progress: Progress) -> Totals:
+def _stream(job: Job, source: Any, plan: ShardedPlan, progress: Progress) -> Totals:
     totals = Totals(in_rows=job.query.rows, micro_batches=0)
-    _run_to_its_end(job, source, progress, totals, last=False)
+    _run_to_its_end(job, source, plan, progress, totals, last=False)
     for _ in range(_FINISHING if job.source.finish else 0):
         before = totals.rows_in
         if not totals.stopped:
-            _run_to_its_end(job, source, progress, totals, last=True)
+            _run_to_its_end(job, source, plan, progress, totals, last=True)
         if totals.rows_in == before:
             break  # else rows came meanwhile, and the last windows wait for a run without any
     return totals
 
 
-def _run_to_its_end(job: Job, source: Any, progress: Progress, totals: Totals, last: bool) -> None:
+def _run_to_its_end(job: Job, source: Any, plan: ShardedPlan, progress: Progress, totals: Totals, last: bool) -> None:
     """Start the stream and follow it, anew where Spark gave up on its first Python before the first micro-batch."""
     before = totals.micro_batches
     for starts in range(1, _STARTS + 1):
         try:
-            _follow(_start(job, source, progress, last), totals, progress)
+            _follow(_start(job, source, plan, progress, last), totals, progress)
             return
         except Exception as error:
             if starts == _STARTS or not python_was_late(error) or totals.micro_batches != before:
@@ -149,14 +156,12 @@ def _run_to_its_end(job: Job, source: Any, progress: Progress, totals: Totals, l
         progress.note("Python did not start within the 10 s that Spark waits for it: starting the stream again")
 
 
-def _start(job: Job, source: Any, progress: Progress, last: bool) -> Any:
+def _start(job: Job, source: Any, plan: ShardedPlan, progress: Progress, last: bool) -> Any:
     """Start the stream; `last`: the run in which it is taken as complete."""
     from pyspark.sql import functions as sql
 
-    idle_after, finish = job.source.idle_after, last if job.source.finish else None
-    answers = spark.apply(
-        source, job.query, backends=job.backends, shards=job.shards, idle_after=idle_after, finish=finish
-    )
+    ticking = spark.ticking_of(job.source.idle_after, last if job.source.finish else None)
+    answers = spark.answers_of(source, evolve(plan, ticking=ticking))
     _check_names(job, answers)
     answers = answers.observe("skyband_answers", sql.count(sql.lit(1)).alias("answers"))
     writer = (

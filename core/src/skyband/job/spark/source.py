@@ -1,19 +1,23 @@
-"""The rows of a job's source as a DataFrame of Spark, shaped by `where` and `select`."""
+"""The rows of a job's source as a DataFrame of Spark, shaped by `where` and `select`, and the plan for them."""
 
 from typing import Any
 
-from skyband.job.model import Job, Source, option_text
+from skyband import spark
+from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.job.checked_job import CheckedJob
+from skyband.job.model import Source, option_text
 from skyband.job.spark.errors import sql_of
 from skyband.job.spark.plain_files_of_tables import is_ours, table_frame
 from skyband.job.spark.python_file_reader import file_frame, spark_defaults
+from skyband.watermark import Ticking
 
 
-def source_frame(session: Any, job: Job) -> Any:
+def source_frame(session: Any, job: CheckedJob) -> Any:
     """The DataFrame of a job's source."""
     source = job.source
     if is_ours(session, source):
         return _shaped(table_frame(session, source), source)
-    read_here = file_frame(session, source, job.query.columns)
+    read_here = file_frame(session, source, job.query.columns, job.rows)
     if read_here is not None:
         return _shaped(*read_here)
     defaults = spark_defaults(source)
@@ -28,6 +32,11 @@ def source_frame(session: Any, job: Job) -> Any:
     elif source.schema is not None:
         reader = reader.schema(source.schema)
     return _shaped(reader.load(*path), source)
+
+
+def plan_for(job: CheckedJob, source: Any, shards: int | None, ticking: Ticking | None = None) -> ShardedPlan:
+    """What is to be done with the DataFrame of a job's source, on as many shards."""
+    return spark.plan_of(source, job.query, job.backends, shards, ticking, job.bindings)
 
 
 def _shaped(rows: Any, source: Source) -> Any:

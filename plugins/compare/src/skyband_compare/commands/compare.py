@@ -87,11 +87,10 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
     """The job's rows, and whether there are more than `limit`."""
     import pyarrow as pa
     from skyband.errors import ConfigError, InputError, Problem
-    from skyband.job.sources.source_files import open_files
 
     from skyband_compare.comparison.replay_steps import steps_of
 
-    files = open_files(job.source)
+    files = job.rows
     if files is None:
         raise ConfigError(Problem("source", "compare reads this machine's files: copy some rows here first"))
     query = job.query

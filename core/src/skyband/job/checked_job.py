@@ -1,0 +1,56 @@
+"""A job that was checked for an engine, with all that this took: its source open, its SQL parsed, its backends bound.
+
+`skyband check`, a run on any engine and savepoints go on from this one value, so that each is done once.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from skyband.job.model import Job
+from skyband.job.opening import OpenSource
+from skyband.job.sources.source_files import Files
+from skyband.job.sources.table_source import Table
+from skyband.registry import Binding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from skyband.engines.local import LocalRun
+
+
+@frozen
+class CheckedJob(Job):
+    """A job with which nothing is wrong, as far as can be seen before its rows are read."""
+
+    path: Path
+    """The file it was read from, as it was named."""
+    sets: tuple[str, ...]
+    """What `--set` changed in it."""
+    open_source: OpenSource
+    bindings: Mapping[str, Binding]
+    """For each role of the query, the backend that `backends` or the role's default name."""
+
+    @property
+    def schema(self) -> "pa.Schema | None":
+        """Of the source, after `where` and `select`; None where only Spark can tell."""
+        return self.open_source.schema
+
+    @property
+    def rows(self) -> Files | Table | None:
+        """The source, open; None where only Spark reads it."""
+        return self.open_source.rows
+
+    def begin_here(self) -> "LocalRun":
+        """Its query, about to run in this process over the columns of `rows` that it reads."""
+        import pyarrow as pa
+
+        from skyband.columns.arrow_normalization import usual_schema
+        from skyband.engines.local import LocalRun
+        from skyband.operator.operator import Operator
+
+        assert self.schema is not None, "of a source that only Spark reads"
+        schema = usual_schema(pa.schema([self.schema.field(name) for name in self.query.columns]))
+        return LocalRun(Operator(self.query, self.bindings, schema))

@@ -1,0 +1,107 @@
+"""Opens a job's source once, for its check and for all that comes after: its columns, rows and SQL."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from skyband.data_files import is_pattern
+from skyband.errors import ConfigError, InputError, Problem
+from skyband.job.model import Source, local_path
+from skyband.job.sources.source_files import Files, open_all_columns
+from skyband.job.sources.table_source import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from skyband.job.sources.where_and_select import Shape
+
+
+@frozen
+class OpenSource:
+    """What can be known here of a source before it is read."""
+
+    schema: "pa.Schema | None" = None
+    """Its columns after `where` and `select`; None where only Spark can tell."""
+    rows: Files | Table | None = None
+    """It, to be read; None where only Spark reads it, or a stream has no file yet."""
+
+
+def parse_sql(source: Source, knows_all_sql: bool) -> "Shape | None":
+    """Its `where` and `select`; None where they are beyond what is known here, and the engine knows all SQL.
+
+    Raises ConfigError where it does not.
+    """
+    from skyband.job.sources.where_and_select import Shape
+
+    try:
+        return Shape.parse(source.where, source.select)
+    except ConfigError:
+        if not knows_all_sql:
+            raise
+    return None
+
+
+def open_source(source: Source, shape: "Shape", knows_all_sql: bool) -> OpenSource:
+    """A source as far as it can be looked at here. Raises ConfigError where it cannot be read, or not so."""
+    from skyband.job.sources.where_and_select import OnlySparkError
+
+    try:
+        return _opened(source, shape)
+    except OnlySparkError:
+        if not knows_all_sql:
+            raise
+    if source.where is None:
+        return OpenSource()
+    try:
+        unfiltered = evolve(source, where=None)
+        return evolve(_opened(unfiltered, evolve(shape, where=None)), rows=None)
+    except OnlySparkError:
+        return OpenSource()
+
+
+def _opened(source: Source, shape: "Shape") -> OpenSource:
+    from skyband.job.sources.spark_ddl import parse_ddl
+
+    try:
+        rows = open_all_columns(source)
+    except ConfigError:
+        if source.stream and source.schema is not None and not _is_missing(source):
+            return OpenSource(shape.schema(parse_ddl(source.schema)))  # a stream may begin in an empty folder
+        raise
+    if rows is not None:
+        rows = rows.shaped(shape)
+        return OpenSource(_in_known_zones(rows.schema), rows)
+    if source.format in ("csv", "json") and source.schema is not None:
+        return OpenSource(shape.schema(parse_ddl(source.schema)))
+    return OpenSource()
+
+
+def first_rows_problems(opened: OpenSource, columns: Iterable[str]) -> list[Problem]:
+    """What is wrong with the first rows of text, which has no types of its own: a line of names that was forgotten."""
+    try:
+        if isinstance(opened.rows, Files) and opened.rows.layout is None:
+            next(iter(opened.rows.batches(columns)), None)
+    except InputError as error:
+        return [Problem("source.path", str(error))]
+    return []
+
+
+def _in_known_zones(schema: "pa.Schema") -> "pa.Schema":
+    """Raise ConfigError where a column is in a time zone that this machine does not know."""
+    import pyarrow as pa
+
+    for field in schema:
+        zone = field.type.tz if pa.types.is_timestamp(field.type) else None
+        try:
+            if zone is not None:
+                pa.lib.string_to_tzinfo(zone)
+        except (KeyError, ValueError, OSError) as error:  # zoneinfo's own error is a KeyError
+            said = f"column {field.name!r} is in the time zone {zone!r}, which is unknown here: write it in UTC"
+            raise ConfigError(Problem("path", said)) from error
+    return schema
+
+
+def _is_missing(source: Source) -> bool:
+    path = local_path(source.path or "")
+    return path is not None and not is_pattern(path) and not path.exists()
