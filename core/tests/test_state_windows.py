@@ -14,13 +14,13 @@ import pytest
 from skyband import create, snapshot, states
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
-from skyband.roles.sketch_reader import Sample
 from skyband.states import asking_a_table
 from skyband.states.coverage import Coverage
 from skyband.states.state import encode_state, read_state
 from skyband.states.table import StatesTable
 from skyband_distinct.questions import item_overlap
 from skyband_distinct.questions.theta_sketches import image_of
+from skyband_distinct.sketch_reader import Sample
 
 SECOND = 1_000_000
 EVERY, WINDOW = 20 * SECOND, 60 * SECOND

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pyarrow.parquet as pq
-from skyband.cli.weblog import FILES, LATE_FILES, make_weblog
+from skyband_distinct.demo.weblog import FILES, LATE_FILES, make_weblog
 
 
 def test_the_demo_runs_and_its_answers_are_within_the_bound(folder):

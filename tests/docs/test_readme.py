@@ -10,9 +10,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
-from skyband.cli.weblog import make_weblog
 from skyband.queries import kinds, load_query
 from skyband.registry import installed
+from skyband_distinct.demo.weblog import make_weblog
 
 from .conftest import ROOT
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
-from skyband.cli.weblog import make_weblog
 from skyband.queries import examples_of, load_query
+from skyband_distinct.demo.weblog import make_weblog
 from skyband_specs.queries.checks import query_checks
 from skyband_specs.queries.runner import query_subject, verify_query_subject
 

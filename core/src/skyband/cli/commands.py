@@ -19,7 +19,6 @@ from skyband.text_tables import visible
 from skyband.version import __version__
 
 COMMANDS = (
-    "demo",
     "backends",
     "queries",
     "describe",

@@ -22,6 +22,7 @@ _HOMES = {
     "sketch": "skyband-distinct",
     "bench": "skyband-compare",
     "compare": "skyband-compare",
+    "demo": "skyband-distinct",
     "docs": "skyband-specs",
     "new": "skyband-specs",
     "plot": "skyband-compare",

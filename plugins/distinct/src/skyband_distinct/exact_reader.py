@@ -7,10 +7,10 @@ import numpy as np
 from skyband.arrays import TIME_MIN, Array, UInt64
 from skyband.config.half_open_ranges import ValueRange
 from skyband.config.parameters import build
-from skyband.roles.sketch_reader import Sample, SketchReader
 from skyband.state_validation import StateReader
 
 from skyband_distinct.latest_values import latest
+from skyband_distinct.sketch_reader import Sample, SketchReader
 from skyband_distinct.state_readers import OfExact, distinct
 
 

@@ -1,9 +1,12 @@
 """What this distribution brings; imported by discovery, so it imports no backend."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skyband import BackendInfo, QueryInfo, hookimpl
+
+if TYPE_CHECKING:
+    import click
 
 _PAPER = "Zhang, Zhang, Cheema and Lin 2010, Counting distinct objects over sliding windows"
 
@@ -78,3 +81,11 @@ def skyband_queries() -> list[QueryInfo]:
             examples="skyband_distinct.distinct_count.examples:EXAMPLES",
         ),
     ]
+
+
+@hookimpl
+def skyband_commands(group: "click.Group") -> None:
+    """The first five minutes: a stream, and a job that counts its clients."""
+    from skyband_distinct.demo import command
+
+    group.add_command(command.command, "demo")

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from skyband.arrays import TIME_MIN, Array, Float64, UInt64
 from skyband.config.half_open_ranges import ValueRange
-from skyband.roles.sketch_reader import Sample, SketchReader
 from skyband.state_validation import StateReader
 
 from skyband_distinct.latest_values import latest, range_estimate, sample_of
+from skyband_distinct.sketch_reader import Sample, SketchReader
 from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.state_readers import PromisedOfHashes, distinct, promised
 

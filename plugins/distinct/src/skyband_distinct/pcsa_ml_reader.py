@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from skyband.arrays import TIME_MIN, Array, UInt64
-from skyband.roles.sketch_reader import Sample, SketchReader
 from skyband.state_validation import StateReader
 
 from skyband_distinct.likelihood_formula import LEVELS, likeliest
 from skyband_distinct.salts import mixed, salt
+from skyband_distinct.sketch_reader import Sample, SketchReader
 from skyband_distinct.sketch_sizes import likelihood_arrays, likelihood_recent
 from skyband_distinct.state_readers import Promised, distinct, promised
 

@@ -10,7 +10,8 @@ from skyband.errors import InputError
 from skyband.registry import load_class
 from skyband.registry.info import BackendInfo
 from skyband.roles import Sketch
-from skyband.roles.sketch_reader import SketchReader
+
+from skyband_distinct.sketch_reader import SketchReader
 
 
 class RestoredReader(SketchReader):

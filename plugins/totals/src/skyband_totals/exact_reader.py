@@ -5,12 +5,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from skyband.arrays import Array, Int64
-from skyband.roles.top_reader import Ranking
 from skyband.state_validation import StateReader
 
 from skyband_totals.ranker_parameters import RankerParameters, pane_of
 from skyband_totals.shares import least_units
-from skyband_totals.top_readers import ClockedReader, RankerClock, by_object, first_of_each, limits_of, parameters_of
+from skyband_totals.state_readers import ClockedReader, RankerClock, by_object, first_of_each, limits_of, parameters_of
+from skyband_totals.top_reader import Ranking
 from skyband_totals.unit_worth import worth
 
 _MOST_UNITS = 2.0**63

@@ -5,12 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 from skyband.arrays import TIME_MIN, Array
-from skyband.roles.top_reader import Ranking
 from skyband.state_validation import StateReader
 
 from skyband_totals import sample_answers
 from skyband_totals.ranker_parameters import SampleParameters
-from skyband_totals.top_readers import (
+from skyband_totals.state_readers import (
     ClockedReader,
     RankerClock,
     by_object,
@@ -19,6 +18,7 @@ from skyband_totals.top_readers import (
     parameters_of,
     ranking,
 )
+from skyband_totals.top_reader import Ranking
 
 _Columns = tuple[Array, ...]
 

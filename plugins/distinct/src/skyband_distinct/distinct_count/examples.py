@@ -1,7 +1,6 @@
 """Examples of distinct-count: the job on its page, and the rows its conformance checks run on."""
 
-from skyband.queries.example import JobExample
-from skyband.queries.example_rows import examples
+from skyband.queries.example import JobExample, examples
 
 _RANGES = {"value": "value", "ranges": [[0, 0.5], [0.5, 1], [1, float("inf")]]}
 

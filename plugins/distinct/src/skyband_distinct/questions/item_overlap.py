@@ -8,11 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 from attrs import define
-from skyband.roles.sketch_reader import Sample
 from skyband.states.question import Question
 from skyband.states.state import State
 
 from skyband_distinct.questions.counting import ESTIMATE, Estimate
+from skyband_distinct.sketch_reader import Sample
 
 
 class Overlap(NamedTuple):

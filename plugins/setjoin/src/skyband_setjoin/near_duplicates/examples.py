@@ -1,7 +1,6 @@
 """Examples of near-duplicates: the job on its page, and the rows its conformance checks run on."""
 
-from skyband.queries.example import JobExample, QueryExample
-from skyband.queries.example_rows import rows
+from skyband.queries.example import JobExample, QueryExample, rows
 
 _KEYS = {"time": "ts", "id": "number", "tokens": "words", "threshold": 0.6, "window": "1 minute", "delay": "20 seconds"}
 

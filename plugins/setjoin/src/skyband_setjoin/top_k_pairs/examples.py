@@ -1,7 +1,6 @@
 """Examples of top-k-pairs: the job on its page, and the rows its conformance checks run on."""
 
-from skyband.queries.example import JobExample
-from skyband.queries.example_rows import examples
+from skyband.queries.example import JobExample, examples
 
 _WINDOWS = {"window": "1 minute", "every": "15 seconds"}
 _PAIRS = {"id": "number", "tokens": "words", "similarity": "jaccard", "k": 5}

@@ -6,10 +6,10 @@ import pyarrow as pa
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import TIME
 from skyband.columns.rows import Rows
+from skyband.groups import top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups, most_entries
-from skyband.queries import top_k_merging
 from skyband.queries.composite_ids import several
 from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.registry import Binding

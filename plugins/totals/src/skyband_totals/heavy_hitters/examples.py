@@ -1,7 +1,6 @@
 """Examples of heavy-hitters: the job on its page, and the rows its conformance checks run on."""
 
-from skyband.queries.example import JobExample, QueryExample
-from skyband.queries.example_rows import rows
+from skyband.queries.example import JobExample, QueryExample, rows
 
 _KEYS = {"time": "ts", "object": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"}
 _DELAY = {"delay": "20 seconds"}

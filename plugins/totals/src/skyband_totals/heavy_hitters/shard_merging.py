@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from skyband.queries import top_k_merging
+from skyband.groups import top_k_merging
 from skyband.queries.composite_ids import answer_ids
 
 from skyband_totals.heavy_hitters.query import HeavyHitters

@@ -1,7 +1,6 @@
 """Examples of uncertain-join: the job on its page, and the rows its conformance checks run on."""
 
-from skyband.queries.example import JobExample
-from skyband.queries.example_rows import examples
+from skyband.queries.example import JobExample, examples
 
 _SAMPLES = {"values": "samples", "probabilities": "chances", "size": 12, "alpha": 0.9}
 _BY_TIME = {"values": "samples", "probabilities": "chances", "window": "10 seconds"}

@@ -1,7 +1,6 @@
 """Examples of top-k-workload: the job on its page, and the rows its conformance checks run on."""
 
-from skyband.queries.example import JobExample
-from skyband.queries.example_rows import examples
+from skyband.queries.example import JobExample, examples
 
 _WORKLOAD = [
     {"name": "quick", "window": "30 seconds", "slide": "10 seconds", "k": 2},

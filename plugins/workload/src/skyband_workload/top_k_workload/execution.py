@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
+from skyband.groups import top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups, most_entries
-from skyband.queries import top_k_merging
 from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.rank_order import SMALLEST, score_order
 from skyband.registry import Binding

@@ -8,7 +8,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 from attrs import frozen
-
 from skyband.arrays import Int64
 
 DAY = datetime.datetime(2026, 6, 20, tzinfo=datetime.UTC)

@@ -9,11 +9,11 @@ import numpy as np
 from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array, Int64
 from skyband.config.parameters import build
-from skyband.roles.top_reader import Ranking, TopReader
 from skyband.state_validation import StateReader
 
 from skyband_totals.ranker_parameters import RankerParameters
 from skyband_totals.top import Top
+from skyband_totals.top_reader import Ranking, TopReader
 
 P = TypeVar("P", bound=RankerParameters)
 MOST = 2**62

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-
 from skyband.cli.options import ENGINES, settings
 from skyband.cli.paths import FolderToWrite
 from skyband.config.redaction import redact
@@ -56,10 +55,11 @@ def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) 
 
         require_spark()  # before anything is made
     home = _fresh(folder)
-    from skyband.cli.weblog import FILES, make_weblog
     from skyband.job import read_job
     from skyband.job.engines import engine_named
     from skyband.job.run import run_checked
+
+    from skyband_distinct.demo.weblog import FILES, make_weblog
 
     log = make_weblog(rows)
     log.write(home / "requests")
@@ -102,10 +102,10 @@ def _show(job: Any, log: Any) -> None:
     """The last answers of each window as a table, and all of them as a picture."""
     import pyarrow as pa
     import pyarrow.dataset as ds
-
     from skyband import text_tables
-    from skyband.cli.bar_chart import bars
     from skyband.config.durations import parse
+
+    from skyband_distinct.demo.bar_chart import bars
 
     answers = ds.dataset(job.sink.path, format="parquet").to_table().sort_by([("at", "ascending")])
     moments = answers.column("at").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist()

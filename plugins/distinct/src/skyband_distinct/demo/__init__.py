@@ -1,0 +1,1 @@
+"""The command `skyband demo`: the first five minutes."""
