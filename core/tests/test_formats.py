@@ -1,13 +1,15 @@
 """Formats of plugins as core has them: by the hook alone, none by name, and what to install where one is missing."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 import skyband
 from skyband import FormatInfo
-from skyband.errors import ConfigError
+from skyband.errors import ConfigError, PluginError
 from skyband.registry.discovery import Plugin, read_hooks
+from skyband.tables import Format, TableKeys
 
 HOUSE = Path(skyband.__file__).parent
 GUESTS = re.compile(r"deltalake|delta[ _-]lake|io\.delta|_delta_log|format.{0,20}delta\b|iceberg|kafka", re.IGNORECASE)
@@ -42,10 +44,10 @@ def test_what_a_plugin_says_wrongly_of_a_format_is_told(arguments, said):
 
 
 def test_a_hook_of_a_later_skyband_says_upgrade(site):
-    code = "from skyband import hookimpl\n@hookimpl\ndef skyband_rules(): return []"
-    module = __import__(site.install("acme-rules", code))
-    problem = read_hooks(Plugin("acme-rules", "1.0", "acme", module.__name__), module).problem
-    assert "unknown hook 'skyband_rules'" in problem and problem.endswith("upgrade skyband")
+    code = "from skyband import hookimpl\n@hookimpl\ndef skyband_dashboards(): return []"
+    module = __import__(site.install("acme-dashboards", code))
+    problem = read_hooks(Plugin("acme-dashboards", "1.0", "acme", module.__name__), module).problem
+    assert "unknown hook 'skyband_dashboards'" in problem and problem.endswith("upgrade skyband")
 
 
 JOB = '[source]\nformat = "{}"\n{}\n[query]\nkind = "distinct-count"\ntime = "at"\nitem = "who"\nwindows = ["1 minute"]'
@@ -62,3 +64,41 @@ def test_a_job_whose_format_is_not_installed_says_what_to_install(site, tmp_path
     (tmp_path / "_delta_log").mkdir()
     shown = site.run("plot", str(tmp_path), "--output", str(tmp_path / "x.html"), SKYBAND_PLUGINS="skyband-compare")
     assert "is a table of delta; it comes with skyband-lakes" in shown.stderr, shown.stderr
+
+
+def test_the_formats_are_listed_and_what_is_not_installed_says_how(site):
+    told = site.run("formats", SKYBAND_PLUGINS="skyband-distinct")
+    assert told.returncode == 0, told.stderr
+    assert "delta" in told.stdout and "not installed; it comes with skyband-lakes" in " ".join(told.stdout.split())
+
+
+HALF = """
+    from skyband import FormatInfo, hookimpl
+    from skyband.tables import Format
+
+    class Half(Format):
+        def check(self, keys, on_spark):
+            return [Problem("format", "needs acmelib: pip install acmelib")]
+
+    @hookimpl
+    def skyband_formats():
+        return [FormatInfo("acme-log", f"{__name__}:Half", "a log", ("reads", "streams"))]
+"""
+
+
+def test_a_format_that_cannot_do_what_it_says_is_listed_with_what_it_lacks(site):
+    site.install("acme-log", HALF)
+    (listed,) = json.loads(site.run("formats", "--json", SKYBAND_PLUGINS="acme-log").stdout)["formats"]
+    said = "has no read and no write, though its FormatInfo says that it can reads, streams: define it, or say less"
+    assert listed["format"] == "acme-log" and listed["can"] == ["reads", "streams"]
+    assert listed["problem"].endswith(said)
+
+
+def test_a_method_that_a_format_lacks_is_told_with_the_remedy():
+    class Nothing(Format):
+        def check(self, keys, on_spark):
+            return []
+
+    for method, abilities in (("read", '"reads"'), ("write", '"writes" and "streams"')):
+        with pytest.raises(PluginError, match=f"defines no method '{method}': define it, or leave {abilities} out of"):
+            getattr(Nothing(), method)(TableKeys())

@@ -14,8 +14,8 @@ HOOKS = {name: value for name, value in vars(hookspecs).items() if hasattr(value
 
 def signature(name):
     text = f"{name}{inspect.signature(HOOKS[name])}"
-    for long, short in (("collections.abc.", ""), ("typing.", ""), ("skyband.registry.info.", ""), ("'", "")):
-        text = text.replace(long, short)
+    for part in ("collections.abc.", "typing.", "skyband.registry.info.", "skyband.errors.", "'"):
+        text = text.replace(part, "")
     return text
 
 

@@ -21,6 +21,7 @@ from skyband.version import __version__
 COMMANDS = (
     "backends",
     "queries",
+    "formats",
     "describe",
     "check",
     "run",

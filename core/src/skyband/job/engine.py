@@ -29,7 +29,7 @@ class Engine(ABC):
     def source_problems(self, source: "Source", zone: str | None) -> list[Problem]:
         """What this engine cannot read; `zone` is that of the session."""
 
-    def reader(self, job: "Job") -> str | None:  # noqa: ARG002
+    def reader(self, job: "CheckedJob") -> str | None:  # noqa: ARG002
         """Who reads the job's files, and why, where there is a choice."""
         return None
 

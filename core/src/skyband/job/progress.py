@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import IO
 
@@ -69,6 +69,8 @@ class Progress:
         self._started = self._ready = self._said = time.monotonic()
         self._last = ""
         self._line = False
+        self.listeners: list[Callable[[Totals, bool], None]] = []
+        """Called with the totals after each micro-batch, and at the end of the run."""
 
     def ready(self) -> None:
         """The engine is up: rates count from now."""
@@ -91,6 +93,15 @@ class Progress:
         else:
             self._say(status(totals), key=str(totals.rows_in), always=always)
 
+    def micro_batch(self, totals: Totals, always: bool = False) -> None:
+        """A micro-batch has ended, or a batch of rows was taken in: show it, and tell the listeners."""
+        self.show(totals, always)
+        self._tell(totals, ended=False)
+
+    def _tell(self, totals: Totals, ended: bool) -> None:
+        for listener in list(self.listeners):  # one that fails takes itself out
+            listener(totals, ended)
+
     def waiting(self, text: str) -> None:
         """Say what is going on in a stretch without figures."""
         self._say(text, key="waiting")
@@ -101,6 +112,7 @@ class Progress:
         self.wipe()
         for line in summary(totals, where, self._ready - self._started):
             self._write(f"{text_tables.visible(line)}\n")
+        self._tell(totals, ended=True)
 
     def _say(self, line: str, key: str, always: bool = False) -> None:
         """A terminal's line is drawn again and again; elsewhere a line is written where something is new."""

@@ -15,6 +15,7 @@ from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import assignments, tables_of
 from skyband.job.model import Sink, Source, absolute, placed
 from skyband.job.names_alike import tells_case
+from skyband.job.plugin_rules import rule_problems
 from skyband.job.sources.spark_ddl import ZONE_SETTING
 
 if TYPE_CHECKING:
@@ -109,7 +110,10 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     if problems or source is None or query is None or sink is None:
         raise ConfigError(*problems)
     made = (findings.source, findings.bindings)
-    return CheckedJob(name, source, query, backends, sink, spark, shards, path, sets, *made)
+    job = CheckedJob(name, source, query, backends, sink, spark, shards, path, sets, *made)
+    if problems := rule_problems(job, engine.name):
+        raise ConfigError(*problems)
+    return job
 
 
 def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:

@@ -10,6 +10,7 @@ from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import assignment
 from skyband.job.model import Job
+from skyband.job.plugin_metrics import hand_to_plugins
 from skyband.job.progress import Progress, Totals
 from skyband.job.reading import read_job
 
@@ -37,6 +38,7 @@ def run_checked(
     """Run a job that was read for the engine `host`, as `run_job` does."""
     said = progress or Progress()
     reader = host.reader(job)  # before the run, which may add files
+    hand_to_plugins(job, said)
     try:
         totals = host.run(job, said, savepoint)
     except ConfigError as error:

@@ -1,10 +1,11 @@
-"""The hooks a plugin may implement: six, each with a one-line docstring."""
+"""The hooks a plugin may implement: eight, each with a one-line docstring."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
+from skyband.errors import Problem
 from skyband.registry.info import BackendInfo, FormatInfo, QueryInfo, RoleInfo
 
 if TYPE_CHECKING:
@@ -44,3 +45,13 @@ def skyband_cases(role: str, name: str) -> Iterable[Mapping[str, Any]]:  # type:
 @hookspec
 def skyband_commands(group: "click.Group") -> None:
     """Add commands to the `skyband` command line."""
+
+
+@hookspec
+def skyband_rules(job: Any, engine: str) -> Iterable[Problem]:  # type: ignore[empty-body]
+    """What is wrong with a job by rules of this plugin's own, told by `skyband check` and before every run."""
+
+
+@hookspec
+def skyband_metrics(job: Any, metrics: Mapping[str, Any]) -> None:
+    """Takes the figures of a job's run, after each micro-batch and at its end."""

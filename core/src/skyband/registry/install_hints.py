@@ -1,6 +1,6 @@
-"""Which of Skyband's own distributions brings a role, query, command, format or question to states not installed.
+"""Which of Skyband's own distributions brings a role, backend, query, command, format or question to states.
 
-The one table of core that may name families.
+Told where it is not installed. The one table of core that may name families.
 """
 
 _HOMES = {
@@ -40,6 +40,28 @@ _HOMES = {
     "uncertain-join": "skyband-uncertain",
     "uncertain-sum": "skyband-uncertain",
 }
+
+_BACKENDS = {
+    "skyband-distinct": ("sketch/exact", "sketch/k-skb", "sketch/pcsa-ml", "sketch/se-fm", "sketch/se-pcsa"),
+    "skyband-incomplete": ("object-ranker/approx", "object-ranker/eaa", "object-ranker/sla"),
+    "skyband-panes": ("sketch/hll-panes",),
+    "skyband-quantiles": ("quantile-sketch/buckets", "quantile-sketch/exact", "quantile-sketch/k-skb"),
+    "skyband-setjoin": (
+        "pair-ranker/base", "pair-ranker/scase", "pair-ranker/swoop",
+        "set-matcher/inverted", "set-matcher/minhash-lsh", "set-matcher/prefix", "set-matcher/scan-count",
+    ),
+    "skyband-totals": (
+        "total-ranker/exact", "total-ranker/frequent-items-panes", "total-ranker/k-skb", "total-ranker/misra-gries",
+    ),
+    "skyband-uncertain": (
+        "matcher/block", "matcher/index-match", "matcher/nested-loop", "matcher/sort-match",
+        "window/exact", "window/normal", "window/poisson", "window/refined-normal", "window/rf1",
+    ),
+    "skyband-workload": (
+        "workload-ranker/mintopk", "workload-ranker/mtopband", "workload-ranker/mtoplist", "workload-ranker/paneband",
+    ),
+}  # fmt: skip
+_HOMES |= {backend: home for home, backends in _BACKENDS.items() for backend in backends}
 
 QUESTIONS = (
     "estimate", "estimate_between", "overlap", "theta", "heavy_hitters", "quantiles", "quantile", "share_above",

@@ -135,6 +135,8 @@ class Registry:
         if name == self.role(role).default:
             home = self.role(role).distribution
             message += f"; it comes with {home}: pip install {home}"
+        else:
+            message += comes_with(f"{role}/{name}")
         broken = [f"{plugin.distribution} ({plugin.problem})" for plugin in self.plugins if plugin.problem]
         message += f"; plugins that did not load: {', '.join(broken)}" if broken else ""
         return "; ".join([message, *self.absent])

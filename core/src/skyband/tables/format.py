@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from skyband.errors import Problem
+from skyband.errors import PluginError, Problem
 from skyband.tables.batch_sink import BatchSink
 from skyband.tables.keys import TableKeys
 from skyband.tables.table_rows import TableRows
@@ -26,13 +26,17 @@ class Format(ABC):
         Nothing is connected to: a job is checked on any machine.
         """
 
-    def read(self, keys: TableKeys) -> TableRows:
+    def read(self, keys: TableKeys) -> TableRows:  # noqa: ARG002
         """The rows of a table as it is now. Raises ConfigError where there is none."""
-        raise NotImplementedError
+        raise PluginError(self._without("read", '"reads"'))
 
-    def write(self, keys: TableKeys) -> BatchSink:
+    def write(self, keys: TableKeys) -> BatchSink:  # noqa: ARG002
         """What writes to a table, which need not be there yet: nothing is made before the first answers."""
-        raise NotImplementedError
+        raise PluginError(self._without("write", '"writes" and "streams"'))
+
+    def _without(self, method: str, abilities: str) -> str:
+        said = f"{type(self).__module__}.{type(self).__qualname__} defines no method {method!r}"
+        return f"{said}: define it, or leave {abilities} out of what its FormatInfo says it can"
 
     def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
         """The keys that `skyband.tables.open_sink` and `open_table` mean by a place and its options."""

@@ -70,7 +70,7 @@ def open_sink(
     Its `append(answers)` writes an Arrow table outside of a stream. Both raise ConfigError where the table cannot hold
     the answers, and EngineError where the library or the format is not installed.
     """
-    bound = _required(format, distribution)
+    bound = _required(format, distribution, "writes")
     return bound.write(evolve(bound.keys(path, options or {}), writes=True))
 
 
@@ -82,13 +82,18 @@ def open_table(
     The parameters are those of `open_sink`. Raises ConfigError where there is none, EngineError where its
     library or the format is not installed.
     """
-    bound = _required(format, distribution)
+    bound = _required(format, distribution, "reads")
     return bound.read(bound.keys(path, options or {}))
 
 
-def _required(name: str, distribution: str | None) -> InstalledFormat:
+def _required(name: str, distribution: str | None, ability: str) -> InstalledFormat:
     bound = format_named(name, distribution)
     if bound is None:
         known = ", ".join(names_of_formats()) or "none"
         raise EngineError(f"no plugin brings the format {name!r} ({known} installed){format_comes_with(name)}")
+    if ability not in bound.info.can and not (ability == "writes" and "streams" in bound.info.can):
+        others = ", ".join(names_of_formats(ability)) or "none"
+        raise EngineError(
+            f"{bound.name} {' and '.join(bound.info.can)} only; installed formats that {ability[:-1]}: {others}"
+        )
     return bound

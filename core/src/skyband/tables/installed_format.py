@@ -66,6 +66,14 @@ class InstalledFormat:
             return self.format.is_at(path)
 
 
+_NEEDED = {"read": {"reads"}, "write": {"writes", "streams"}}
+"""The methods of a format, and the abilities for which it has each."""
+
+
+def _defines(cls: type[Format], method: str) -> bool:
+    return getattr(cls, method) is not getattr(Format, method)
+
+
 def load(entry: Listed[FormatInfo]) -> InstalledFormat:
     """The format that a plugin brings. Raises PluginError where its class is not there or is none."""
     info, name = entry.info, f"format {entry.info.name} of {entry.distribution}"
@@ -76,6 +84,10 @@ def load(entry: Listed[FormatInfo]) -> InstalledFormat:
         raise PluginError(f"{name}: {info.factory} could not be imported: {cause(error)}") from error
     if not (isinstance(cls, type) and issubclass(cls, Format)):
         raise PluginError(f"{name}: {info.factory} is not a subclass of skyband.tables.Format")
+    undone = [name for name, abilities in _NEEDED.items() if abilities & {*info.can} and not _defines(cls, name)]
+    if undone:
+        said = f"has no {' and no '.join(undone)}, though its FormatInfo says that it can {', '.join(info.can)}"
+        raise PluginError(f"{name}: {info.factory} {said}: define it, or say less")
     try:
         return InstalledFormat(info, name, cls())
     except Exception as error:

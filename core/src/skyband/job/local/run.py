@@ -73,7 +73,7 @@ def _answers(
         if job.source.stream:
             yield _sorted(job, held.step(added))
         _take(held, totals)
-        progress.show(totals)
+        progress.micro_batch(totals)
     if waiting is not None:
         yield _sorted(job, held.operator.step(waiting))
         _take(held, totals)

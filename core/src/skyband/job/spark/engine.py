@@ -28,10 +28,10 @@ class SparkEngine(Engine):
 
         return nanosecond_problems(source)
 
-    def reader(self, job: Job) -> str | None:
+    def reader(self, job: CheckedJob) -> str | None:
         from skyband.job.spark.python_file_reader import reader_of
 
-        return reader_of(job.source, job.spark, job.query.columns) if job.source.of_files else None
+        return reader_of(job.source, job.spark, job.query.columns, job.rows) if job.source.of_files else None
 
     def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:
         problems = []

@@ -197,7 +197,7 @@ def _follow(started: Any, totals: Totals, progress: Progress) -> None:
                     _add(totals, _plain(update["observedMetrics"]["skyband"]), _answers(update))
                     totals.micro_batches = (totals.micro_batches or 0) + 1
                     totals.recent_rate = _rate(update, totals.rows_in - before)
-                    progress.show(totals, always=True)
+                    progress.micro_batch(totals, always=True)
             if ended:
                 return
             if stop.is_set():
