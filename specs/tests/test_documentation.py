@@ -3,7 +3,8 @@
 import pytest
 from attrs import define
 from skyband.config.parameters import number
-from skyband_specs.documentation import documentation_problems
+from skyband_specs.documentation import documentation_problems, query_documentation_problems
+from skyband_specs.scaffold.query import MineQuery
 
 GOOD = """Something.
 
@@ -66,3 +67,17 @@ def test_line_breaks_are_the_authors(toy):
 )
 def test_what_is_missing_or_wrong_is_named(docstring, said):
     assert any(said in problem for problem in problems(docstring))
+
+
+@pytest.mark.parametrize(
+    ("docstring", "said"),
+    [
+        ("Sums", "must begin with a sentence that says what it asks"),
+        ("Sums.", "lacks Examples"),
+        ("Sums.\n\n    Examples\n    --------\n    >>> 1 + 1\n    3\n    ", "Got:"),
+    ],
+)
+def test_a_query_needs_a_sentence_and_an_example_that_runs(docstring, said):
+    query = type("Query", (), {"__doc__": docstring, "__module__": __name__})
+    assert any(said in problem for problem in query_documentation_problems(query))
+    assert query_documentation_problems(MineQuery) == []

@@ -1,4 +1,4 @@
-"""What the docstring of a backend must have: its sections, the parameters as in the class, an example that runs."""
+"""What a docstring must have: of a backend its sections, the parameters as in the class; and an example that runs."""
 
 import doctest
 import io
@@ -27,6 +27,21 @@ def documentation_problems(cls: type) -> list[str]:
     if "Examples" not in missing:
         problems += _failing_steps(cls, written.example)
     return problems
+
+
+def query_documentation_problems(cls: type) -> list[str]:
+    """What is wrong with the docstring of a query's class: its first sentence, and an example that runs.
+
+    What its keys are stands with them in the class, and is read from there.
+    """
+    written = read_docstring(cls)
+    problems = []
+    if not written.summary.endswith("."):
+        problems.append(f"must begin with a sentence that says what it asks (begins with {written.summary!r})")
+    if not written.example:
+        said = "lacks Examples: a heading underlined with dashes, under it the query on a few rows with what it answers"
+        return [*problems, said]
+    return problems + _failing_steps(cls, written.example)
 
 
 def _words(text: str) -> list[str]:

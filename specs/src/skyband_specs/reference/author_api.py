@@ -46,6 +46,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.columns.hashing": ("hash_column", "hash_columns"),
     "skyband.columns.ids": ("is_plain", "is_integer_id", "to_ids", "integers_of", "id_values"),
     "skyband.registry": ("Binding",),
+    "skyband.job": ("Job", "Source", "Sink"),
     "skyband.tables": ("Format", "TableKeys", "TableRows", "BatchSink"),
     "skyband.kernels.kskyband": ("KSkyband",),
     "skyband.kernels.kskyband_kernels": (),
@@ -94,7 +95,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     ),
     "for commands": (
         "skyband.cli.commands", "skyband.cli.options", "skyband.cli.paths", "skyband.config.redaction",
-        "skyband.data_files", "skyband.instants", "skyband.job", "skyband.job.engines", "skyband.job.job_error",
+        "skyband.data_files", "skyband.instants", "skyband.job.engines", "skyband.job.job_error",
         "skyband.job.job_file", "skyband.job.model", "skyband.job.reading", "skyband.job.run",
         "skyband.job.spark.session",
         "skyband.job.sources.source_files", "skyband.job.sources.text_files",

@@ -3,13 +3,14 @@
 from typing import Any
 
 from skyband.config.parameters import parameters_of
+from skyband.docstrings import read_docstring
 from skyband.queries import load_query
 from skyband.queries.example import JobExample
 from skyband.queries.query import NULL_TIME, Query
 from skyband.registry.info import QueryInfo
 
 from skyband_specs.reference.example_jobs import example_query, job_example
-from skyband_specs.reference.markdown import code, docstring, fenced, line, page, parameters, prose, section, table
+from skyband_specs.reference.markdown import code, fenced, line, page, parameters, prose, section, table
 from skyband_specs.reference.run_examples import run_job_text
 from skyband_specs.reference.usable import role_links
 
@@ -17,12 +18,13 @@ from skyband_specs.reference.usable import role_links
 def query_page(info: QueryInfo) -> str:
     """The page of an installed kind of query."""
     cls = load_query(info.kind)
-    example = job_example(info.kind)
+    example, written = job_example(info.kind), read_docstring(cls)
     links = " and ".join(link.replace("](", "](../") for link in role_links(info.kind)) or "none"
     return page(
         code(info.kind),
         f"{info.summary[:1].upper()}{info.summary[1:]}. {'Roles' if len(cls.roles) > 1 else 'Role'}: {links}.",
-        prose(docstring(cls)),
+        prose(written.text),
+        *([] if not written.example else [fenced("pycon", written.example)]),
         *([] if example is None else [_example(example)]),
         section("Keys", _keys(info.kind, cls)),
         *_results(info.kind),

@@ -20,7 +20,17 @@ from skyband.registry import Binding
 
 @define(eq=True)
 class MineQuery(Query):
-    """Sums a column over a sliding window. Result columns: at, sum. Null values are left out, and counted."""
+    """Sums a column over a sliding window. Result columns: at, sum. Null values are left out, and counted.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> rows = pa.table({"ts": pa.array([0, 10, 70], pa.timestamp("s")), "size": [3, 4, 5]})
+    >>> query = MineQuery("ts", value="size", window="1 minute", every="1 minute")
+    >>> local.apply(rows, query).column("sum").to_pylist()
+    [7, 5]
+    """
 
     kind: ClassVar[str] = "mine"
     answered_by: ClassVar[str | None] = f"{__name__}:SumsExecution"

@@ -50,6 +50,15 @@ class DistinctCount(Query):
     With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
     of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united.
     With `emit = "changed-state"` a group has one only at moments since the last of which rows came.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> rows = pa.table({"ts": pa.array([0, 20, 70], pa.timestamp("s")), "who": ["ann", "bob", "ann"]})
+    >>> query = DistinctCount("ts", item="who", windows=["1 minute"], every="1 minute")
+    >>> local.apply(rows, query).column("count").to_pylist()
+    [2.0, 1.0]
     """
 
     kind: ClassVar[str] = "distinct-count"

@@ -81,6 +81,17 @@ class TopK(Query):
 
     `object` may name several columns, which tell objects apart together: the answers then have these in the place of
     `object`, and equal scores rank by the hash of all of them. A row where one of them is null has no object.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> reports = {"cell": ["x", "y", "x", "y"], "from": ["air", "air", "soil", "soil"], "value": [0.9, 0.5, 0.1, 0.75]}
+    >>> rows = pa.table({"ts": pa.array([0, 10, 20, 30], pa.timestamp("s")), **reports})
+    >>> keys = {"object": "cell", "stream": "from", "value": "value", "streams": ["air", "soil"], "aggregate": "sum"}
+    >>> query = TopK("ts", **keys, k=1, window="1 minute", every="1 minute")
+    >>> local.apply(rows, query).select(["rank", "object", "score"]).to_pylist()
+    [{'rank': 1, 'object': 'y', 'score': 1.25}]
     """
 
     kind: ClassVar[str] = "top-k"

@@ -48,6 +48,15 @@ class Quantiles(Query):
     With `emit = "state"` the columns are at, state: one row a moment, the sketch itself, which is asked later for any
     quantile, share and window up to the longest, alone or united with others. With `emit = "changed-state"` a group has
     one only at moments since the last of which rows came.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> rows = pa.table({"ts": pa.array([0, 10, 20], pa.timestamp("s")), "ms": [10.0, 30.0, 20.0]})
+    >>> query = Quantiles("ts", value="ms", at=[0.5], windows=["1 minute"], every="1 minute")
+    >>> local.apply(rows, query).select(["quantile", "value", "rows"]).to_pylist()
+    [{'quantile': 0.5, 'value': 20.0, 'rows': 3}]
     """
 
     kind: ClassVar[str] = "quantiles"

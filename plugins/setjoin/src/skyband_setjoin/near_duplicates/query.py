@@ -75,6 +75,16 @@ class NearDuplicates(Query):
     match_host and match_page in the place of id and match.
 
     On several shards each row goes to some of them, so that every two rows meet in one.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> texts = {"id": [1, 2, 3], "words": [["a", "b", "c"], ["x"], ["a", "b", "c", "d"]]}
+    >>> rows = pa.table({"ts": pa.array([0, 10, 20], pa.timestamp("s")), **texts})
+    >>> query = NearDuplicates("ts", id="id", tokens="words", similarity="jaccard", threshold=0.7, window="1 minute")
+    >>> local.apply(rows, query).select(["id", "match", "similarity"]).to_pylist()
+    [{'id': 3, 'match': 1, 'similarity': 0.75}]
     """
 
     kind: ClassVar[str] = "near-duplicates"

@@ -64,6 +64,16 @@ class TopKPairs(Query):
 
     On several shards each row goes to some of them, so that every two rows meet in one; each shard gives the best of
     the pairs it has found.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> texts = {"id": [1, 2, 3], "words": [["a", "b", "c"], ["x"], ["a", "b", "c", "d"]]}
+    >>> rows = pa.table({"ts": pa.array([0, 10, 20], pa.timestamp("s")), **texts})
+    >>> query = TopKPairs("ts", id="id", tokens="words", similarity="jaccard", k=1, window="1 minute", every="1 minute")
+    >>> local.apply(rows, query).select(["left", "right", "similarity"]).to_pylist()
+    [{'left': 1, 'right': 3, 'similarity': 0.75}]
     """
 
     kind: ClassVar[str] = "top-k-pairs"

@@ -82,6 +82,15 @@ class HeavyHitters(Query):
     `skyband ask` and `skyband.states.heavy_hitters` ask for the largest objects of any window up to the longest, alone
     or united. With `emit = "changed-state"` a group has one only at moments since the last of which rows came. The
     backend `k-skb` answers since any moment, `exact` since multiples of the common divisor of `every` and `windows`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> rows = pa.table({"ts": pa.array([0, 20, 40, 50], pa.timestamp("s")), "path": ["/a", "/b", "/a", "/a"]})
+    >>> query = HeavyHitters("ts", object="path", k=1, windows=["1 minute"], every="1 minute")
+    >>> local.apply(rows, query).select(["object", "total", "share"]).to_pylist()
+    [{'object': '/a', 'total': 3.0, 'share': 0.75}]
     """
 
     kind: ClassVar[str] = "heavy-hitters"

@@ -66,6 +66,17 @@ class UncertainJoin(Query):
 
     On several shards all have all rows, because a window is known by all tuples in it; each finds the matches of its
     part of the tuples with those that came before.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> samples = {"heights": [[1.0, 2.0], [9.0, 8.0], [1.5, 2.5]], "chances": [[0.5, 0.5]] * 3}
+    >>> rows = pa.table({"ts": pa.array([0, 10, 20], pa.timestamp("s")), "id": [1, 2, 3], **samples})
+    >>> keys = {"values": "heights", "probabilities": "chances", "size": 2, "alpha": 0.9, "beta": 0.5}
+    >>> query = UncertainJoin("ts", id="id", **keys, epsilon=0.6)
+    >>> local.apply(rows, query).select(["left", "right", "probability"]).to_pylist()
+    [{'left': 1, 'right': 3, 'probability': 0.75}]
     """
 
     kind: ClassVar[str] = "uncertain-join"

@@ -60,6 +60,16 @@ class UncertainSum(Query):
     reported. Rows of one time come in the order of a hash of their samples, then of a hash of what they carry.
 
     Source: Dallachiesa et al., sections 7.3 and 8.1; the expectations are ours.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> samples = {"heights": [[1.0, 2.0], [9.0, 8.0]], "chances": [[0.5, 0.5]] * 2}
+    >>> rows = pa.table({"ts": pa.array([0, 10], pa.timestamp("s")), **samples})
+    >>> query = UncertainSum("ts", values="heights", probabilities="chances", size=2, alpha=0.9)
+    >>> local.apply(rows, query).select(["sum", "kept"]).to_pylist()
+    [{'sum': 1.5, 'kept': 1}, {'sum': 10.0, 'kept': 2}]
     """
 
     kind: ClassVar[str] = "uncertain-sum"

@@ -61,6 +61,17 @@ class TopKWorkload(Query):
 
     `object` may name several columns, which tell objects apart together: the answers then have these in the place of
     `object`, and equal scores rank by the hash of all of them. A row where one of them is null has no object.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> pages = {"page": ["/a", "/b", "/c"], "ms": [3.0, 9.0, 5.0]}
+    >>> rows = pa.table({"ts": pa.array([0, 20, 40], pa.timestamp("s")), **pages})
+    >>> slowest = {"name": "slowest", "window": "1 minute", "slide": "1 minute", "k": 2}
+    >>> query = TopKWorkload("ts", object="page", score="ms", queries=[slowest])
+    >>> local.apply(rows, query).select(["rank", "object", "score"]).to_pylist()
+    [{'rank': 1, 'object': '/b', 'score': 9.0}, {'rank': 2, 'object': '/c', 'score': 5.0}]
     """
 
     kind: ClassVar[str] = "top-k-workload"
