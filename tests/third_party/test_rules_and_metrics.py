@@ -16,8 +16,8 @@ from skyband.errors import Problem
 
 @hookimpl
 def skyband_rules(job, engine):
-    if job.query.kind == "distinct-count" and job.sink.mode == "overwrite":
-        return [Problem("sink.mode", f"overwrites answers, which nobody may on {engine}: use append")]
+    if job.query.kind == "distinct-count" and job.sink.mode == "append":
+        return [Problem("sink.mode", f"mixes runs, which nobody may on {engine}: drop it")]
     return []
 
 @hookimpl
@@ -74,9 +74,9 @@ def acme(tmp_path):
 
 
 def test_a_rule_of_a_plugin_is_told_by_check_and_run(acme):
-    said = "daily.toml: sink.mode: overwrites answers, which nobody may on local: use append (a rule of acme-policy)"
+    said = "sink.mode: mixes runs, which nobody may on local: drop it (a rule of acme-policy)"
     for command in ("check", "run"):
-        told = acme(HOOKS, command, "daily.toml", "--engine", "local", "--set", "sink.mode=overwrite")
+        told = acme(HOOKS, command, "daily.toml", "--engine", "local", "--set", "sink.mode=append")
         assert told.returncode == 1
         assert said in told.stdout + told.stderr
     assert acme(HOOKS, "check", "daily.toml", "--engine", "local").returncode == 0

@@ -157,7 +157,7 @@ def test_values_are_numbers_of_any_type(kind):
     ("changes", "backend", "field", "said"),
     [
         ({"ranges": [[0, 10]]}, "pcsa-ml", "backends.sketch", "choose k-skb or exact; or make a column of the ranges"),
-        ({"ranges": [[0, 10]]}, {"name": "hll-panes"}, "backends.sketch", "hll-panes has no parameter 'values'"),
+        ({"ranges": [[0, 10]]}, {"name": "se-fm"}, "backends.sketch", "se-fm has no parameter 'values'"),
         ({"ranges": [[0, 10]], "value": "shop"}, "exact", "query.value", "column 'shop' must be a number"),
         ({"ranges": [[0, 10]], "value": "amuont"}, "exact", "query.value", "did you mean 'amount'?"),
         ({"ranges": [[0, 10]], "value": None}, "exact", "value", "is required with `ranges`"),

@@ -60,7 +60,7 @@ def _answers(
         if waiting is not None and batches.file // (files or 1) != step:
             yield _sorted(job, held.operator.step(waiting))
             waiting = None
-            _take(held, totals)
+            _take(held, totals, progress)
         step = batches.file // (files or 1)
         try:
             added = held.add(batch)
@@ -72,15 +72,14 @@ def _answers(
             continue
         if job.source.stream:
             yield _sorted(job, held.step(added))
-        _take(held, totals)
-        progress.micro_batch(totals)
+        _take(held, totals, progress)
     if waiting is not None:
         yield _sorted(job, held.operator.step(waiting))
-        _take(held, totals)
+        _take(held, totals, progress)
     if not job.source.stream or job.source.finish:
         progress.waiting(f"{totals.rows_in:,} rows read, answering")
         yield _sorted(job, held.flush() if job.source.stream else held.finish())
-        _take(held, totals)
+        _take(held, totals, progress)
 
 
 def _files_a_step(job: Job) -> int | None:
@@ -92,7 +91,7 @@ def _files_a_step(job: Job) -> int | None:
     return int(given) if job.source.stream and job.source.of_files and given is not None else None
 
 
-def _take(held: LocalRun, totals: Totals) -> None:
+def _take(held: LocalRun, totals: Totals, progress: Progress) -> None:
     metrics = held.operator.take_metrics()
     totals.rows_in += metrics.rows_in
     totals.rows_late += metrics.rows_late
@@ -102,6 +101,7 @@ def _take(held: LocalRun, totals: Totals) -> None:
     if totals.micro_batches is not None and metrics.rows_in:
         totals.micro_batches += 1
     totals.watermark = None if held.operator.watermark == -(2**63) else held.operator.watermark
+    progress.micro_batch(totals)
 
 
 def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:
