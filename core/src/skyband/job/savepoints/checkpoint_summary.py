@@ -4,10 +4,10 @@ from typing import Any
 
 from attrs import frozen
 
-from skyband import spark
 from skyband.errors import ConfigError, EngineError, Problem
+from skyband.job.checked_job import CheckedJob
 from skyband.job.job_error import secrets_hidden
-from skyband.job.model import Job, local_path
+from skyband.job.model import local_path
 from skyband.job.progress import Progress
 from skyband.job.spark.errors import plain_errors
 from skyband.job.spark.session import spark_session
@@ -46,7 +46,7 @@ class CheckpointState:
 
 
 @secrets_hidden()
-def checkpoint_state(job: Job, largest: int, progress: Progress | None = None) -> CheckpointState:
+def checkpoint_state(job: CheckedJob, largest: int, progress: Progress | None = None) -> CheckpointState:
     """Reads the checkpoint of a stream, which may run meanwhile: the state is that of its last micro-batch.
 
     Raises ConfigError where the job has none, EngineError where it is not there, SnapshotError where it is damaged or
@@ -61,12 +61,12 @@ def checkpoint_state(job: Job, largest: int, progress: Progress | None = None) -
         raise EngineError(f"the checkpoint {str(where)!r} is not there: run the job first")
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband.engines.spark.checkpoint import read_shards
-        from skyband.job.spark.source import source_frame
+        from skyband.job.spark.source import plan_for, source_frame
 
         shards = read_shards(session, str(where))
         if not shards:
             raise EngineError(f"the checkpoint {str(where)!r} holds no state yet: run the job first")
-        plan = spark.plan_of(source_frame(session, job), job.query, job.backends, shards[0].head.shards)
+        plan = plan_for(job, source_frame(session, job), shards[0].head.shards)
         operators = [shard.restore(plan) for shard in shards]
     seen = EventTimeProgress.nowhere(job.query.source_count)
     for operator in operators:

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from skyband import spark
 from skyband.config.literals import literal
 from skyband.engines.spark.file_rows import numbered
 from skyband.engines.spark.sharded_plan import ShardedPlan
