@@ -112,7 +112,7 @@ def test_every_problem_is_said_at_once(job):
         ("source.schema=ts TIMSTAMP", "source.schema: unknown type 'timstamp'; did you mean 'timestamp'?"),
         ("source.options=3", "source.options: must be a table"),
         ("source.options={ a = [1] }", "source.options: a: must be text, a number, true or false (got [1])"),
-        ("source.format=arrow", "source.format: Spark does not read arrow; use --engine local, or parquet"),
+        ("source.format=arrow", "source.path: cannot be read as arrow: "),
         ("sink.format=prquet", "sink.format: unknown format 'prquet'; did you mean 'parquet'?"),
         ("sink.mode=overwrte", "sink.mode: must be one of append, errorifexists, ignore, overwrite"),
         ("sink.trigger=available-now", "sink.trigger: is for streams: set source.stream = true, or drop it"),

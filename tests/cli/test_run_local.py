@@ -168,8 +168,8 @@ def test_a_run_that_fails_leaves_the_old_answers_and_nothing_half_written(folder
 def test_an_interrupt_keeps_what_a_stream_has_answered(folder, monkeypatch, stream, kept):
     taken = run_local._take
 
-    def interrupted(held, totals):
-        taken(held, totals)
+    def interrupted(held, totals, progress):
+        taken(held, totals, progress)
         if totals.rows_in == 40:
             raise KeyboardInterrupt
 

@@ -203,8 +203,6 @@ def test_what_does_not_go_together_is_refused():
         for function in (states.heavy_hitters, states.union):
             with pytest.raises(InputError, match=said):
                 function([exact, other])
-    with pytest.raises(SnapshotError, match=r"ranker/exact, which does not answer estimate \(it answers heavy_h"):
-        states.estimate(exact)
     for arguments, said in [
         ({"last": "37 minutes"}, "last: total-ranker/exact answers windows that begin at multiples of 10 minutes"),
         ({"last": "2 hours"}, "from when on this state answers: ask for at most the last 1 hour"),
@@ -213,6 +211,13 @@ def test_what_does_not_go_together_is_refused():
     ]:
         with pytest.raises(InputError, match=said):
             states.heavy_hitters(exact, **arguments)
+
+
+def test_another_familys_question_is_told_what_the_state_answers():
+    pytest.importorskip("skyband_distinct")
+    state = emitted(log(7), "exact")[5]["state"]
+    with pytest.raises(SnapshotError, match=r"ranker/exact, which does not answer estimate \(it answers heavy_h"):
+        states.estimate(state)
 
 
 def test_what_gives_no_states_is_refused_by_name():

@@ -34,6 +34,13 @@ class LocalRun:
     _added: EventTimeProgress = field(init=False)
     """How far the rows added since the last step have come, where some may be `ahead`."""
 
+    _columns: tuple[str, ...] = field(init=False)
+    """Those that the query reads, made once: they are asked for with each batch."""
+
+    @_columns.default
+    def _columns_of_query(self) -> tuple[str, ...]:
+        return tuple(self.operator.query.columns)
+
     @_added.default
     def _nowhere(self) -> EventTimeProgress:
         return EventTimeProgress.nowhere(self.operator.query.source_count)
@@ -74,8 +81,8 @@ class LocalRun:
     def add(self, batch: pa.RecordBatch) -> EventTimeProgress:
         """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
         query = self.operator.query
-        check_whole(batch, query.columns)
-        encoded = encode(query, columns_as(batch, query.columns, self.operator.schema))
+        check_whole(batch, self._columns)
+        encoded = encode(query, columns_as(batch, self._columns, self.operator.schema))
         self.operator.count_dropped(encoded.dropped)
         if query.ahead is None:
             self._reach(encoded.progress.newest)
