@@ -9,7 +9,9 @@ import pyarrow.compute as pc
 import pytest
 from families import family
 from skyband import ConfigError, InputError
-from skyband.columns.arrow_normalization import usual_batch
+from skyband.columns.arrow_normalization import usual, usual_batch
+from skyband.columns.hashing import hash_column, is_hashable
+from skyband.columns.keyed_frames import plain_type
 from skyband.engines import local
 
 PATTERN = pa.array([0, 1, 0, None, 2, 1, 1, 1])
@@ -184,3 +186,39 @@ def test_a_column_of_any_type_is_read_or_refused_by_name(kind, key):
             read[name] = found
     alike = [read[name] for name in ALIKE if name in read and key != "time" and (key in SHOWN or name != SCALED)]
     assert all(found == alike[0] for found in alike), [name for name in ALIKE if read.get(name) != alike[0]]
+
+
+PAIRS = [["a", "b"], None, ["c", None], ["", "a"], None, ["d", "e"], ["f", "g"], None]
+IN_PARTS = COLUMNS | {f"pairs with nulls of {kind}": pa.array(PAIRS, pa.list_(kind, 2))
+                      for kind in (pa.string(), pa.string_view(), pa.large_string())}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_PARTS)
+def test_a_part_of_a_column_of_any_type_holds_what_the_whole_does_there(name):
+    """Readers and engines give slices: what lies before them in the buffers is not theirs. Nulls stay nulls."""
+    column = IN_PARTS[name]
+    whole = usual_batch(pa.record_batch({"tried": column})).column(0)
+    values = column.to_pylist()
+    assert whole.is_null().to_pylist() == [value is None for value in values]
+    assert not isinstance(values[0], list | str) or whole.to_pylist() == values
+    hashes = hash_column(whole).tolist() if is_hashable(plain_type(whole.type)) else None
+    for start, stop in ((0, ROWS), (1, ROWS), (3, 5), (0, 2), (ROWS - 1, ROWS), (4, 4)):
+        part = usual_batch(pa.record_batch({"tried": column.slice(start, stop - start)})).column(0)
+        assert part.type == whole.type and part.to_pylist() == whole.to_pylist()[start:stop]
+        if hashes is not None:
+            assert hash_column(part).tolist() == hashes[start:stop]
+            assert hash_column(whole.slice(start, stop - start)).tolist() == hashes[start:stop]
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (pa.decimal128(36, -1), pa.decimal128(37, 0)), (pa.decimal128(37, -1), pa.decimal128(38, 0)),
+        (pa.decimal128(38, -1), pa.decimal256(39, 0)), (pa.decimal256(37, -1), pa.decimal128(38, 0)),
+        (pa.decimal256(38, -1), pa.decimal256(39, 0)), (pa.decimal256(75, -1), pa.decimal256(76, 0)),
+        (pa.decimal256(76, -1), pa.decimal256(76, -1)), (pa.decimal32(9, -1), pa.decimal128(10, 0)),
+        (pa.decimal128(38, 0), pa.decimal128(38, 0)), (pa.decimal256(39, 3), pa.decimal256(39, 3)),
+    ],
+)  # fmt: skip
+def test_a_decimal_has_128_bits_up_to_38_digits_and_not_from_39_on(given, read):
+    assert usual(given) == read

@@ -30,6 +30,25 @@ def coming_and_going(seed, rows):
     return stream.take(np.arange(rows)), rng
 
 
+def close_calls(seed, rows):
+    """Large sets that differ in one to six tokens: every similarity is near the bounds that others set."""
+    rng = np.random.default_rng([32, seed])
+    pool = [rng.choice(60, 30, replace=False) for _ in range(3)]
+    sets, times = [], np.cumsum(rng.choice([0, 1, 2], rows, p=[0.4, 0.4, 0.2])).tolist()
+    for row in range(rows):
+        kept = rng.permutation(pool[int(rng.integers(3))])[rng.integers(0, 7) :].tolist()
+        sets.append(kept + [1000 + row] * int(rng.integers(2)) + rng.choice(60, rng.integers(0, 3)).tolist())
+    return stream_of(sets, times), rng
+
+
+def ties(seed, rows):
+    """Sets of two or three tokens, one of which many have: nearly all pairs are as similar, met by that one last."""
+    rng = np.random.default_rng([33, seed])
+    sets = [[int(rng.integers(2)), 100 + row, *[200 + row] * int(rng.random() < 0.2)] for row in range(rows)]
+    times = np.cumsum(rng.choice([0, 1, 5], rows, p=[0.3, 0.6, 0.1])).tolist()
+    return stream_of(sets, times), rng
+
+
 def check_index(index, sets, indexed_tokens=None):
     """Raise AssertionError where lists, rings and what is counted of them contradict one another or the sets."""
     marks, table, pool = index.marks, index.table, index.pool
@@ -165,6 +184,37 @@ def test_swoop_asked_now_and_then_answers_as_all_pairs_do_and_contradicts_itself
         if stop < len(stream) and rng.random() < 0.2:
             swoop.advance(int(stream.times[stop]))
             check_index(swoop._index, swoop._sets)
+
+
+@pytest.mark.parametrize(
+    ("sets", "similarity", "k", "window", "longest"),
+    [
+        (close_calls, "jaccard", 1, 40, 200), (close_calls, "hamming", 2, 70, 200), (close_calls, "overlap", 3, 25, 4),
+        (close_calls, "dice", 6, 60, 60), (ties, "jaccard", 1, 30, 30), (ties, "overlap", 2, 20, 5),
+        (ties, "cosine", 5, 60, 200), (ties, "hamming", 3, 40, 60),
+    ],
+)  # fmt: skip
+def test_pairs_that_differ_by_the_least_are_ranked_as_all_pairs_are(sets, similarity, k, window, longest):
+    """Batches of up to `longest` sets, asked now and then: what waits outgrows its buffer amid the pairs of a set."""
+    seed = k + window + longest
+    stream, rng = sets(seed, 240)
+    sides = 1 + seed % 2
+    chosen = {"k": k, "window": window, "sides": sides, "similarity": similarity}
+    swoop = skyband.create("pair-ranker", "swoop", **chosen)
+    start = 0
+    while start < len(stream):
+        stop = min(start + int(rng.integers(1, longest)), len(stream))
+        times, side = stream.times[start:stop], stream.sides[start:stop] if sides == 2 else None
+        moments = np.unique(times)[rng.random(len(np.unique(times))) < 0.15]
+        cuts, *columns = swoop.answers(times, *stream.flat(start, stop), moments, side)
+        start = stop
+        asked = [(moment, [column[cuts[number] : cuts[number + 1]] for column in columns])
+                 for number, moment in enumerate(moments.tolist())]  # fmt: skip
+        for moment, answer in [*asked, (swoop.now, swoop.top())]:
+            before = min(stop, int(np.searchsorted(stream.times, moment, side="right")))
+            expected = pairs(chosen, stream, before, moment)[:k]
+            got = list(zip(*(column.tolist() for column in answer), strict=True))
+            assert got == [(pair.left, pair.right, pair.similarity) for pair in expected]
 
 
 @pytest.mark.parametrize(("similarity", "long"), [("jaccard", 12), ("hamming", 5), ("overlap", 1)])
