@@ -1,6 +1,6 @@
 """What a shard's task gives for a micro-batch, called as Spark calls it: answers, and metrics of just these rows."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,9 @@ SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("name", pa.string())])
 def batch(seconds):
     """Rows at these seconds; None: without a time."""
     times = [None if second is None else second * SECOND for second in seconds]
-    return pa.RecordBatch.from_arrays([pa.array(times, SCHEMA.field("ts").type), ["a"] * len(times)], schema=SCHEMA)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(times, SCHEMA.field("ts").type), [f"at {second}" for second in seconds]], schema=SCHEMA
+    )
 
 
 @pytest.mark.parametrize("shards", [1, 2])
@@ -63,10 +65,10 @@ def test_answers_come_once_and_are_those_of_a_run_in_one_process(keys, monkeypat
     query = make_query({**QUERY, **keys})
     plan, run = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, 1), LocalRun.start(query, SCHEMA)
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
-    rng, held, newest = np.random.default_rng(8), {}, 0
+    rng, held, newest, counts = np.random.default_rng(8), {}, 0, Counter()
     for _ in range(30):
         newest += int(rng.integers(0, 9))
-        ahead = rng.choice([0, 40], 4, p=[0.8, 0.2]) if "ahead" in keys else np.zeros(4, np.int64)
+        ahead = rng.choice([0, 31], 4, p=[0.8, 0.2]) if "ahead" in keys else np.zeros(4, np.int64)
         rows = batch((newest + ahead - rng.integers(0, 8, 4)).tolist())
         if rng.random() < 0.5:
             state_store._CACHE.clear()
@@ -77,7 +79,13 @@ def test_answers_come_once_and_are_those_of_a_run_in_one_process(keys, monkeypat
             store = Store(held)
             given = process_micro_batch(plan, StateStore(store), keys_of(1)[0], [packed])
         held = store.held
+        (metrics,) = [one for one in given[METRICS] if one is not None]
+        counts.update({name: metrics[name] for name in ("rows_in", "rows_late", "rows_ahead") if name in metrics})
         answers = given[given[METRICS].isna()].drop(columns=METRICS)
         expected = run.push(rows)
         assert answers["count"].tolist() == expected.column("count").to_pylist()
         assert len(answers) == len(expected)
+    whole = run.operator.take_metrics()
+    assert (counts["rows_in"], counts["rows_late"]) == (whole.rows_in, whole.rows_late) == (120, 0)
+    assert counts["rows_ahead"] == whole.dropped.get("ahead", 0)
+    assert (counts["rows_ahead"] > 10) == ("ahead" in keys)
