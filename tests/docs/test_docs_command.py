@@ -30,6 +30,7 @@ def skyband_queries():
     given = dict(summary="a sum", examples="fine_examples:EXAMPLES")
     return [
         QueryInfo("fine-sum", "fine_query:FineSum", **given),
+        QueryInfo("lonely-sum", "lonely_query:LonelySum", "a sum", examples="lonely_examples:EXAMPLES"),
         QueryInfo("gone-sum", "nowhere:Sum", **given),
         QueryInfo("unshown-sum", "unshown_query:UnshownSum", "a sum", examples="nowhere:EXAMPLES"),
     ]
@@ -38,6 +39,26 @@ def skyband_queries():
 def skyband_roles():
     return [RoleInfo("gone", "nowhere:Gone", "x", "skyband-queries", "what is gone")]
 """
+
+LONELY = '''
+from skyband.queries.example import JobExample
+from skyband_specs.scaffold.query_example import EXAMPLES
+
+JOB = JobExample("Sums.", "rows.csv", "ts,size\\n2026-11-22 10:00:00,3\\n", """
+[source]
+format = "csv"
+path = "rows.csv"
+schema = "ts timestamp, size long"
+options = { header = true }
+
+[query]
+kind = "lonely-sum"
+time = "ts"
+value = "size"
+window = "1 minute"
+every = "1 minute"
+""")
+'''
 
 
 def install(site, name, module):
@@ -99,9 +120,10 @@ def test_a_broken_query_or_role_costs_the_others_no_page(tmp_path):
     site, folder = tmp_path / "site", tmp_path / "docs"
     install(site, "skyband-queries", "queries_hooks")
     (site / "queries_hooks.py").write_text(QUERIES)
-    for kind in ("fine", "unshown"):
-        cls = f"class {kind.title()}Sum(MineQuery):\n    kind = '{kind}-sum'\n    roles = ('gone',)\n"
+    for kind, role in (("fine", "gone"), ("unshown", "gone"), ("lonely", "sketch")):
+        cls = f"class {kind.title()}Sum(MineQuery):\n    kind = '{kind}-sum'\n    roles = ('{role}',)\n"
         (site / f"{kind}_query.py").write_text(f"from skyband_specs.scaffold.query import MineQuery\n{cls}")
+    (site / "lonely_examples.py").write_text(LONELY)
     (site / "fine_examples.py").write_text("from skyband_specs.scaffold.query_example import EXAMPLES\n")
     made = docs(site, folder, "skyband-queries")
     assert made.returncode == 0, made.stderr
@@ -111,10 +133,12 @@ def test_a_broken_query_or_role_costs_the_others_no_page(tmp_path):
     ]  # fmt: skip
     assert all(" of skyband-queries: nowhere:" in line for line in said)
     assert sorted(path.stem for path in (folder / "queries").iterdir() if "sum" in path.stem) == [
-        "fine-sum",
+        "fine-sum", "lonely-sum",
     ]  # fmt: skip
     page = (folder / "queries" / "fine-sum.md").read_text("utf-8")
     assert "Role: `gone`." in page
+    lonely = (folder / "queries" / "lonely-sum.md").read_text("utf-8")
+    assert "It does not run with what is installed: backends.sketch: unknown backend 'pcsa-ml'" in lonely
     assert "| `at` | `timestamp[us, tz=UTC]` |\n| `sum` | `int64` |" in page, "its first example's, as it shows no job"
     for path in folder.rglob("*.md"):
         for link in re.findall(r"(?<!\\)\]\(([^)#]+)\)", path.read_text("utf-8")):
