@@ -89,7 +89,7 @@ HALF = """
 def test_a_format_that_cannot_do_what_it_says_is_listed_with_what_it_lacks(site):
     site.install("acme-log", HALF)
     (listed,) = json.loads(site.run("formats", "--json", SKYBAND_PLUGINS="acme-log").stdout)["formats"]
-    said = "has no read and no write, though its FormatInfo says that it can reads, streams: define it, or say less"
+    said = "has no read and no write, though its FormatInfo names reads and streams: define it, or say less"
     assert listed["format"] == "acme-log" and listed["can"] == ["reads", "streams"]
     assert listed["problem"].endswith(said)
 

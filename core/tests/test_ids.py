@@ -27,7 +27,7 @@ def test_names_are_those_last_seen_since(batches):
     copy = ValuesById(pa.string())
     copy.load_state(restored(names.frame()))
     for held in (names, copy):
-        assert held.of(to_ids(pa.array(list(seen), pa.string()))[0]).to_pylist() == list(seen)
+        assert held.lookup(to_ids(pa.array(list(seen), pa.string()))[0]).to_pylist() == list(seen)
         held.forget(len(batches) - 1)
         assert sorted(held.frame()["name"].to_pylist()) == sorted(set(batches[-1]))
 
@@ -44,7 +44,7 @@ def test_arrivals_are_known_by_their_number(batches, before):
     copy.load_state(restored(arrivals.frame()), len(texts))
     kept = np.flatnonzero(np.array(times) >= before)
     for held in (arrivals, copy):
-        assert held.of(kept[::-1]).to_pylist() == [texts[number] for number in kept[::-1]]
+        assert held.lookup(kept[::-1]).to_pylist() == [texts[number] for number in kept[::-1]]
         assert len(held.frame()) == len(kept)
     assert keyed_frames.to_bytes(copy.frame()) == keyed_frames.to_bytes(arrivals.frame())
 
@@ -78,7 +78,7 @@ def test_integers_of_any_type_are_ids_in_their_own_order():
             codes, names = to_ids(column)
             assert (codes.dtype, names) == (np.int64, None)
             assert (np.diff(codes.astype(object)) > 0).all()
-            assert ValuesById(kind).of(codes).equals(values)
+            assert ValuesById(kind).lookup(codes).equals(values)
 
 
 def test_whole_numbers_are_their_own_id_and_need_no_memory():
@@ -86,5 +86,5 @@ def test_whole_numbers_are_their_own_id_and_need_no_memory():
     assert (codes.tolist(), names) == ([5, 0, -1], None)
     held = ValuesById(pa.int32())
     held.update(np.arange(3), Rows(np.arange(3), {"object": codes}))
-    assert held.of(codes).equals(pa.array([5, 0, -1], pa.int32()))
+    assert held.lookup(codes).equals(pa.array([5, 0, -1], pa.int32()))
     assert len(held.frame()) == 0

@@ -81,8 +81,8 @@ def _function(question: Any) -> Any:
     terms = [f"{', '.join(leading)} : Column or str\n    the column of states, or its name"]
     text = _PARAMETERS.format(states=terms[0])
     text = "\n".join([text, *map(parameter_text, question.parameters())])
-    said = "From each state; null where that is. A parameter may be a Column."
-    lead = f"{inspect.cleandoc(question.__doc__ or name)}\n\n{said}"
+    message = "From each state; null where that is. A parameter may be a Column."
+    lead = f"{inspect.cleandoc(question.__doc__ or name)}\n\n{message}"
     arguments = ["low, high" if one.type == "range" else one.name for one in question.parameters()]
     sql = f"skyband_{name}({', '.join([*leading, 'window', *arguments])})"
     ask.__doc__ = f"{lead} In SQL: `{sql}`.\n\nParameters\n----------\n{text}"

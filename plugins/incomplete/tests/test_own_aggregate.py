@@ -41,4 +41,4 @@ def test_objects_are_not_ranked_by_it(name, own, repeats):
 @pytest.mark.parametrize("own", [is_nan, is_infinite, raises], ids=lambda own: own.__name__)
 def test_objects_of_small_groups_are_not_either(own):
     with pytest.raises(ConfigError, match=r"aggregate: .*0\.123456789"):
-        CalledScores(own, 2).of(np.array([[0.5, RARE], [0.5, 0.5]]))
+        CalledScores(own, 2).evaluate(np.array([[0.5, RARE], [0.5, 0.5]]))

@@ -351,6 +351,6 @@ def test_names_are_forgotten_with_the_window():
         column = pa.array([f"name {i}" for i in range(start, start + 100)])
         ids, spelled = to_ids(column)
         names.update(np.arange(start, start + 100), Batch(object=ids, name=spelled))
-        assert names.of(ids[-3:]).to_pylist() == column[-3:].to_pylist()
+        assert names.lookup(ids[-3:]).to_pylist() == column[-3:].to_pylist()
         names.forget(start)
     assert len(names.frame()) == 100

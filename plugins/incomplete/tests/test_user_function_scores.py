@@ -20,7 +20,7 @@ def test_values_that_are_remembered_are_not_called_for(most, monkeypatch):
     for rows in (5, 0, 40, 40, 0, 40):
         vectors = rng.integers(0, 5, (rows, 2)) / 2
         wanted = set(map(tuple, vectors))
-        np.testing.assert_array_equal(scores.of(vectors), 2 * vectors.sum(axis=1))
+        np.testing.assert_array_equal(scores.evaluate(vectors), 2 * vectors.sum(axis=1))
         assert sorted(called) == sorted(wanted - remembered)
         remembered = wanted | (remembered if most else set())
         called.clear()

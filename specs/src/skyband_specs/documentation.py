@@ -39,8 +39,10 @@ def query_documentation_problems(cls: type) -> list[str]:
     if not written.summary.endswith("."):
         problems.append(f"must begin with a sentence that says what it asks (begins with {written.summary!r})")
     if not written.example:
-        said = "lacks Examples: a heading underlined with dashes, under it the query on a few rows with what it answers"
-        return [*problems, said]
+        message = (
+            "lacks Examples: a heading underlined with dashes, under it the query on a few rows with what it answers"
+        )
+        return [*problems, message]
     return problems + _failing_steps(cls, written.example)
 
 

@@ -70,7 +70,7 @@ class ValuesById:
             if self._rows > 2 * len(self._known) + _LEAST:
                 self._settle()
 
-    def of(self, ids: Int64) -> pa.Array:
+    def lookup(self, ids: Int64) -> pa.Array:
         """The values known by these ids."""
         if not self.needed:
             return integers_of(ids, self._kind)
@@ -82,7 +82,7 @@ class ValuesById:
 
     def for_answers(self, ids: Int64) -> pa.Array | Int64:
         """As `of`, or ids that are the values but for their type, for many groups to make one column of."""
-        return ids if not self.needed and self._kind != pa.uint64() else self.of(ids)
+        return ids if not self.needed and self._kind != pa.uint64() else self.lookup(ids)
 
     def merge(self, other: "ValuesById") -> None:
         """Learn what another knows, none of whose ids is known here."""
@@ -151,7 +151,7 @@ class ValuesInUse:
         order = np.argsort(both, kind="stable")
         self._ids, self._values = both[order], together.take(pa.array(order))
 
-    def of(self, ids: Int64) -> pa.Array:
+    def lookup(self, ids: Int64) -> pa.Array:
         """The values known by these ids."""
         if not among(ids, self._ids).all():
             raise SnapshotError("contradicts itself: the state has no name for an id in its answers")
@@ -202,9 +202,9 @@ class ValuesByArrival:
         """Take in the names of the next rows, which came at these times (ascending)."""
         self._rows.update(times, [names])
 
-    def of(self, numbers: Int64) -> pa.Array:
+    def lookup(self, numbers: Int64) -> pa.Array:
         """The names of these arrivals."""
-        return self._rows.of(numbers)[0]
+        return self._rows.lookup(numbers)[0]
 
     def forget(self, before: int) -> None:
         """Values of rows before this time are not needed any more."""

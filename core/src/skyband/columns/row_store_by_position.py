@@ -40,7 +40,7 @@ class RowStore:
             together = zip(self._columns, columns, strict=True)
             self._columns = [pa.concat_arrays([held, new]) for held, new in together]
 
-    def of(self, numbers: Int64) -> list[pa.Array]:
+    def lookup(self, numbers: Int64) -> list[pa.Array]:
         """The columns of these arrivals."""
         if len(self._schema) == 1:
             return []

@@ -68,7 +68,7 @@ class RankedRows:
         self._new.append(pa.RecordBatch.from_arrays(columns, schema=self._schema))
         self._rows += len(times)
 
-    def of(self, answers: Int64, ids: Int64, values: Float64, since: Int64, until: Int64) -> list[pa.Array]:
+    def lookup(self, answers: Int64, ids: Int64, values: Float64, since: Int64, until: Int64) -> list[pa.Array]:
         """The columns to carry of the row behind each entry of answers: int64[m] or float64[m] each.
 
         An entry is of the answer with this number, names this object with this score, and comes of the rows with

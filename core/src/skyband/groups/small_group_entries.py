@@ -34,7 +34,7 @@ class SmallGroupEntries:
         self.entries = 0
         """Those of all groups."""
 
-    def of(self, keys: UInt64) -> tuple[Int64, Int64]:
+    def lookup(self, keys: UInt64) -> tuple[Int64, Int64]:
         """Where the entries of these groups (ascending) begin, and how many each has: 0 of one that is not here."""
         if not len(self.key):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
@@ -89,12 +89,12 @@ class SmallGroupEntries:
 
     def part(self, key: int) -> dict[str, Column]:
         """The entries of a group."""
-        (first,), (size,) = self.of(np.array([key], np.uint64))
+        (first,), (size,) = self.lookup(np.array([key], np.uint64))
         return {name: column[first : first + size] for name, column in self.columns.items()}
 
     def parts(self, keys: UInt64) -> tuple[Int64, dict[str, Column]]:
         """The entries of these groups (ascending), one group's after the other's, and how many each has."""
-        first, size = self.of(keys)
+        first, size = self.lookup(keys)
         rows = _stretches(first, size)
         return size, {name: numbers_or_lists.pick(column, rows) for name, column in self.columns.items()}
 

@@ -23,9 +23,9 @@ from skyband.groups import state_arrays
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.sessions import GroupColumns, sessions_of
 from skyband.groups.small_group_entries import entry_arrays
-from skyband.groups.small_group_walk import PassInput as PassInput
-from skyband.groups.small_group_walk import PassResult as PassResult
-from skyband.groups.small_group_walk import pass_input_of
+from skyband.groups.small_group_pass import PassInput as PassInput
+from skyband.groups.small_group_pass import PassResult as PassResult
+from skyband.groups.small_group_pass import pass_input_of
 from skyband.groups.small_groups import Promoted, SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.queries.schedule import Moments, Schedule
@@ -125,7 +125,7 @@ class SmallGroupTable(SmallGroups):
     def values(self, ids: Int64) -> pa.Array:
         """The values behind ids, where ids do not tell them."""
         assert self.names is not None
-        return self.names.of(ids)
+        return self.names.lookup(ids)
 
     @property
     def keys(self) -> UInt64:
@@ -243,7 +243,7 @@ class SmallGroupTable(SmallGroups):
                 entries |= self.rows_behind.take_group(key, until, left, *wanted)
             rows = {name: column[rest] for name, column in step.rows.items()}
             if self.names is not None:
-                rows["name"] = self.names.of(rows[self.identity])
+                rows["name"] = self.names.lookup(rows[self.identity])
             last = int(step.times[rest.start - 1])
             processor = self.processor(last, entries)
             found.append(Promoted(key, processor, Rows(step.times[rest], rows)))

@@ -13,8 +13,8 @@ from skyband.groups import state_arrays
 from skyband.groups.carried_rows_of_groups import CarriedRowsOfGroups
 from skyband.groups.sessions import Sessions
 from skyband.groups.small_group_entries import SmallGroupEntries, entry_arrays
+from skyband.groups.small_group_pass import pass_input_of
 from skyband.groups.small_group_table import SmallGroupTable
-from skyband.groups.small_group_walk import pass_input_of
 from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.kernels.sorted_arrays import distinct

@@ -77,8 +77,8 @@ def check_job(
 def _states_in_text(query: Any, sink: Sink) -> list[Problem]:
     if not query.gives_states or sink.format not in TEXT_FORMATS:
         return []
-    said = f"cannot hold states, which are bytes: use parquet (got {sink.format!r})"
-    return [Problem("sink.format", said)]
+    message = f"cannot hold states, which are bytes: use parquet (got {sink.format!r})"
+    return [Problem("sink.format", message)]
 
 
 def _beyond_csv(sink: Sink, answers: "pa.Schema") -> list[Problem]:
@@ -154,8 +154,8 @@ def _unstreamed(sink: Sink, engine: Engine) -> list[Problem]:
     bound = in_process(sink)
     if bound is None or not engine.resumes or "streams" in bound.info.can:
         return []
-    said = f"{bound.name} takes the answers of a batch only: set source.stream = false, or write to another format"
-    return [Problem("sink.format", said)]
+    message = f"{bound.name} takes the answers of a batch only: set source.stream = false, or write to another format"
+    return [Problem("sink.format", message)]
 
 
 def _columns(sink: Sink, answers: "pa.Schema") -> list[Problem]:

@@ -56,8 +56,8 @@ def _path_problem(value: Any) -> str | None:
         return f"must be without a NUL character (got {literal(value)})"
     sizes = [len(name.encode(errors="replace")) for name in value.split("/")]
     if sum(sizes) + len(sizes) > MOST_BYTES or max(sizes) > MOST_BYTES_A_NAME:
-        said = f"at most {MOST_BYTES:,} bytes, {MOST_BYTES_A_NAME} between two slashes"
-        return f"must be {said} (got {sum(sizes) + len(sizes) - 1:,} and {max(sizes):,}: {value!r:.80}…)"
+        message = f"at most {MOST_BYTES:,} bytes, {MOST_BYTES_A_NAME} between two slashes"
+        return f"must be {message} (got {sum(sizes) + len(sizes) - 1:,} and {max(sizes):,}: {value!r:.80}…)"
     return None
 
 
@@ -118,12 +118,12 @@ def _table() -> Any:
 
 
 def _catalog() -> Any:
-    said = "of such a format: the catalogue's properties; files and folders are relative to the job file"
+    message = "of such a format: the catalogue's properties; files and folders are relative to the job file"
     return checked(
         {},
         type="table",
         check=_options_problem,
-        help=f'{said}, as in {{ uri = "sqlite:///lake.db", warehouse = "lake/" }}',
+        help=f'{message}, as in {{ uri = "sqlite:///lake.db", warehouse = "lake/" }}',
     )
 
 
@@ -132,8 +132,8 @@ def _distribution() -> Any:
 
 
 def _options(and_then: str = "") -> Any:
-    said = f"further options, passed on to Spark{and_then}"
-    return checked({}, type="table", check=_options_problem, help=said)
+    message = f"further options, passed on to Spark{and_then}"
+    return checked({}, type="table", check=_options_problem, help=message)
 
 
 @define

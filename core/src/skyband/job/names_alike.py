@@ -19,8 +19,10 @@ def names_alike(sink: Sink, names: Iterable[str]) -> list[Problem]:
     for name in names if sink.format != "console" else ():
         other = first.setdefault(name.lower(), name)
         if other != name:
-            said = f"the answers' columns {other!r} and {name!r} are alike but for case, and Spark could not read them"
-            return [Problem("query", f"{said}: give the source's another name with source.select (`… AS name`)")]
+            message = (
+                f"the answers' columns {other!r} and {name!r} are alike but for case, and Spark could not read them"
+            )
+            return [Problem("query", f"{message}: give the source's another name with source.select (`… AS name`)")]
     return []
 
 

@@ -97,8 +97,8 @@ def _in_known_zones(schema: "pa.Schema") -> "pa.Schema":
             if zone is not None:
                 pa.lib.string_to_tzinfo(zone)
         except (KeyError, ValueError, OSError) as error:  # zoneinfo's own error is a KeyError
-            said = f"column {field.name!r} is in the time zone {zone!r}, which is unknown here: write it in UTC"
-            raise ConfigError(Problem("path", said)) from error
+            message = f"column {field.name!r} is in the time zone {zone!r}, which is unknown here: write it in UTC"
+            raise ConfigError(Problem("path", message)) from error
     return schema
 
 

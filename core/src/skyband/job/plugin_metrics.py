@@ -35,8 +35,8 @@ class _Listener:
             self._plugin.manager.hook.skyband_metrics(job=self._job, metrics=metrics_of(totals, ended))
         except (Exception, SystemExit) as error:  # a run does not end because nobody could be told how it goes
             self._progress.listeners.remove(self)
-            said = f"warning: {self._plugin.distribution} could not take the run's metrics: {cause(error)}"
-            self._progress.note(f"{said}; it gets no more of this run")
+            message = f"warning: {self._plugin.distribution} could not take the run's metrics: {cause(error)}"
+            self._progress.note(f"{message}; it gets no more of this run")
 
 
 def metrics_of(totals: Totals, ended: bool) -> dict[str, Any]:

@@ -26,6 +26,6 @@ def _of_plugin(plugin: Plugin, job: Job, engine: str) -> list[Problem]:
         if wrong is not None:
             raise TypeError(f"a rule must give skyband.errors.Problem (got {wrong!r:.80})")
     except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
-        said = f"the rules of {plugin.distribution} failed: {cause(error)}"
-        return [Problem("", f"{said}; upgrade or remove it, or leave it out of SKYBAND_PLUGINS")]
+        message = f"the rules of {plugin.distribution} failed: {cause(error)}"
+        return [Problem("", f"{message}; upgrade or remove it, or leave it out of SKYBAND_PLUGINS")]
     return [evolve(problem, message=f"{problem.message} (a rule of {plugin.distribution})") for problem in problems]

@@ -187,8 +187,8 @@ def _warnings(totals: Totals) -> list[str]:
     """What is likely wrong with the rows or the job, where most rows or all were left out."""
     lost = totals.rows_late + sum(totals.dropped.values())
     if totals.rows_in and totals.rows_late > totals.rows_in / 2:
-        said = "most rows came later than the watermark: one row may have a time far ahead of all others"
-        return [f'warning: {said}; ahead = "1 hour" leaves such rows out, and `delay` waits for late ones']
+        message = "most rows came later than the watermark: one row may have a time far ahead of all others"
+        return [f'warning: {message}; ahead = "1 hour" leaves such rows out, and `delay` waits for late ones']
     if totals.rows_in and lost == totals.rows_in and not totals.answers:
         return ["warning: every row was left out, for the reasons above, so there are no answers"]
     return []

@@ -67,11 +67,11 @@ def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
     home = format_comes_with(table.format)
     if bound is None and home and (keys or not on_spark):
         return [Problem("format", f"{table.format} is not installed{home}")]
-    said = "is of formats with a catalogue" if bound is None else f"is none of {bound.name}"
-    problems = [Problem(name, f"{said}: drop it (got format {table.format!r})") for name in keys]
+    message = "is of formats with a catalogue" if bound is None else f"is none of {bound.name}"
+    problems = [Problem(name, f"{message}: drop it (got format {table.format!r})") for name in keys]
     if bound is None and table.distribution is not None:
-        said = f"is of formats that plugins bring: drop it (got format {table.format!r})"
-        problems.append(Problem("distribution", said))
+        message = f"is of formats that plugins bring: drop it (got format {table.format!r})"
+        problems.append(Problem("distribution", message))
     return problems
 
 

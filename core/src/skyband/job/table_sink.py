@@ -34,8 +34,8 @@ def is_free(job: Job, sink: BatchSink) -> bool:
         return False
     choices = '"append"' if job.source.stream else '"overwrite" or "append"'
     key, place = place_key(job.sink), place_of(job.sink)
-    said = f"{place!r} exists already: choose another {key}, or set sink.mode to {choices}"
-    raise ConfigError(Problem(key, said))
+    message = f"{place!r} exists already: choose another {key}, or set sink.mode to {choices}"
+    raise ConfigError(Problem(key, message))
 
 
 def check_columns(job_sink: Sink, answers: "pa.Schema") -> None:
@@ -60,12 +60,12 @@ def check_goes_on(job: Job, sink: BatchSink) -> None:
     anew = f"or begin anew with another {key} and checkpoint"
     where = f"{place!r} has the answers of this stream up to micro-batch {written}"
     if written is not None and written > begun:
-        said = f"and the checkpoint {str(checkpoint)!r} is only at {begun}: bring the newer checkpoint back"
-        raise ConfigError(Problem(key, f"{where}, {said}, {anew}"))
+        message = f"and the checkpoint {str(checkpoint)!r} is only at {begun}: bring the newer checkpoint back"
+        raise ConfigError(Problem(key, f"{where}, {message}, {anew}"))
     if written is None or written < committed:
         where = where if written is not None else f"{place!r} has no answers of this stream"
-        said = f"and the checkpoint {str(checkpoint)!r} has written up to {committed}: bring the table back"
-        raise ConfigError(Problem(key, f"{where}, {said}, {anew}"))
+        message = f"and the checkpoint {str(checkpoint)!r} has written up to {committed}: bring the table back"
+        raise ConfigError(Problem(key, f"{where}, {message}, {anew}"))
 
 
 def _before_the_first(checkpoint: Path) -> int:

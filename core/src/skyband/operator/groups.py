@@ -37,7 +37,7 @@ class Bound:
         """No moment due later has its turn."""
         return TIME_MAX if self.watermark is None else self.watermark
 
-    def of(self, processor: GroupProcessor, rows: Rows) -> ProcessorAnswers | None:
+    def run(self, processor: GroupProcessor, rows: Rows) -> ProcessorAnswers | None:
         """What a processor answers."""
         if self.latest is not None:
             return processor.finish(rows, self.latest)
@@ -267,7 +267,7 @@ class _MicroBatch:
 
     def advance(self, key: int, processor: GroupProcessor, rows: Rows, until: Bound) -> None:
         """Give a processor rows and write down what it answers."""
-        answers = until.of(processor, rows)
+        answers = until.run(processor, rows)
         if dropped := processor.take_dropped():
             self.dropped.update(dropped)
         if answers is not None:

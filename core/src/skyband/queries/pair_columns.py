@@ -96,9 +96,9 @@ class RowsOfPairs:
         """Take in the columns of the next rows, which came at these times (ascending)."""
         self._rows.update(times, columns)
 
-    def of(self, numbers: Int64) -> list[pa.Array]:
+    def lookup(self, numbers: Int64) -> list[pa.Array]:
         """The columns of these arrivals: those of the id, then those to carry."""
-        return self._rows.of(numbers)
+        return self._rows.lookup(numbers)
 
     def forget(self, before: int) -> None:
         """Columns of rows before this time are not needed any more."""

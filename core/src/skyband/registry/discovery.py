@@ -113,8 +113,8 @@ def _check_hooks(manager: pluggy.PluginManager) -> None:
     except pluggy.PluginValidationError as error:
         known = [name for name in dir(hookspecs) if name.startswith("skyband_")]
         name = (re.findall(r"unknown hook '(\w+)'", str(error)) or [""])[0]
-        said = f"unknown hook {name!r}; {suggest(name, known)}; if a later Skyband has it, upgrade skyband"
-        raise pluggy.PluginValidationError(error.plugin, said) from error
+        message = f"unknown hook {name!r}; {suggest(name, known)}; if a later Skyband has it, upgrade skyband"
+        raise pluggy.PluginValidationError(error.plugin, message) from error
 
 
 def cause(error: BaseException) -> str:

@@ -147,8 +147,8 @@ class RoleInfo:
             if name not in ROLE_CAPABILITIES
         ]
         if self.name in ("query", "format"):
-            said = f"{self.name!r} is what queries and formats are described under: choose another"
-            problems.append(Problem("name", said))
+            message = f"{self.name!r} is what queries and formats are described under: choose another"
+            problems.append(Problem("name", message))
         if problems:
             raise ConfigError(*problems)
 

@@ -24,8 +24,8 @@ def __getattr__(name: str) -> Any:
             return function_of(name)
         except KeyError:
             hint = comes_with(name)
-            said = f"skyband.states.{name} is not installed{hint}" if hint else f"skyband.states has no {name!r}"
-            raise AttributeError("; ".join([said, *problems()])) from None
+            message = f"skyband.states.{name} is not installed{hint}" if hint else f"skyband.states has no {name!r}"
+            raise AttributeError("; ".join([message, *problems()])) from None
     raise AttributeError(f"module 'skyband.states' has no attribute {name!r}")
 
 

@@ -48,15 +48,15 @@ def ask_states(name: str, states: Sequence[State], window: WindowRequest, values
     """The answer to a question by its name and parameters. Raises SnapshotError where the states answer no such one."""
     known = questions_of(reader_class_of(states[0]))
     if name not in known:
-        said = f"holds the state of {states[0].key}, which does not answer {name}"
-        raise SnapshotError(f"{said} (it answers {', '.join(known) or 'nothing'})")
+        message = f"holds the state of {states[0].key}, which does not answer {name}"
+        raise SnapshotError(f"{message} (it answers {', '.join(known) or 'nothing'})")
     question = known[name].make(values)
     argument = "last" if window.since is None else "since"
     if question.of_pairs:
         check_alike(states, "right")
-        moments = [window.of(state) for state in states]
+        moments = [window.moment_in(state) for state in states]
     elif len(states) == 1:
-        moments = [window.of(states[0])]
+        moments = [window.moment_in(states[0])]
     else:
         since = window.within(common_coverage(states), max(state.floor for state in states))
         moments = [since] * len(states)

@@ -96,8 +96,8 @@ def _chosen(state: State, name: str | None, values: Mapping[str, Any]) -> type[Q
     first = next(iter(known.values()))
     wrong = next((one for one in values if one not in first.names()), next(iter(values)))
     others = [one.name for one in questions().values() if wrong in one.names()]
-    said = f"these are of {state.key}, which answer {', '.join(known)} (got {literal(values[wrong])})"
-    raise InputError(wrong, f"is of the question {' or '.join(others)}, and {said}")
+    message = f"these are of {state.key}, which answer {', '.join(known)} (got {literal(values[wrong])})"
+    raise InputError(wrong, f"is of the question {' or '.join(others)}, and {message}")
 
 
 def _has_columns(question: type[Question]) -> bool:

@@ -12,18 +12,18 @@ def check_alike(states: Sequence[State], name: str = "states") -> None:
     first = states[0]
     for row, other in enumerate(states[1:], 1):
         if other.key != first.key:
-            said = f"is of {other.key}, the first of {first.key}: only states of one backend go together"
-            raise InputError(name, said, row)
+            message = f"is of {other.key}, the first of {first.key}: only states of one backend go together"
+            raise InputError(name, message, row)
         differing = [key for key in {**first.parameters, **other.parameters} if _differs(key, first, other)]
         if differing:
             key = differing[0]
-            said = f"has {key} = {other.parameters.get(key)!r}, the first {first.parameters.get(key)!r}"
-            raise InputError(name, f"{said}: they must be equal", row)
+            message = f"has {key} = {other.parameters.get(key)!r}, the first {first.parameters.get(key)!r}"
+            raise InputError(name, f"{message}: they must be equal", row)
         if first.names is not None and other.names is not None:
             mine, theirs = (names.schema.field("name").type for names in (first.names, other.names))
             if mine != theirs:
-                said = f"has objects of {theirs}, the first of {mine}: they must be of one type"
-                raise InputError(name, said, row)
+                message = f"has objects of {theirs}, the first of {mine}: they must be of one type"
+                raise InputError(name, message, row)
         if other.phase != first.phase:
             raise InputError(name, "has moments with another `offset` than the first: they must be equal", row)
 
@@ -42,11 +42,11 @@ def common_coverage(states: Sequence[State]) -> Coverage | None:
                 raise InputError("states", "a snapshot without a moment does not go with a state that has one", row)
             continue
         if covers.rows or whole.rows:
-            said = "counts rows, each group its own: there is no moment that two of them share"
-            raise InputError("states", f"{said}; ask each by itself", row)
+            message = "counts rows, each group its own: there is no moment that two of them share"
+            raise InputError("states", f"{message}; ask each by itself", row)
         if covers.at != whole.at and not (covers.changed and whole.changed):
-            said = f"is of {covers.show(covers.at)}, the first of {whole.show(whole.at)}"
-            raise InputError("states", f"{said}: unite states of one moment", row)
+            message = f"is of {covers.show(covers.at)}, the first of {whole.show(whole.at)}"
+            raise InputError("states", f"{message}: unite states of one moment", row)
         whole = Coverage(max(whole.at, covers.at), max(whole.since, covers.since), False, whole.changed)
     return whole
 

@@ -56,9 +56,9 @@ class Coverage:
     def check(self, name: str, since: int) -> int:
         """`since`, if the state answers from then on. Raises InputError that says from when it does."""
         if since < self.since:
-            said = f"{self.show(since)} is before {self.show(self.since)}, from when on this state answers"
-            raise InputError(name, f"{said}: ask for at most the last {self.length}")
+            message = f"{self.show(since)} is before {self.show(self.since)}, from when on this state answers"
+            raise InputError(name, f"{message}: ask for at most the last {self.length}")
         if since > self.at:
-            said = f"{self.show(since)} is after {self.show(self.at)}, the moment of this state"
-            raise InputError(name, f"{said}: take a later state")
+            message = f"{self.show(since)} is after {self.show(self.at)}, the moment of this state"
+            raise InputError(name, f"{message}: take a later state")
         return since

@@ -31,13 +31,13 @@ class WindowRequest:
     def read(cls, since: Any, last: Any) -> "WindowRequest":
         """Raises InputError where both are given, or one is neither a moment nor a length."""
         if since is not None and last is not None:
-            said = f"goes without `since`: ask for one of them (got {literal(last)} and {literal(since)})"
-            raise InputError("last", said)
+            message = f"goes without `since`: ask for one of them (got {literal(last)} and {literal(since)})"
+            raise InputError("last", message)
         if last is not None:
             return cls(last=_length(last))
         return cls(since=None if since is None else moment_of(since))
 
-    def of(self, state: State) -> int:
+    def moment_in(self, state: State) -> int:
         """The moment, for one state. Raises InputError where it does not answer from then."""
         return self.within(state.covers, state.floor)
 

@@ -70,9 +70,9 @@ class State:
         grain: int = self.reader.grain
         if moment % grain:
             step = written(grain, self.covers is not None and self.covers.rows)
-            said = f"{self.key} answers windows that begin at multiples of {step}, the common divisor of its query's"
+            message = f"{self.key} answers windows that begin at multiples of {step}, the common divisor of its query's"
             finer = f", or take {self.reader.finer}" if self.reader.finer else ""
-            raise InputError(name, f"{said} `every` and `windows`: ask for one{finer}")
+            raise InputError(name, f"{message} `every` and `windows`: ask for one{finer}")
         return moment
 
     def check_coverage(self) -> None:

@@ -35,8 +35,8 @@ class Format(ABC):
         raise PluginError(self._without("write", '"writes" and "streams"'))
 
     def _without(self, method: str, abilities: str) -> str:
-        said = f"{type(self).__module__}.{type(self).__qualname__} defines no method {method!r}"
-        return f"{said}: define it, or leave {abilities} out of what its FormatInfo says it can"
+        message = f"{type(self).__module__}.{type(self).__qualname__} defines no method {method!r}"
+        return f"{message}: define it, or leave {abilities} out of what its FormatInfo says it can"
 
     def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
         """The keys that `skyband.tables.open_sink` and `open_table` mean by a place and its options."""

@@ -86,8 +86,8 @@ def load(entry: Listed[FormatInfo]) -> InstalledFormat:
         raise PluginError(f"{name}: {info.factory} is not a subclass of skyband.tables.Format")
     undone = [name for name, abilities in _NEEDED.items() if abilities & {*info.can} and not _defines(cls, name)]
     if undone:
-        said = f"has no {' and no '.join(undone)}, though its FormatInfo says that it can {', '.join(info.can)}"
-        raise PluginError(f"{name}: {info.factory} {said}: define it, or say less")
+        message = f"has no {' and no '.join(undone)}, though its FormatInfo names {' and '.join(info.can)}"
+        raise PluginError(f"{name}: {info.factory} {message}: define it, or say less")
     try:
         return InstalledFormat(info, name, cls())
     except Exception as error:

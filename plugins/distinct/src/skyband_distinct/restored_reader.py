@@ -47,8 +47,8 @@ class RestoredReader(SketchReader):
     @classmethod
     def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
         if len(set(since)) > 1:
-            said = f"{cls.backend.role}/{cls.backend.name} unites windows that begin at one moment only"
-            raise InputError("since", f"{said} (got {', '.join(map(str, sorted(set(since))))})")
+            message = f"{cls.backend.role}/{cls.backend.name} unites windows that begin at one moment only"
+            raise InputError("since", f"{message} (got {', '.join(map(str, sorted(set(since))))})")
         whole = readers[0]._restored()
         for other in readers[1:]:
             whole.merge(other._sketch)

@@ -92,8 +92,8 @@ class QuantileSketch(Clocked):
         marks: Int64 = column("moments", moments, np.int64)
         never_back("moments", marks, self._now)
         if len(marks) and self._last is not None and marks[0] <= self._last:
-            said = f"{int(marks[0])} is not after the last row, at {self._last}: answers are over the rows before"
-            raise InputError("moments", said, 0)
+            message = f"{int(marks[0])} is not after the last row, at {self._last}: answers are over the rows before"
+            raise InputError("moments", message, 0)
         if len(marks) and max(abs(int(marks[0])), abs(int(marks[-1]))) > 2 * LONGEST:
             raise InputError("moments", "must be from -2**62 to 2**62")
         lengths: Int64 = column("windows", windows, np.int64)
@@ -187,8 +187,8 @@ class QuantileSketch(Clocked):
         if self._now is None:
             return None
         if begin < self._now - self.longest:
-            said = f"{begin} is before {self._now - self.longest}: what is older than `longest` is forgotten"
-            raise InputError("since", said)
+            message = f"{begin} is before {self._now - self.longest}: what is older than `longest` is forgotten"
+            raise InputError("since", message)
         return None if self._last is None or begin > self._last else max(begin, -2 * LONGEST)
 
     def _pass(self, times: Int64) -> None:

@@ -74,14 +74,14 @@ def is_due(band, stairs):
 
 @nested_njit
 def has_room(band, stairs):
-    """Whether `settle` has room for the pairs that wait, and its buffer fits the stock."""
+    """Whether `canonicalize` has room for the pairs that wait, and its buffer fits the stock."""
     counts = band.counts
     total = counts[SIZE] + counts[PENDING]
     return total <= len(band.items) and total <= len(stairs.older) and counts[SIZE] // 4 <= len(band.buffer)
 
 
 @shared_njit
-def settle(band, stairs, sets):
+def canonicalize(band, stairs, sets):
     """Flush the stock and bring its stairs up to date, where both have room; its buffer may then be too small."""
     stairs.marks[WORK] = 0
     if band.counts[PENDING] > 0 or (band.counts[SIZE] > 0 and band.ends[0] < band.counts[NOW]):

@@ -28,7 +28,7 @@ from skyband_setjoin.blocks import ENTRIES, LONG
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones, walk_order
 from skyband_setjoin.sets import FIRST, NEXT, SMALLEST
 from skyband_setjoin.similarity_kernel import similarity
-from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, close, has_room, is_due, settle
+from skyband_setjoin.stairs import BASE, FAR, SHIFT, at_most, canonicalize, close, has_room, is_due
 from skyband_setjoin.stock_answers import best_of, most_of
 
 KIND, ORDER, SIDES, LENGTH, SETTLES = range(5)
@@ -81,7 +81,7 @@ def take(
         at[DUE] = 1
         if not has_room(band, stairs):
             return STOCK
-        settle(band, stairs, sets)
+        canonicalize(band, stairs, sets)
         at[DUE] = 0
 
 

@@ -50,7 +50,7 @@ class ObjectBand:
         return Found(sizes, *(np.concatenate([_NONE[name], *parts]) for name, parts in
                               (("tie", objects), ("score", scores))))  # fmt: skip
 
-    def settle(self, oldest: int) -> None:
+    def canonicalize(self, oldest: int) -> None:
         """Let go of panes before `oldest`, so that what is kept does not tell when rows were looked through."""
         self._look_through()
         live = self._items["expiry"] >= oldest
@@ -59,7 +59,7 @@ class ObjectBand:
 
     @property
     def items(self) -> Array:
-        """What is kept, once settled: of kskyband_kernels.ITEM, its expiry the pane, its tie the object."""
+        """What is kept, in canonical form: of kskyband_kernels.ITEM, its expiry the pane, its tie the object."""
         return self._items
 
     @property

@@ -135,7 +135,7 @@ class PaneBand(MetaRanker):
     def _settle(self) -> None:
         """Empty the line and let go of what no view needs, so that what is kept does not tell when that was done."""
         if self._objects is not None:
-            self._objects.settle(self._scheduler.oldest_start(self._passed) if self._seen else TIME_MIN)
+            self._objects.canonicalize(self._scheduler.oldest_start(self._passed) if self._seen else TIME_MIN)
         elif self._seen:
             counts, oldest = self._band.counts, self._scheduler.oldest_start(self._passed)
             counts[kskyband_kernels.NOW] = max(int(counts[kskyband_kernels.NOW]), oldest)

@@ -22,8 +22,8 @@ def verify_format(name: str, progress: Progress | None = None, distribution: str
     """
     info = installed().format(name, distribution).info
     if info.trial is None:
-        said = f"format/{name} gives nothing to try it with: its plugin names a class in FormatInfo(trial=…)"
-        raise ConfigError(Problem("format", said))
+        message = f"format/{name} gives nothing to try it with: its plugin names a class in FormatInfo(trial=…)"
+        raise ConfigError(Problem("format", message))
     return verify_format_subject(FormatSubject(info.key, info.factory, info.trial, tuple(info.can)), progress)
 
 

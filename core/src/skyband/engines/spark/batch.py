@@ -9,7 +9,7 @@ from skyband.columns import keyed_frames
 from skyband.engines.spark import results_and_metrics
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
-from skyband.engines.spark.worker import settle, warn_of_broken_promises
+from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
 
 
 def run(packed: Any, plan: ShardedPlan) -> Any:
@@ -32,7 +32,7 @@ def run(packed: Any, plan: ShardedPlan) -> Any:
 
 
 def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    settle(plan)
+    load_and_freeze(plan)
     operator = plan.operator()
     end, limit = TaskEnds(plan.query), None
     for batch in batches:

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
-from skyband.engines.spark.worker import Mapped, settle, shuffle_mapper
+from skyband.engines.spark.worker import Mapped, load_and_freeze, shuffle_mapper
 from skyband.errors import InputError
 
 
@@ -73,7 +73,7 @@ def _reading_mapper(plan: ShardedPlan, reader: Reader) -> Mapped:
     """Reads only the columns of the query, and tells what is wrong with a row by its file."""
 
     def read_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle(plan)
+        load_and_freeze(plan)
         rows = reader(batches, plan.query.columns)
         try:
             yield from plan.to_shuffle_rows(iter(rows))

@@ -10,7 +10,7 @@ from skyband.columns import keyed_frames
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import CHUNK
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
-from skyband.engines.spark.worker import settle, warn_of_broken_promises
+from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
 from skyband.operator.shard import Shard
 from skyband.queries.row_encoding import microseconds
 
@@ -26,11 +26,11 @@ def states_before(df: Any, plan: ShardedPlan, until: int) -> list[bytes]:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle(plan)
+        load_and_freeze(plan)
         return plan.to_shuffle_rows(rows_before(plan, batch, until) for batch in batches)
 
     def operate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle(plan)
+        load_and_freeze(plan)
         return state_pieces(plan, batches, until)
 
     packed = df.mapInArrow(pickled_with_versions(pack, plan), from_arrow_schema(SHUFFLE_SCHEMA))

@@ -10,7 +10,7 @@ from skyband.engines.spark import results_and_metrics
 from skyband.engines.spark.shard_keys import number_of
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import StateStore
-from skyband.engines.spark.worker import settle, warn_of_broken_promises
+from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
 
 
 def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -19,7 +19,7 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
     Returns the rows of a shard's answers and of its metrics: they are few, and another Python to unpack them would cost
     each trigger more.
     """
-    settle(plan)
+    load_and_freeze(plan)
     operator = store.load(plan, number_of(key, plan.shards))
     end, given = TaskEnds(plan.query), []
     for packed in rows:

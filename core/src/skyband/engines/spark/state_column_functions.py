@@ -105,10 +105,10 @@ def functions(known: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
 
 
 def _missing_udf(name: str) -> Any:
-    said = f"{name} is not installed{comes_with(name.removeprefix(PREFIX))}"
+    message = f"{name} is not installed{comes_with(name.removeprefix(PREFIX))}"
 
     def missing(*_: Any) -> str:
-        raise PluginError(said)
+        raise PluginError(message)
 
     return udf(missing, "string")
 

@@ -22,7 +22,7 @@ def shuffle_mapper(plan: ShardedPlan) -> Mapped:
     """`plan.to_shuffle_rows` for Spark to run where the rows are."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle(plan)
+        load_and_freeze(plan)
         return plan.to_shuffle_rows(batches)
 
     return pickled_with_versions(pack, plan)
@@ -36,7 +36,7 @@ def warn_of_broken_promises(plan: ShardedPlan, dropped: Mapping[str, int]) -> No
             warnings.warn_explicit(message, UserWarning, "skyband", 0, registry=_warned)  # no line of source below it
 
 
-def settle(plan: ShardedPlan) -> None:
+def load_and_freeze(plan: ShardedPlan) -> None:
     """Load what every task needs and freeze it: Python's garbage collector looks through it no more.
 
     Spark has a worker collect garbage after each task. With pandas, Arrow and numba's kernels that is a walk through

@@ -32,8 +32,8 @@ class LocalEngine(Engine):
     def source_problems(self, source: Source, zone: str | None) -> list[Problem]:
         problems = _unreadable(source)
         if source.format in ("csv", "json") and zone not in (None, *_UTC):
-            said = f"the local engine reads times that are written without a zone as UTC (got {zone!r})"
-            problems.append(Problem(ZONE_SETTING, f"{said}: write their zone, or use --engine spark"))
+            message = f"the local engine reads times that are written without a zone as UTC (got {zone!r})"
+            problems.append(Problem(ZONE_SETTING, f"{message}: write their zone, or use --engine spark"))
         return problems
 
     def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:  # noqa: ARG002 - the same for both
@@ -89,9 +89,9 @@ def _amounts(source: Source) -> list[Problem]:
     problems = []
     for name, value in source.options.items() if source.of_files else ():
         if name.lower() == "maxfilespertrigger" and not (option_text(value).isdecimal() and int(value) > 0):
-            said = f"must be a whole number, at least 1 (got {value!r})"
-            problems.append(Problem(f"source.options.{name}", said))
+            message = f"must be a whole number, at least 1 (got {value!r})"
+            problems.append(Problem(f"source.options.{name}", message))
         if name.lower() == "maxbytespertrigger" and source.stream:
-            said = "the local engine counts files, not bytes: use maxFilesPerTrigger, or --engine spark"
-            problems.append(Problem(f"source.options.{name}", said))
+            message = "the local engine counts files, not bytes: use maxFilesPerTrigger, or --engine spark"
+            problems.append(Problem(f"source.options.{name}", message))
     return problems

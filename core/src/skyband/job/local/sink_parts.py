@@ -89,8 +89,8 @@ class PartFile(Writer):
         if self._sink.mode in ("append", "overwrite") or not holds_something(self._folder):
             return True
         if self._sink.mode == "ignore":
-            said = 'holds answers of another run by now and sink.mode is "ignore": these were left out'
-            self._progress.note(f"{self._folder} {said}")
+            message = 'holds answers of another run by now and sink.mode is "ignore": these were left out'
+            self._progress.note(f"{self._folder} {message}")
             return False
         _refuse(self._folder, "holds answers of another run by now")
         return False
@@ -136,16 +136,18 @@ def _told_of(folder: Path, sink: Sink) -> Iterator[None]:
     try:
         yield
     except pa.ArrowException as error:  # such as a type that Parquet has not
-        said = f"{sink.format} cannot hold these answers: {' '.join(str(error).split())}: choose another format"
-        raise ConfigError(Problem("sink.format", said)) from error
+        message = f"{sink.format} cannot hold these answers: {' '.join(str(error).split())}: choose another format"
+        raise ConfigError(Problem("sink.format", message)) from error
     except OSError as error:
-        said = f"{str(folder)!r} cannot be written: {error.strerror or error}: make room there or choose another path"
-        raise ConfigError(Problem("sink.path", said)) from error
+        message = (
+            f"{str(folder)!r} cannot be written: {error.strerror or error}: make room there or choose another path"
+        )
+        raise ConfigError(Problem("sink.path", message)) from error
 
 
 def _refuse(folder: Path, what: str) -> None:
-    said = f'{str(folder)!r} {what}: choose another path, or set sink.mode to "append"'
-    raise ConfigError(Problem("sink.path", said))
+    message = f'{str(folder)!r} {what}: choose another path, or set sink.mode to "append"'
+    raise ConfigError(Problem("sink.path", message))
 
 
 def _remove_unfinished(folder: Path) -> bool:

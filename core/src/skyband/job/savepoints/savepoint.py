@@ -149,8 +149,8 @@ def read(folder: Path) -> Savepoint:
     if held.get("format") not in (1, FORMAT):
         made_by = held.get("made_by")
         by = made_by.get("skyband") if isinstance(made_by, dict) else None
-        said = f"was made by skyband {by}, this is {__version__}"
-        raise SnapshotError(f"the savepoint {str(folder)!r} {said}: read it with that one, or make it again")
+        message = f"was made by skyband {by}, this is {__version__}"
+        raise SnapshotError(f"the savepoint {str(folder)!r} {message}: read it with that one, or make it again")
     try:
         source, position = held["source"], None
         if source is not None:
@@ -176,8 +176,8 @@ def read(folder: Path) -> Savepoint:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     if not (folder / MANIFEST).is_file():
-        said = f"holds no {MANIFEST}" if folder.is_dir() else "is not there"
-        raise EngineError(f"the savepoint {str(folder)!r} {said}: `skyband savepoint JOB DIR` makes one")
+        message = f"holds no {MANIFEST}" if folder.is_dir() else "is not there"
+        raise EngineError(f"the savepoint {str(folder)!r} {message}: `skyband savepoint JOB DIR` makes one")
     try:
         held = json.loads((folder / MANIFEST).read_text("utf-8"))
     except (ValueError, RecursionError) as error:

@@ -22,8 +22,8 @@ def in_use(folder: Path) -> Iterator[None]:
     handle = os.open(folder, os.O_RDONLY)
     try:
         if try_lock(handle) is False:
-            said = "is in use: a stream runs on it, or is being started or saved"
-            raise EngineError(f"the checkpoint {str(folder)!r} {said}; stop that first")
+            message = "is in use: a stream runs on it, or is being started or saved"
+            raise EngineError(f"the checkpoint {str(folder)!r} {message}; stop that first")
         yield
     finally:
         os.close(handle)

@@ -125,5 +125,5 @@ def _moment(until: str, plan: ShardedPlan) -> int:
     try:
         return moment_named("until", until) if plan.query.rows else moment_of(until)
     except InputError:
-        said = f'must be a moment such as "2026-11-22 10:30", in UTC (got {literal(until)})'
-        raise InputError("until", said) from None
+        message = f'must be a moment such as "2026-11-22 10:30", in UTC (got {literal(until)})'
+        raise InputError("until", message) from None

@@ -29,7 +29,7 @@ class Layout:
         files = [str(path) for path in paths]
         return ds.dataset(files, format=self.format, partitioning=self.partitions, partition_base_dir=self.folder)
 
-    def of(self, path: Path) -> pa.Schema:
+    def read_schema(self, path: Path) -> pa.Schema:
         """The schema of one file. Raises InputError naming it where it cannot be read."""
         try:
             return _bare(Layout(self.format, self.folder, None).dataset([path]).schema)
@@ -48,7 +48,7 @@ def schema_of(paths: Sequence[Path], layout: Layout) -> tuple[pa.Schema, Layout]
     whole = _bare(layout.dataset(paths).schema)
     widened = None
     for path in paths:
-        schema = layout.of(path)
+        schema = layout.read_schema(path)
         widened = schema if widened is None else _widened(widened, schema, path)
     assert widened is not None
     known = set(widened.names)

@@ -86,16 +86,16 @@ class CsvFile:
         if not self.dialect.header or self.dialect.by_position:
             if len(names) != len(schema):
                 columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
-                said = f"its first line has {columns}, the schema {len(schema)} ({', '.join(schema.names)})"
-                raise InputError(str(self.path), f"{said}: mend the file, or the schema")
+                message = f"its first line has {columns}, the schema {len(schema)} ({', '.join(schema.names)})"
+                raise InputError(str(self.path), f"{message}: mend the file, or the schema")
             names = schema.names
         at = {name: place for place, name in enumerate(names)}
         missing = [name for name in wanted if name not in at]
         twice = [name for name in wanted if len(at) < len(names) and names.count(name) > 1]
         if missing:
-            said = f"line 1 names no column {missing[0]!r} (it names {', '.join(names[:20])})"
+            message = f"line 1 names no column {missing[0]!r} (it names {', '.join(names[:20])})"
             remedy = "name them alike, or take them by their order with source.options = { enforceSchema = true }"
-            raise InputError(str(self.path), f"{said}: {remedy}")
+            raise InputError(str(self.path), f"{message}: {remedy}")
         if twice:
             raise InputError(str(self.path), f"line 1 names two columns {twice[0]!r}: rename one")
         return [at[name] for name in wanted]

@@ -50,8 +50,8 @@ def blocks(path: Path, cut: Callable[[bytes], int], size: int = SIZE) -> Iterato
             rest = data[end:]
             wanted = max(size, len(rest))  # so that a long record is looked at a few times, not often
             if len(rest) > MOST:
-                said = f"is longer than {MOST:,} bytes: break the file into records by line ends"
-                raise InputError(str(path), f"the record that begins in line {line} {said}")
+                message = f"is longer than {MOST:,} bytes: break the file into records by line ends"
+                raise InputError(str(path), f"the record that begins in line {line} {message}")
 
 
 def is_utf8(data: bytes) -> bool:

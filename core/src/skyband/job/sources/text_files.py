@@ -53,6 +53,6 @@ def unwritable_in_csv(answers: pa.Schema) -> list[Problem]:
         kind = plain_type(field.type)
         binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
         if binary or pa.types.is_nested(kind):
-            said = f"CSV cannot hold the answers' column {field.name!r}, which is {kind}: use parquet or json"
-            return [Problem("sink.format", said)]
+            message = f"CSV cannot hold the answers' column {field.name!r}, which is {kind}: use parquet or json"
+            return [Problem("sink.format", message)]
     return []

@@ -38,8 +38,8 @@ class Shape:
             try:
                 columns.append(parse_column(text))
             except UnknownSqlError:
-                said = "the local engine knows columns, `column AS name` and `literal AS name`; use --engine spark"
-                problems.append(Problem(f"select[{number}]", f"{said} (got {literal(text)})"))
+                message = "the local engine knows columns, `column AS name` and `literal AS name`; use --engine spark"
+                problems.append(Problem(f"select[{number}]", f"{message} (got {literal(text)})"))
         if problems:
             raise ConfigError(*problems)
         return cls(condition, None if select is None else tuple(columns))

@@ -61,8 +61,8 @@ def plain_errors(job: Job | None = None) -> Iterator[None]:
     except Exception as error:
         ended = how_java_ended() if is_gone(error) else None
         if ended is not None:
-            said = f"Java, in which Spark runs, ended {ended} while the job ran"
-            raise EngineError(f"{said}: give it more memory with spark.driver.memory, and run again") from error
+            message = f"Java, in which Spark runs, ended {ended} while the job ran"
+            raise EngineError(f"{message}: give it more memory with spark.driver.memory, and run again") from error
         if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
             raise EngineError(sentence(f"{_refusal(error)}{error}", job)) from error
         raise
@@ -178,8 +178,8 @@ def _remedy(cause: str, job: Job | None) -> str:
         return format_comes_with(lacking[1])
     program = _NO_PROGRAM.search(cause)
     if program is not None:
-        said = f"Spark starts the workers' Python, {program[1]!r}, on the driver's machine as well, where it is not"
-        return f": {said}; unpack the environment here too, or name another with spark.pyspark.python"
+        message = f"Spark starts the workers' Python, {program[1]!r}, on the driver's machine as well, where it is not"
+        return f": {message}; unpack the environment here too, or name another with spark.pyspark.python"
     if _LATE_PYTHON in cause:
         return ": Python did not start within the 10 s that Spark waits for it; run again when the machine is less busy"
     if checkpoint is not None and _OF_CHECKPOINT.search(cause):

@@ -144,7 +144,9 @@ def _declared_otherwise(files: Files) -> bool:
     """Whether Parquet or Arrow files have a column of another type than the schema that was given for them."""
     if files.layout is None or files.source.schema is None or not files.paths:
         return False
-    there = {field.name: field.type for path in {files.paths[0], files.paths[-1]} for field in files.layout.of(path)}
+    there = {
+        field.name: field.type for path in {files.paths[0], files.paths[-1]} for field in files.layout.read_schema(path)
+    }
     pairs = [(field.type, there[field.name]) for field in files.raw if field.name in there]
     return any(as_spark(declared) != as_spark(kind) for declared, kind in pairs)
 

@@ -22,8 +22,10 @@ def is_about_the_folder(error: BaseException) -> bool:
 
 @cache
 def _say(why: str) -> None:
-    said = f"compiled kernels cannot be kept ({why}), so every process compiles its own, which takes seconds to minutes"
-    logging.getLogger("skyband").warning("warning: %s: set NUMBA_CACHE_DIR to a folder that can be written to", said)
+    message = (
+        f"compiled kernels cannot be kept ({why}), so every process compiles its own, which takes seconds to minutes"
+    )
+    logging.getLogger("skyband").warning("warning: %s: set NUMBA_CACHE_DIR to a folder that can be written to", message)
 
 
 def compile_without_a_folder() -> None:

@@ -106,8 +106,8 @@ def read(table: pa.Table, by: Sequence[str] = ()) -> Answers:
         if name not in names:
             raise InputError("by", f"there is no column {name!r}; {suggest(name, names)}")
     if any(pa.types.is_binary(table.schema.field(name).type) for name in names if name == "state"):
-        said = "holds states, not answers: `skyband ask` answers windows of them; draw what that, or a job, gives"
-        raise InputError("table", said)
+        message = "holds states, not answers: `skyband ask` answers windows of them; draw what that, or a job, gives"
+        raise InputError("table", message)
     column = _moments(moment, table.column(moment))
     in_rows = pa.types.is_integer(column.type)
     zone = "" if in_rows or column.type.tz is None else "UTC"

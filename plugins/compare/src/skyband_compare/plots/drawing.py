@@ -142,5 +142,5 @@ def _table(answers: Any) -> pa.Table:
     try:
         return pa.table(answers)
     except (TypeError, ValueError, pa.ArrowException) as error:
-        said = f"must be a table of Arrow, or a DataFrame of pandas, polars or Spark (got {type(answers).__name__})"
-        raise InputError("answers", said) from error
+        message = f"must be a table of Arrow, or a DataFrame of pandas, polars or Spark (got {type(answers).__name__})"
+        raise InputError("answers", message) from error

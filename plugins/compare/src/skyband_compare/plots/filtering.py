@@ -26,8 +26,8 @@ def chosen(answers: Answers, last: str | None, only: Mapping[str, Sequence[Any]]
     except ValueError as error:
         raise InputError("last", str(error)) from error
     if length.rows != answers.in_rows or length.length < 1:
-        said = "rows, as the moments are" if answers.in_rows else "a length of time above 0, as the moments are"
-        raise InputError("last", f"must be in {said} (got {last!r})")
+        message = "rows, as the moments are" if answers.in_rows else "a length of time above 0, as the moments are"
+        raise InputError("last", f"must be in {message} (got {last!r})")
     newest = int(answers.at.max())
     return answers.where(answers.at > newest - length.length), [*notes, f"the last {length}"]
 

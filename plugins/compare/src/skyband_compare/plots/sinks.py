@@ -68,12 +68,12 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
     name, query, sink = read_sink(place, sets)
     try:
         if query.gives_states:
-            said = "gives states, and answers are drawn: `skyband ask` answers windows of states"
-            raise ConfigError(Problem("query.emit", said))
+            message = "gives states, and answers are drawn: `skyband ask` answers windows of states"
+            raise ConfigError(Problem("query.emit", message))
         options = dict(sink.with_defaults) if sink.format == "csv" else {}
         if any(name.lower() == "header" and option_text(value) != "true" for name, value in options.items()):
-            said = "is false, so that its files do not name their columns: drop it from a job that is to be drawn"
-            raise ConfigError(Problem("sink.options.header", said))
+            message = "is false, so that its files do not name their columns: drop it from a job that is to be drawn"
+            raise ConfigError(Problem("sink.options.header", message))
         source = (
             _tabled(sink)
             if sink.format in names_of_formats("reads")
@@ -87,8 +87,8 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
 def _source(format: str, path: str | None, field: str, options: dict[str, object] | None = None) -> Source:
     readable = (*READABLE, *names_of_formats("reads"))
     if format not in readable:
-        said = f"the answers are read from files of {', '.join(readable)} (got {literal(format)})"
-        raise ConfigError(Problem(f"{field}.format", f"{said}: write them there, or pass their table"))
+        message = f"the answers are read from files of {', '.join(readable)} (got {literal(format)})"
+        raise ConfigError(Problem(f"{field}.format", f"{message}: write them there, or pass their table"))
     local = None if path is None else local_path(path)
     if local is None:
         raise ConfigError(Problem(f"{field}.path", f"only files of this machine are read (got {path!r})"))
@@ -124,5 +124,5 @@ def _format_at(path: Path) -> str:
         known = [_SUFFIXES[suffix] for suffix in file.suffixes if suffix in _SUFFIXES]
         if known:
             return known[-1]
-    said = f"{str(path)!r} holds no file that ends in {', '.join(_SUFFIXES)}"
-    raise ConfigError(Problem("table", f"{said}: is it a job? Its name then ends in .toml"))
+    message = f"{str(path)!r} holds no file that ends in {', '.join(_SUFFIXES)}"
+    raise ConfigError(Problem("table", f"{message}: is it a job? Its name then ends in .toml"))

@@ -160,13 +160,13 @@ class DistinctCount(Query):
         """What Spark's theta_sketch_agg cannot take."""
         names = columns_of(self.item)
         if len(names) > 1:
-            said = f"must be one column with hash = {self.hash!r}: join them to one text in the source"
-            return [Problem("item", f"{said} (got {', '.join(names)})")]
+            message = f"must be one column with hash = {self.hash!r}: join them to one text in the source"
+            return [Problem("item", f"{message} (got {', '.join(names)})")]
         kind = plain_type(schema.field(names[0]).type)
         if any(accepts(kind) for accepts in _THETA_TYPES):
             return []
-        said = f"column {names[0]!r} is {kind}, which Spark's theta_sketch_agg refuses with hash = {self.hash!r}"
-        return [Problem("item", f"{said}: cast it to a whole number, a float, text or bytes")]
+        message = f"column {names[0]!r} is {kind}, which Spark's theta_sketch_agg refuses with hash = {self.hash!r}"
+        return [Problem("item", f"{message}: cast it to a whole number, a float, text or bytes")]
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         if self.emit is not None:
@@ -202,19 +202,19 @@ class DistinctCount(Query):
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         """Moments that are not the start of a pane, where the sketch lacks `any-since`; a hash of the sketch alone."""
         if self.hash is None and backend.parameters().get("hash") == THETA:
-            said = f'must be "theta" too, as hash of {backend.name} is: set it here, and leave it out there'
-            return [Problem("hash", said)]
+            message = f'must be "theta" too, as hash of {backend.name} is: set it here, and leave it out there'
+            return [Problem("hash", message)]
         if self.value is None and cast(Sketch, backend).keeps_values:
-            said = f"is required, as {backend.name} is to keep values: name the column here, and drop `values` there"
-            return [Problem("value", said)]
+            message = f"is required, as {backend.name} is to keep values: name the column here, and drop `values` there"
+            return [Problem("value", message)]
         grain = cast(Sketch, backend).grain
         if grain == 1:
             return []
-        said = f"must be a multiple of {written(grain, self.rows)}, the pane of {backend.name}"
+        message = f"must be a multiple of {written(grain, self.rows)}, the pane of {backend.name}"
         other = f"is of the calendar, and {backend.name} lacks any-since: take a sketch that answers since any moment"
 
         return [
-            Problem(name, f"{other if isinstance(length, CalendarLength) else said} (got {length})")
+            Problem(name, f"{other if isinstance(length, CalendarLength) else message} (got {length})")
             for name, length in [*self.lengths.items(), ("offset", self.offset)]
             if isinstance(length, CalendarLength) or length.length % grain
         ]
@@ -223,8 +223,10 @@ class DistinctCount(Query):
         keep = state.parameters.get("values") is not None
         if keep == (self.value is not None):
             return []
-        said = "the states keep the values of a column: name it" if keep else "the states keep no values: leave it out"
-        return [Problem("value", f"{said} (got {literal(self.value)})")]
+        message = (
+            "the states keep the values of a column: name it" if keep else "the states keep no values: leave it out"
+        )
+        return [Problem("value", f"{message} (got {literal(self.value)})")]
 
     def open_keys(self, before: Query) -> tuple[str, ...]:
         """Windows may come and go below the longest, for which rows are kept, and ranges of values that are kept."""

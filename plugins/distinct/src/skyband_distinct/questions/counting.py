@@ -53,9 +53,9 @@ class CountItems(Question):
 
 def _check_values(state: State) -> None:
     if state.parameters.get("values") is None:
-        said = f"goes with states of values, and those of {state.key} were made without"
+        message = f"goes with states of values, and those of {state.key} were made without"
         raise InputError(
-            "between", f"{said}: set `value` in the query that makes them, with sketch/k-skb or sketch/exact"
+            "between", f"{message}: set `value` in the query that makes them, with sketch/k-skb or sketch/exact"
         )
 
 
@@ -96,5 +96,5 @@ def estimates(
             continue
         state = read_state(state_bytes(blob), readers)
         window = one or WindowRequest.read(**{**columns, **own})
-        counts.append(answer(question, [state], [window.of(state)], "since")._asdict())
+        counts.append(answer(question, [state], [window.moment_in(state)], "since")._asdict())
     return pa.array(counts, ESTIMATE)

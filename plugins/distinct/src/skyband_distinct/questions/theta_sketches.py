@@ -40,9 +40,11 @@ class MakeThetaSketch(Question):
     def answer(self, states: Sequence[State], since: Sequence[int]) -> bytes:
         first = states[0]
         if first.parameters.get("hash") != HASH:
-            said = f'of {first.key} were made without hash = "theta", so their hashes are not those of theta sketches'
+            message = (
+                f'of {first.key} were made without hash = "theta", so their hashes are not those of theta sketches'
+            )
             raise InputError(
-                "states", f"{said}: set it in the query that makes them, with sketch/k-skb or sketch/exact"
+                "states", f"{message}: set it in the query that makes them, with sketch/k-skb or sketch/exact"
             )
         hashes, limit = type(first.reader).smallest([state.reader for state in states], since)
         return image_of(hashes, limit)

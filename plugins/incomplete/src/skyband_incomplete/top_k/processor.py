@@ -83,7 +83,7 @@ class RankingProcessor(BatchedProcessor):
         """Answers as rows, while the names they need are known."""
         sizes = np.diff(offsets)
         answer, until = np.repeat(np.arange(len(asked)), sizes), np.repeat(asked, sizes)
-        carried = self._ranked_rows.of(answer, objects, scores, until - self._horizon, until)
+        carried = self._ranked_rows.lookup(answer, objects, scores, until - self._horizon, until)
         columns = [
             until,
             np.arange(1, len(objects) + 1) - np.repeat(offsets[:-1], sizes),

@@ -21,7 +21,7 @@ class CalledScores:
         self._score = finite(score)
         self._vectors, self._scores = np.empty((0, streams)), np.empty(0)
 
-    def of(self, vectors: Float64) -> Float64:
+    def evaluate(self, vectors: Float64) -> Float64:
         """float64[n]: the scores of values, float64[n, streams]. O(n log n), and a call for what is not known yet."""
         known, both = len(self._vectors), np.concatenate([self._vectors, vectors])
         codes = row_codes(list(both.T))
@@ -43,7 +43,7 @@ class CalledScores:
 
         All int64[n], the rows of an answer one after the other.
         """
-        scores = self.of(vectors)
+        scores = self.evaluate(vectors)
         order = np.lexsort((objects, -scores, moment, stretch))
         ranks = 1 + place_among_equal(row_codes([stretch[order], moment[order]]))
         best = ranks <= k

@@ -73,8 +73,10 @@ def _check_columns(path: str, table: Any, answers: "pa.Schema") -> None:
     wanted = DELTA.imported().Schema.from_arrow(answers)
     there, ours = ([(one.name, one.type) for one in schema.fields] for schema in (table.schema(), wanted))
     if there != ours:
-        said = f"the Delta table {path!r} has {_columns(there)}, and the answers {_columns(ours)}: choose another path"
-        raise ConfigError(Problem("path", said))
+        message = (
+            f"the Delta table {path!r} has {_columns(there)}, and the answers {_columns(ours)}: choose another path"
+        )
+        raise ConfigError(Problem("path", message))
 
 
 def _columns(fields: list[tuple[str, Any]]) -> str:
@@ -121,8 +123,8 @@ class DeltaRows(TableRows):
         for wrong, what in ((features, ", ".join(sorted(features))), (partitioned, f"partitions by {partitioned}"),
                             (mapped, "column mapping")):  # fmt: skip
             if wrong:
-                said = f"the Delta table {self.path!r} has {what}, which Spark reads with Delta's connector only"
-                raise ConfigError(Problem("path", f"{said}: configure it under [spark], or use --engine local"))
+                message = f"the Delta table {self.path!r} has {what}, which Spark reads with Delta's connector only"
+                raise ConfigError(Problem("path", f"{message}: configure it under [spark], or use --engine local"))
         return list(self._table.file_uris())
 
     def _dataset(self) -> Any:

@@ -33,8 +33,10 @@ def catalog_problems(properties: Mapping[str, Any], writes: bool = False) -> lis
     """
     uri = str(properties.get("uri", ""))
     if not uri and "name" not in properties:
-        said = 'is required: where the catalogue is, such as "sqlite:///lake.db", or catalog.name as pyiceberg knows it'
-        return [Problem("catalog.uri", said)]
+        message = (
+            'is required: where the catalogue is, such as "sqlite:///lake.db", or catalog.name as pyiceberg knows it'
+        )
+        return [Problem("catalog.uri", message)]
     if uri.startswith("sqlite") and (":memory:" in uri or not uri.partition("://")[2].strip("/")):
         return [Problem("catalog.uri", f'must be a file, such as "sqlite:///lake.db" (got {uri!r})')]
     if writes and uri.startswith("sqlite") and "warehouse" not in properties:
@@ -68,8 +70,8 @@ def _loaded(load: Any, name: str, properties: Mapping[str, str]) -> Any:
     except ValueError as error:
         if not str(error).startswith("URI missing"):
             raise
-        said = f"pyiceberg's configuration has no catalogue {name!r}: put it there, or set catalog.uri"
-        raise ConfigError(Problem("catalog.name", said)) from error
+        message = f"pyiceberg's configuration has no catalogue {name!r}: put it there, or set catalog.uri"
+        raise ConfigError(Problem("catalog.name", message)) from error
 
 
 def is_there(properties: Mapping[str, str]) -> bool:

@@ -20,16 +20,16 @@ class IcebergFormat(Format):
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
         if keys.path is not None and (keys.table is not None or keys.catalog):
-            said = "is for Spark's connector, and table and catalog for pyiceberg: drop path, or these"
-            return [Problem("path", said)]
+            message = "is for Spark's connector, and table and catalog for pyiceberg: drop path, or these"
+            return [Problem("path", message)]
         if keys.path is not None and on_spark:
             return []
         problems = []
         if keys.table is None:
             problems.append(Problem("table", "is required for iceberg: its name in the catalogue, such as db.answers"))
         if not keys.catalog:
-            said = 'is required for iceberg, such as { uri = "sqlite:///lake.db", warehouse = "lake/" }'
-            problems.append(Problem("catalog", said))
+            message = 'is required for iceberg, such as { uri = "sqlite:///lake.db", warehouse = "lake/" }'
+            problems.append(Problem("catalog", message))
         else:
             problems += catalog_problems(keys.catalog, writes=keys.writes)
         if keys.options:

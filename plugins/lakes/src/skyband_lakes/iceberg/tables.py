@@ -123,8 +123,10 @@ def _holdable() -> Iterator[None]:
     try:
         yield
     except ICEBERG.imported("io.pyarrow").UnsupportedPyArrowTypeException as error:
-        said = f"an Iceberg table cannot hold these answers: {error}: leave it out of the query, or use another format"
-        raise ConfigError(Problem("format", said)) from error
+        message = (
+            f"an Iceberg table cannot hold these answers: {error}: leave it out of the query, or use another format"
+        )
+        raise ConfigError(Problem("format", message)) from error
 
 
 def _check_columns(name: str, table: Any, answers: "pa.Schema") -> None:
@@ -136,8 +138,8 @@ def _check_columns(name: str, table: Any, answers: "pa.Schema") -> None:
             return
     has = ", ".join(f"{one.name}{' required' if one.required else ''} {one.field_type}" for one in there.fields)
     given = ", ".join(f"{one.name} {one.type}" for one in answers)
-    said = f"the Iceberg table {name!r} has {has}, and the answers {given}: choose another table"
-    raise ConfigError(Problem("table", said))
+    message = f"the Iceberg table {name!r} has {has}, and the answers {given}: choose another table"
+    raise ConfigError(Problem("table", message))
 
 
 def _holds(column: Any, answer: Any) -> bool:
@@ -173,8 +175,10 @@ class IcebergRows(TableRows):
 
     def _unknown(self, catalog: Any) -> str:
         tables = [".".join(name) for space in catalog.list_namespaces() for name in catalog.list_tables(space)]
-        said = f"there is no Iceberg table {self.name!r} in the catalogue {catalog.name!r}"
-        return f"{said}; {suggest(self.name, tables)}" if tables else f"{said}, which is empty: look at catalog.name"
+        message = f"there is no Iceberg table {self.name!r} in the catalogue {catalog.name!r}"
+        return (
+            f"{message}; {suggest(self.name, tables)}" if tables else f"{message}, which is empty: look at catalog.name"
+        )
 
     @property
     def schema(self) -> "pa.Schema":
@@ -214,8 +218,8 @@ class IcebergRows(TableRows):
         for wrong, what in ((deletes, "deleted rows in files of their own"), (others, f"files in {', '.join(others)}"),
                             (len(self._table.schemas()) > 1, "had other columns before")):  # fmt: skip
             if wrong:
-                said = f"the Iceberg table {self.name!r} has {what}, which Spark reads with Iceberg's connector only"
-                raise ConfigError(Problem("table", f"{said}: configure it under [spark], or use --engine local"))
+                message = f"the Iceberg table {self.name!r} has {what}, which Spark reads with Iceberg's connector only"
+                raise ConfigError(Problem("table", f"{message}: configure it under [spark], or use --engine local"))
         return [task.file.file_path for task in tasks]
 
     def _tasks(self, scan: Any) -> list[Any]:

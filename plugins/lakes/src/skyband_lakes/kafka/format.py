@@ -21,15 +21,17 @@ class KafkaFormat(Format):
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
         if on_spark:
-            said = "is for the local engine: Kafka's columns on Spark are its own, so take fields with source.select"
-            return [] if keys.schema is None else [Problem("schema", said)]
+            message = "is for the local engine: Kafka's columns on Spark are its own, so take fields with source.select"
+            return [] if keys.schema is None else [Problem("schema", message)]
         problems = []
         lacking = KAFKA.missing()
         if lacking is not None:
             problems.append(Problem("format", f"kafka {lacking}"))
         if keys.schema is None:
-            said = "is required: the columns of the values in JSON, which the local engine reads, or use --engine spark"
-            problems.append(Problem("schema", said))
+            message = (
+                "is required: the columns of the values in JSON, which the local engine reads, or use --engine spark"
+            )
+            problems.append(Problem("schema", message))
         return problems + _option_problems(keys)
 
     def read(self, keys: TableKeys) -> TopicRows:
@@ -58,8 +60,8 @@ def _option_problems(keys: TableKeys) -> list[Problem]:
     for name in keys.options:
         known = name.lower() in [one.lower() for one in _KNOWN]
         if not known and not name.lower().startswith((_PREFIX, "max")):
-            said = f"the local engine does not know it; {suggest(name, (*_KNOWN, 'kafka.…'))}"
-            problems.append(Problem(f"options.{name}", said))
+            message = f"the local engine does not know it; {suggest(name, (*_KNOWN, 'kafka.…'))}"
+            problems.append(Problem(f"options.{name}", message))
     try:
         _starts(keys)
     except ConfigError as error:
@@ -75,8 +77,10 @@ def _starts(keys: TableKeys) -> dict[int, int]:
         return {}
     starts = _offsets(text, given.get("subscribe", ""))
     if starts is None:
-        said = f'must be "earliest", or offsets of the topic such as {{"requests": {{"0": 23}}}} (got {text!r})'
-        raise ConfigError(Problem(f"options.{_STARTS}", f"{said}: the local engine reads to the topic's end and stops"))
+        message = f'must be "earliest", or offsets of the topic such as {{"requests": {{"0": 23}}}} (got {text!r})'
+        raise ConfigError(
+            Problem(f"options.{_STARTS}", f"{message}: the local engine reads to the topic's end and stops")
+        )
     return starts
 
 

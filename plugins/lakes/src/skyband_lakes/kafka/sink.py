@@ -50,8 +50,8 @@ class KafkaSink(BatchSink):
 
         unknown = [name for name in self.key if name not in answers.column_names]
         if unknown or not self.key:
-            said = f"must name columns of the answers, {', '.join(answers.column_names)} (got {list(self.key)!r})"
-            raise ConfigError(Problem("key", said))
+            message = f"must name columns of the answers, {', '.join(answers.column_names)} (got {list(self.key)!r})"
+            raise ConfigError(Problem("key", message))
         headers = {"skyband-job": self.name, "skyband-stream": stream, "skyband-batch": str(batch)}
         producer = self._connected()
         failed: list[str] = []
@@ -62,8 +62,8 @@ class KafkaSink(BatchSink):
         if left or failed:
             why = failed[0] if failed else f"no answer within {self.seconds:g} s"
             servers = self.options.get("bootstrap.servers", "none is named")
-            said = f"{left + len(failed)} of {len(answers)} answers were not delivered to the topic {self.topic!r}"
-            raise EngineError(f"{said} ({why}): look at bootstrap.servers ({servers}) and run again")
+            message = f"{left + len(failed)} of {len(answers)} answers were not delivered to the topic {self.topic!r}"
+            raise EngineError(f"{message} ({why}): look at bootstrap.servers ({servers}) and run again")
 
     def exists(self) -> bool:
         return True

@@ -72,10 +72,10 @@ class Topic:
             raise ConfigError(Problem("options.subscribe", f"the broker has no topic {self.name!r}: look at its name"))
         unknown = sorted(set(self.starts) - set(about.partitions))
         if unknown:
-            said = (
+            message = (
                 f"{self.name!r} has the partitions {', '.join(map(str, sorted(about.partitions)))} (got {unknown[0]})"
             )
-            raise ConfigError(Problem("options.startingOffsets", said))
+            raise ConfigError(Problem("options.startingOffsets", message))
         return sorted(about.partitions)
 
     def _range(self, consumer: Any, number: int) -> tuple[int, int]:
@@ -91,8 +91,8 @@ class Topic:
         begin = low if begin == EARLIEST else begin
         if low <= begin <= end:
             return begin, end
-        said = f"partition {number} of {self.name!r} has the offsets {low} to {end} (got {begin})"
-        raise ConfigError(Problem("options.startingOffsets", f"{said}: begin there, or at {EARLIEST}"))
+        message = f"partition {number} of {self.name!r} has the offsets {low} to {end} (got {begin})"
+        raise ConfigError(Problem("options.startingOffsets", f"{message}: begin there, or at {EARLIEST}"))
 
     def _read(self, consumer: Any, number: int, begin: int, end: int) -> Iterator[Any]:
         """The messages of a partition in a range of offsets, some of which may have none."""

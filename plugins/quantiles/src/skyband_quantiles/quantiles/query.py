@@ -181,8 +181,10 @@ class Quantiles(Query):
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         if self.emit is None or cast(QuantileSketch, backend).gives_states:
             return []
-        said = "its states answer nothing: take quantile-sketch/buckets, exact or k-skb, or drop `emit`"
-        return [Problem("emit", f"does not go with {backend.role}/{backend.name}, {said} (got {literal(self.emit)})")]
+        message = "its states answer nothing: take quantile-sketch/buckets, exact or k-skb, or drop `emit`"
+        return [
+            Problem("emit", f"does not go with {backend.role}/{backend.name}, {message} (got {literal(self.emit)})")
+        ]
 
     def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         return []

@@ -168,14 +168,16 @@ class NearDuplicatesProcessor(PerRowProcessor):
             "time": rows.times[arrivals],
             **{name: ids.take(chosen) for name, ids in zip(self._own, self._named(rows), strict=True)},
             **{name: own.take(chosen) for name, own in zip(query.carry, self._carried(rows, query.carry), strict=True)},
-            **{name: of_match.take(places) for name, of_match in zip(matched, self._known.of(earlier), strict=True)},
-            "match_time": self._times.of(earlier).take(places).cast(time),
+            **{
+                name: of_match.take(places) for name, of_match in zip(matched, self._known.lookup(earlier), strict=True)
+            },
+            "match_time": self._times.lookup(earlier).take(places).cast(time),
             "similarity": pa.array(similarity).take(places),
         }
         if self._shared:
             own = places_of(rows.times, rows["code"], rows["tie"])
             columns[PLACE] = own.take(chosen).cast(pa.binary())
-            columns[MATCH_PLACE] = self._places.of(earlier).take(places).cast(pa.binary())
+            columns[MATCH_PLACE] = self._places.lookup(earlier).take(places).cast(pa.binary())
         return AnswerColumns(self._schema, [columns[name] for name in self._schema.names])
 
     @property

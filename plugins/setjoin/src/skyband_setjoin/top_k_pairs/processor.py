@@ -69,7 +69,7 @@ class PairProcessor(BatchedProcessor):
 
     def _answers(self, asked: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> AnswerColumns:
         sizes, ids = cuts[1:] - cuts[:-1], self._ids.ids
-        both = self._ids.of(np.concatenate([left, right]))
+        both = self._ids.lookup(np.concatenate([left, right]))
         pair = [[column.slice(start, len(left)) for column in both] for start in (0, len(left))]
         columns = [
             asked.repeat(sizes),
@@ -79,7 +79,7 @@ class PairProcessor(BatchedProcessor):
             *(column for side in pair for column in side[ids:]),
         ]
         if self._shared:
-            columns += [self.places.of(numbers).cast(pa.binary()) for numbers in (left, right)]
+            columns += [self.places.lookup(numbers).cast(pa.binary()) for numbers in (left, right)]
         return AnswerColumns(self._schema, columns)
 
     @property

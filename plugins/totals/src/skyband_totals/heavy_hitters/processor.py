@@ -152,7 +152,7 @@ class TotalsProcessor(BatchedProcessor):
         places = np.tile(np.arange(windows), len(asked))
         until = np.repeat(at, sizes)
         entries = np.arange(len(until))
-        carried = self._ranked_rows.of(entries, found.objects, found.totals, np.full(len(until), TIME_MIN), until)
+        carried = self._ranked_rows.lookup(entries, found.objects, found.totals, np.full(len(until), TIME_MIN), until)
         columns = [
             until,
             np.repeat(places, sizes),

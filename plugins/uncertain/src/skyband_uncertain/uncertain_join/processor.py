@@ -76,7 +76,7 @@ class JoinProcessor(PerRowProcessor):
         if not len(arrivals):
             return None
         order = np.lexsort((matched, arrivals))
-        pair = [self._sides[0].ids.of(left[order]), self._sides[-1].ids.of(right[order])]
+        pair = [self._sides[0].ids.lookup(left[order]), self._sides[-1].ids.lookup(right[order])]
         ids = self._sides[0].ids.ids
         columns = [
             rows.times[arrivals[order]],

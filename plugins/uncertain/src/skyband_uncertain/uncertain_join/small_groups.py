@@ -154,7 +154,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
     def _ids(self, codes: Int64) -> pa.Array | Int64:
         """What names tuples in the answers."""
         if self._values is not None:
-            return self._values.of(codes)
+            return self._values.lookup(codes)
         return integers_of(codes, self._kind) if self._kind == pa.uint64() else codes
 
     def _promoted(
@@ -215,7 +215,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         if self._values is not None and other._values is not None:
             codes = distinct(self._entries.column("code"))
             codes = codes[other._values.knows(codes)]
-            self._values.learn(codes, other._values.of(codes))
+            self._values.learn(codes, other._values.lookup(codes))
 
     def dump_state(self) -> dict[str, Array]:
         entries, samples = super().dump_state(), self._samples.dump_state()
@@ -241,7 +241,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         for name in self._coordinates:
             samples.column(name, np.float64, len(theirs), at_least=-_MOST, at_most=_MOST)
         weights = samples.column("probability", np.float64, len(theirs), at_least=0, at_most=1)
-        _, sizes = self._samples.of(self._entries.key)
+        _, sizes = self._samples.lookup(self._entries.key)
         told = np.bincount(owners, counts, minlength=len(sizes)).astype(np.int64)
         if not (told == sizes).all() or int(sizes.sum()) != len(theirs):
             raise SnapshotError("contradicts itself: samples: must be as many as the tuples of each group have")

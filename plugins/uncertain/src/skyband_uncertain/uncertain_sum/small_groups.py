@@ -94,7 +94,7 @@ class SmallUncertainSums(SmallGroupsPerRow):
     def _walk(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> _Walked:
         existence, means, averages = tuples_of(rows)
         held = self._entries.columns
-        spans = *self._entries.of(keys), starts, stops
+        spans = *self._entries.lookup(keys), starts, stops
         sums = held["average"], held["expected"], held.get("count", np.empty(0))
         if self._size is None:
             times = read_only(rows.times)

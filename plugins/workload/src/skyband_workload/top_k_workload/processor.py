@@ -152,7 +152,7 @@ class WorkloadProcessor(ScheduledProcessor):
         until = np.repeat(found.at, sizes)
         since = until - np.repeat(self._schedule.windows[found.query], sizes)
         answer = np.repeat(np.arange(len(found)), sizes)
-        carried = self._ranked_rows.of(answer, found.objects, scores, since, until)
+        carried = self._ranked_rows.lookup(answer, found.objects, scores, since, until)
         columns = [
             until,
             np.repeat(found.query, sizes),
