@@ -34,38 +34,38 @@ def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int |
     if isinstance(values, np.ma.MaskedArray):
         raise InputError(name, "must not be a masked array: fill its gaps or leave out their rows")
     try:
-        given = np.asarray(values)
+        array = np.asarray(values)
     except ValueError as error:  # lists of different lengths
         raise InputError(name, f"must be one-dimensional: {error}") from error
-    if given.ndim != 1:
-        raise InputError(name, f"must be one-dimensional (got {given.ndim} dimensions)")
-    if length is not None and len(given) != length:
-        raise InputError(name, f"must have {length} values, as the other arguments have (got {len(given)})")
+    if array.ndim != 1:
+        raise InputError(name, f"must be one-dimensional (got {array.ndim} dimensions)")
+    if length is not None and len(array) != length:
+        raise InputError(name, f"must have {length} values, as the other arguments have (got {len(array)})")
     wanted = np.dtype(dtype)
-    if given.dtype == wanted:
-        return np.ascontiguousarray(given)
-    if given.dtype.kind not in "iufb":
-        raise InputError(name, f"must be {wanted.name} (got {given.dtype.name})")
+    if array.dtype == wanted:
+        return np.ascontiguousarray(array)
+    if array.dtype.kind not in "iufb":
+        raise InputError(name, f"must be {wanted.name} (got {array.dtype.name})")
     with np.errstate(invalid="ignore", over="ignore"):
-        converted = given.astype(wanted)
-        changed = (converted != given) | ((converted < 0) != (given < 0))
+        converted = array.astype(wanted)
+        changed = (converted != array) | ((converted < 0) != (array < 0))
         if wanted.kind == "f":
-            changed = (changed & ~np.isnan(given)) if given.dtype.kind == "f" else changed | _rounded(given, converted)
+            changed = (changed & ~np.isnan(array)) if array.dtype.kind == "f" else changed | _rounded(array, converted)
     changed = np.flatnonzero(changed)
     if len(changed):
         row = int(changed[0])
-        raise InputError(name, f"{given[row].item()!r} does not fit {wanted.name}", row)
+        raise InputError(name, f"{array[row].item()!r} does not fit {wanted.name}", row)
     return np.ascontiguousarray(converted)
 
 
-def _rounded(given: Array, converted: Array) -> Array:
+def _rounded(array: Array, converted: Array) -> Array:
     """bool[n]: the whole numbers that have more digits than these floats, which the two compared do not show."""
-    if given.dtype.kind == "b":
-        return np.zeros(len(given), bool)
+    if array.dtype.kind == "b":
+        return np.zeros(len(array), bool)
     most = 2 ** (np.finfo(converted.dtype).nmant + 1)
-    large: Array = (given > most) | (given < -most if given.dtype.kind == "i" else False)
+    large: Array = (array > most) | (array < -most if array.dtype.kind == "i" else False)
     for row in np.flatnonzero(large):
-        large[row] = int(converted[row]) != int(given[row])
+        large[row] = int(converted[row]) != int(array[row])
     return large
 
 

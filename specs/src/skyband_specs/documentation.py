@@ -34,16 +34,16 @@ def query_documentation_problems(cls: type) -> list[str]:
 
     What its keys are stands with them in the class, and is read from there.
     """
-    written = read_docstring(cls)
+    parts = read_docstring(cls)
     problems = []
-    if not written.summary.endswith("."):
-        problems.append(f"must begin with a sentence that says what it asks (begins with {written.summary!r})")
-    if not written.example:
+    if not parts.summary.endswith("."):
+        problems.append(f"must begin with a sentence that says what it asks (begins with {parts.summary!r})")
+    if not parts.example:
         message = (
             "lacks Examples: a heading underlined with dashes, under it the query on a few rows with what it answers"
         )
         return [*problems, message]
-    return problems + _failing_steps(cls, written.example)
+    return problems + _failing_steps(cls, parts.example)
 
 
 def _words(text: str) -> list[str]:

@@ -193,9 +193,9 @@ class _LastingFork:
         if not self._child:
             os.close(to_tasks)
             os.close(from_codes)
-            with os.fdopen(tasks, "rb") as orders, os.fdopen(codes, "wb", buffering=0) as done:
+            with os.fdopen(tasks, "rb") as orders, os.fdopen(codes, "wb", buffering=0) as answers:
                 while size := orders.read(_NUMBER.size):
-                    done.write(_NUMBER.pack(_do(orders.read(_NUMBER.unpack(size)[0]))))
+                    answers.write(_NUMBER.pack(_do(orders.read(_NUMBER.unpack(size)[0]))))
             _end(0)
         os.close(tasks)
         os.close(codes)

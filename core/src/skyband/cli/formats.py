@@ -16,15 +16,15 @@ def command(as_json: bool) -> None:
     from skyband import text_tables
     from skyband.registry import installed
 
-    listed = [(entry, _status(entry)) for entry in installed().format_listing()]
+    entries = [(entry, _status(entry)) for entry in installed().format_listing()]
     if as_json:
-        click.echo(json.dumps({"formats": [_plain(*one) for one in listed]}, indent=2))
+        click.echo(json.dumps({"formats": [_plain(*one) for one in entries]}, indent=2))
         return
     rows = [
         [entry.info.name, ", ".join(entry.info.can), entry.distribution, entry.version, status or "ok"]
-        for entry, status in listed
+        for entry, status in entries
     ]
-    rows += [[name, "", "", "", hint] for name, hint in _missing({entry.info.name for entry, _ in listed})]
+    rows += [[name, "", "", "", hint] for name, hint in _missing({entry.info.name for entry, _ in entries})]
     head = ["format", "can", "distribution", "version", "status"]
     styles = {"format": "bold", "distribution": "dim", "version": "dim"}
     unseen = text_tables.table(head, rows, styles=styles, spare=("version", "distribution", "can"))

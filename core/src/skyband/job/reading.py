@@ -109,8 +109,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     problems += [one for one in findings.problems if one.field not in blamed]  # the others follow from a wrong value
     if problems or source is None or query is None or sink is None:
         raise ConfigError(*problems)
-    made = (findings.source, findings.bindings)
-    job = CheckedJob(name, source, query, backends, sink, spark, shards, path, sets, *made)
+    job = CheckedJob(name, source, query, backends, sink, spark, shards, path, sets, findings.source, findings.bindings)
     if problems := rule_problems(job, engine.name):
         raise ConfigError(*problems)
     return job

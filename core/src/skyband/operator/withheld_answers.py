@@ -100,10 +100,10 @@ class WithheldAnswers:
         mine = {key: values for key, values in arrays.items() if key.split(" ")[0] == _NAME}
         rows = state_arrays.frame_from_array(_NAME, mine, self.rows)
         state = StateReader(arrays)
-        written = state.column(_PART, np.int64, len(rows), at_least=0, at_most=len(parts) - 1)
+        part_numbers = state.column(_PART, np.int64, len(rows), at_least=0, at_most=len(parts) - 1)
         at = pa.RecordBatch.from_arrays([rows.column("at").cast(pa.int64())], ["at"])
         check_numbers(at, "at", at_most=watermark)
-        places = np.array([here.index(part) if part in here else -1 for part in parts])[written]
+        places = np.array([here.index(part) if part in here else -1 for part in parts])[part_numbers]
         stay = places >= 0
         self.rows = self.execution.named_by_parts(rows.filter(pa.array(stay)), places[stay])
 

@@ -18,13 +18,13 @@ from skyband_specs.reference.usable import role_links
 def query_page(info: QueryInfo) -> str:
     """The page of an installed kind of query."""
     cls = load_query(info.kind)
-    example, written = job_example(info.kind), read_docstring(cls)
+    example, parts = job_example(info.kind), read_docstring(cls)
     links = " and ".join(link.replace("](", "](../") for link in role_links(info.kind)) or "none"
     return page(
         code(info.kind),
         f"{info.summary[:1].upper()}{info.summary[1:]}. {'Roles' if len(cls.roles) > 1 else 'Role'}: {links}.",
-        prose(written.text),
-        *([] if not written.example else [fenced("pycon", written.example)]),
+        prose(parts.text),
+        *([] if not parts.example else [fenced("pycon", parts.example)]),
         *([] if example is None else [_example(example)]),
         section("Keys", _keys(info.kind, cls)),
         *_results(info.kind),

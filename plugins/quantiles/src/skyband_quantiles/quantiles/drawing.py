@@ -20,11 +20,11 @@ def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
             limits = tuple(np.unique(above[shares]).tolist())
             answers = answers.where(~shares)
             notes = _notes(limits)
-    asked = "quantile" in answers.after and not np.isnan(answers.numbers("quantile")).all()
-    told_apart = "quantile" if asked else "above"
+    of_quantiles = "quantile" in answers.after and not np.isnan(answers.numbers("quantile")).all()
+    told_apart = "quantile" if of_quantiles else "above"
     value, low, high = (answers.numbers(name) for name in ("value", "low", "high"))
     said = _BOUNDS if (low < high).any() else ""
-    name = "value" if asked else "share above"
+    name = "value" if of_quantiles else "share above"
     lines = bands.Lines({name: (value, low, high)}, said, (told_apart,), limits)
     chart, told = bands.draw(alt, answers, lines)
     return chart, [*told, *notes]
