@@ -72,3 +72,26 @@ def test_several_columns_hash_as_their_hashes():
 def test_a_type_without_a_hash_is_named():
     with pytest.raises(InputError, match="list"):
         hash_column(pa.array([[1]]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 31, 32, 33, 63, 64, 65, 80])
+def test_which_columns_are_null_is_told_by_the_lower_half_of_a_hash(count):
+    """However many there are: shards are chosen by the upper half, as they were when a null was hashed as no text."""
+    rng = np.random.default_rng(count)
+    chosen = [
+        np.zeros(count, bool),
+        *np.eye(count, dtype=bool),
+        *(rng.random((200, count)) < 0.5),
+        np.ones(count, bool),
+    ]
+    nulls = np.unique(chosen, axis=0)
+    texts = rng.integers(0, 3, nulls.shape) if count > 2 else np.zeros(nulls.shape, int)
+    words = [[("", "a", "b")[text] for text in column] for column in texts.T]
+    with_nulls = [pa.array([None if null else word for word, null in zip(column, empty, strict=True)], pa.string())
+                  for column, empty in zip(words, nulls.T, strict=True)]  # fmt: skip
+    without = [column.fill_null("") for column in with_nulls]
+    hashes, plain = hash_columns(with_nulls), hash_columns(without)
+    assert (hashes >> np.uint64(32) == plain >> np.uint64(32)).all()
+    told = (hashes ^ plain).tolist()
+    assert told[nulls.any(axis=1).tolist().index(False)] == 0
+    assert len(set(told)) == len(nulls)

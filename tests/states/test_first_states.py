@@ -116,6 +116,8 @@ def test_it_answers_as_one_that_had_all_rows(tmp_path, case, kind):
         at = START + (minute + (2 if case == "offset" else 0)) * MINUTE
         stream = Stream(query, backends)
         assert begin_with_states(stream.operator, table, at) == at
+        last = int(times[times < at].max())
+        assert stream.operator.progress.newest == last, "time has come as far as the rows, and not to the moment"
         answers = stream.push(TABLE)
         assert answers, "it goes on"
         assert in_order(answers) == in_order(row for row in expected if row["at"].timestamp() * 1_000_000 > at)
