@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError, suggest
 from skyband.job.job_error import secrets_hidden
+from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
 
 
@@ -57,10 +58,22 @@ def test_an_error_that_is_its_own_cause_ends_a_run():
 
 
 def test_an_error_that_names_its_file_is_not_its_own_cause():
-    def read(path):
+    def read(part):
         yield from ()
-        raise InputError(str(path), "is no file of ours")
+        raise InputError(str(part.path), "is no file of ours")
 
     with pytest.raises(InputError) as refusal:
-        list(PlacedBatches((Path("a.csv"),), read, lambda batch: (batch, None)))
+        list(PlacedBatches((FilePart(Path("a.csv")),), read, lambda batch: (batch, None)))
     assert refusal.value.__cause__ is None
+
+
+def test_what_a_row_breaks_is_told_by_its_file_once():
+    batches = PlacedBatches((FilePart(Path("a.csv")),), lambda _: iter(["row"]), lambda batch: (batch, None))
+    for _ in batches:
+        with pytest.raises(InputError, match=r"^a\.csv: n, row 3: is late$") as refusal, batches.placing():
+            raise InputError("n", "is late", 3)
+        with pytest.raises(InputError, match=r"^a\.csv: n, row 3: is late$") as again, batches.placing():
+            raise refusal.value
+        assert again.value is refusal.value
+        assert str(again.value.__cause__) == "n, row 3: is late"
+        assert again.value.__cause__.__cause__ is None

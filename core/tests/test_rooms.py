@@ -102,3 +102,24 @@ def test_core_imports_neither_specs_nor_a_plugin_and_specs_no_plugin():
         not in ("skyband", *(["skyband_specs"] if name.startswith("skyband_specs") else []))
     ]
     assert outwards == []
+
+
+def test_no_error_is_raised_from_itself():
+    """What follows causes, as loggers do, follows such a circle for ever. What may give back the error it is given is
+    called on a line of its own, and compared."""
+    circles = [
+        f"{name}, line {node.lineno}"
+        for name, path in module_files().items()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Raise) and isinstance(node.cause, ast.Name) and may_be(node.exc, node.cause.id)
+    ]
+    assert circles == []
+
+
+def may_be(raised: ast.expr | None, cause: str) -> bool:
+    """Whether an expression is the cause, or a method with another's name to give it back is called with it alone."""
+    if isinstance(raised, ast.Name):
+        return raised.id == cause
+    if not isinstance(raised, ast.Call) or not isinstance(raised.func, ast.Attribute):
+        return False
+    return [ast.unparse(argument) for argument in raised.args] == [cause]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from skyband.errors import InputError
 from skyband.job.checked_job import CheckedJob
 
 _ROWS = 100_000
@@ -19,10 +18,8 @@ def broken_promises(job: CheckedJob) -> Iterator[str]:
     batches, rows = job.rows.batches(job.query.columns), 0
     for batch in batches:
         part = batch.slice(0, _ROWS - rows)
-        try:
+        with batches.placing():
             run.add(part)
-        except InputError as error:
-            raise batches.placed(error) from error
         rows += len(part)
         if rows == _ROWS:
             break

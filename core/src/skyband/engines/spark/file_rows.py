@@ -1,6 +1,7 @@
 """Rows that Python reads from files in the step that packs them: Spark knows the files, not what is in them."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -10,7 +11,6 @@ from attrs import frozen
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import Mapped, load_and_freeze, shuffle_mapper
-from skyband.errors import InputError
 
 
 class PlacedRows(Protocol):
@@ -18,8 +18,8 @@ class PlacedRows(Protocol):
 
     def __iter__(self) -> Iterator[pa.RecordBatch]: ...
 
-    def placed(self, error: InputError) -> InputError:
-        """What is wrong with a row of the last batch, with its file and its place there."""
+    def placing(self) -> AbstractContextManager[None]:
+        """What is wrong with a row of the last batch is told with its file and its place there."""
 
 
 Reader = Callable[[Iterator[pa.RecordBatch], Sequence[str]], PlacedRows]
@@ -75,10 +75,8 @@ def _reading_mapper(plan: ShardedPlan, reader: Reader) -> Mapped:
     def read_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         load_and_freeze(plan)
         rows = reader(batches, plan.query.columns)
-        try:
+        with rows.placing():
             yield from plan.to_shuffle_rows(iter(rows))
-        except InputError as error:
-            raise rows.placed(error) from error
 
     return pickled_with_versions(read_and_pack, plan)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from skyband.engines.local import LocalRun, in_order
-from skyband.errors import ConfigError, InputError, Problem
+from skyband.errors import ConfigError, Problem
 from skyband.job.checked_job import CheckedJob
 from skyband.job.compilation_notice import announced
 from skyband.job.engine import Engine
@@ -62,10 +62,8 @@ def _answers(
             waiting = None
             _take(held, totals, progress)
         step = batches.file // (files or 1)
-        try:
+        with batches.placing():
             added = held.add(batch)
-        except InputError as error:
-            raise batches.placed(error) from error
         if files is not None:
             added.add(waiting or added)
             waiting = added

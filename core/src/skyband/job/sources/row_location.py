@@ -1,8 +1,9 @@
 """Where in a source's files a row stands: what is wrong with it is told by its file, and its place there."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from attrs import define, field
 
@@ -43,21 +44,38 @@ class PlacedBatches:
                     yield shaped
                     rows += len(batch)
             except InputError as error:
-                located = _within(path, error, rows)
-                if located is error:  # which is not its own cause
-                    raise
-                raise located from error
+                _raise(_within(path, error, rows), error)
+            except MemoryError:  # Arrow's is one of its exceptions too
+                raise
             except (OSError, ValueError, pa.ArrowException) as error:
                 message = " ".join(str(error).split())
                 raise InputError(str(path), f"cannot be read: {message}") from error
 
+    @contextmanager
+    def placing(self) -> "Iterator[None]":
+        """What is wrong with a row of the last batch is told with its file and its place there."""
+        try:
+            yield
+        except InputError as error:
+            _raise(self.placed(error), error)
+
     def placed(self, error: InputError) -> InputError:
-        """What is wrong with a row of the last batch, with its file and its place there."""
+        """What is wrong with a row of the last batch, with its file and its place there; itself where it tells that."""
         if self._path is None:
             return error
         if self._kept is not None and error.row is not None:
             error = InputError(error.argument, error.message, int(self._kept[error.row]))
         return _within(self._path, error, self._first)
+
+
+def _raise(located: InputError, error: InputError) -> NoReturn:
+    """Raise an error from the one it tells the place of. One that told it is the same, and not its own cause.
+
+    What follows causes, as loggers do, would follow such a circle for ever.
+    """
+    if located is error:
+        raise error
+    raise located from error
 
 
 def _within(path: Path, error: InputError, first: int) -> InputError:

@@ -86,7 +86,7 @@ def command(
 def _steps(job: Any, limit: int) -> tuple[Any, bool]:
     """The job's rows, and whether there are more than `limit`."""
     import pyarrow as pa
-    from skyband.errors import ConfigError, InputError, Problem
+    from skyband.errors import ConfigError, Problem
 
     from skyband_compare.comparison.replay_steps import steps_of
 
@@ -111,10 +111,8 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
             if cut:
                 return
 
-    try:
+    with batches.placing():
         return steps_of(query, first(), schema), cut
-    except InputError as error:
-        raise batches.placed(error) from error
 
 
 def _read(job: str, make: Any) -> Any:
