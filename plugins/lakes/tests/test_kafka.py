@@ -1,6 +1,7 @@
 """Answers as messages of a topic: what was sent is read back from a broker on this machine."""
 
 import json
+import pickle
 import re
 import subprocess
 import time
@@ -114,6 +115,21 @@ def test_a_broker_that_is_not_there_fails_the_micro_batch():
     sink.seconds = 0.5
     with pytest.raises(EngineError, match=r"3 of 3 answers were not delivered to the topic 'counts' .*127\.0\.0\.1:9"):
         sink.write(ANSWERS, "one", 0)
+
+
+def test_a_broker_that_is_gone_is_told_in_one_error_and_not_by_the_library_line_by_line(capfd):
+    pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
+    gone = {"bootstrap.servers": f"127.0.0.1:{_free_port()}"}
+    sink, topic = kafka_sink("counts", gone, KEY), Topic("counts", gone, seconds=0.5)
+    sink.seconds = 0.5
+    for call in (lambda: sink.write(ANSWERS, "one", 0), lambda: next(topic.messages())):
+        with pytest.raises(EngineError, match=r"last heard: .* failed: Connection refused"):
+            call()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_sink_to_a_topic_travels_to_other_processes():
+    assert pickle.loads(pickle.dumps(kafka_sink("counts", {}, KEY))).topic == "counts"
 
 
 QUERY = {"kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 minute"], "every": "20 seconds"}

@@ -163,6 +163,7 @@ def _interrupted(error: BaseException) -> click.exceptions.Exit:
 def _failure(error: BaseException, plugin: str | None = None) -> click.ClickException:
     """What is told of an error; `plugin`: the distribution whose command was called, where it is none of core's."""
     from skyband.job.job_error import JobError
+    from skyband.job.memory_limit import suspicion, used_up
 
     if isinstance(error, JobError):
         return Problems(str(error))
@@ -170,10 +171,14 @@ def _failure(error: BaseException, plugin: str | None = None) -> click.ClickExce
         return Failure(f"{error}\n--debug shows where it happened.")
     if isinstance(error, ConfigError | SkybandError):
         return Failure(str(error))
+    if isinstance(error, MemoryError):
+        return Failure(f"{used_up(error)}\n--debug shows where it happened.")
     if isinstance(error, OSError) and error.strerror and not _is_ours(error.filename):
         place = "" if error.filename is None else f"{error.filename}: "
         return Failure(f"{place}{error.strerror}\n--debug shows where it happened.")
     what = " ".join(f"{type(error).__name__}: {error}".split())
+    if words := suspicion():
+        return Failure(f"{what}\n{words}\n--debug shows where it happened.")
     return Failure(f"{what}\nThis is a fault of {plugin or 'Skyband or of a plugin'}; --debug shows where it happened.")
 
 

@@ -19,6 +19,8 @@ class Engine(ABC):
     name: ClassVar[str]
     resumes: ClassVar[bool]
     """Whether a stopped stream goes on from its checkpoint."""
+    in_process: ClassVar[bool]
+    """Whether rows are read and answered in this process, whose memory may be limited."""
     shards: ClassVar[bool]
     """Whether several operators share the work, as `shards` of a job says."""
 

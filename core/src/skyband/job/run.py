@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from skyband.errors import ConfigError
+from skyband.errors import ConfigError, EngineError
 from skyband.job.checked_job import CheckedJob
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import assignment
+from skyband.job.memory_limit import too_little, used_up
 from skyband.job.model import Job
 from skyband.job.plugin_metrics import hand_to_plugins
 from skyband.job.progress import Progress, Totals
@@ -25,10 +26,14 @@ def run_job(
 ) -> Totals:
     """Read, check and run a job, its progress and summary on stderr; `savepoint`: what a new stream begins from.
 
-    Raises JobError with every problem at once, EngineError where the engine cannot run, InputError where a row
-    cannot be taken.
+    Raises JobError with every problem at once, EngineError where the engine cannot run or memory is used up,
+    InputError where a row cannot be taken.
     """
-    return run_checked(read_job(path, sets, engine), engine_named(engine), progress, savepoint)
+    host, said = engine_named(engine), progress or Progress()
+    warning = too_little() if host.in_process else None
+    if warning is not None:
+        said.note(f"warning: {warning}")
+    return run_checked(read_job(path, sets, engine), host, said, savepoint)
 
 
 @secrets_hidden()
@@ -44,6 +49,9 @@ def run_checked(
     except ConfigError as error:
         said.wipe()
         raise JobError(str(job.path), *error.problems, typed=[assignment(text)[0] for text in job.sets]) from error
+    except MemoryError as error:
+        said.wipe()
+        raise EngineError(used_up(error)) from error
     except BaseException:
         said.wipe()
         raise

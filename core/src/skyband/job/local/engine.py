@@ -26,6 +26,7 @@ class LocalEngine(Engine):
 
     name: ClassVar[str] = "local"
     resumes: ClassVar[bool] = False
+    in_process: ClassVar[bool] = True
     shards: ClassVar[bool] = False
     knows_all_sql: ClassVar[bool] = False
 

@@ -18,6 +18,7 @@ class SparkEngine(Engine):
 
     name: ClassVar[str] = "spark"
     resumes: ClassVar[bool] = True
+    in_process: ClassVar[bool] = False
     shards: ClassVar[bool] = True
     knows_all_sql: ClassVar[bool] = True
 

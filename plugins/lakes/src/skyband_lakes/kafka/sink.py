@@ -7,6 +7,7 @@ from attrs import define, field
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.tables import BatchSink
 
+from skyband_lakes.kafka.client_log import LastWords
 from skyband_lakes.libraries import KAFKA
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class KafkaSink(BatchSink):
     seconds: float = 60
     """How long a micro-batch may wait for the broker."""
     _producer: Any = field(default=None, init=False)
+    _log: LastWords = field(factory=LastWords, init=False)
 
     def latest(self, stream: str) -> None:
         """Nothing tells what a topic has: a micro-batch that Spark gives again is sent again."""
@@ -63,7 +65,8 @@ class KafkaSink(BatchSink):
             why = failed[0] if failed else f"no answer within {self.seconds:g} s"
             servers = self.options.get("bootstrap.servers", "none is named")
             message = f"{left + len(failed)} of {len(answers)} answers were not delivered to the topic {self.topic!r}"
-            raise EngineError(f"{message} ({why}): look at bootstrap.servers ({servers}) and run again")
+            reason = self._log.after(why)
+            raise EngineError(f"{message} ({reason}): look at bootstrap.servers ({servers}) and run again")
 
     def exists(self) -> bool:
         return True
@@ -75,7 +78,7 @@ class KafkaSink(BatchSink):
 
     def _connected(self) -> Any:
         if self._producer is None:
-            self._producer = KAFKA.imported().Producer({**_ALIKE, **self.options})
+            self._producer = KAFKA.imported().Producer({**_ALIKE, **self.options}, logger=self._log.logger())
         return self._producer
 
     def _send(self, producer: Any, key: str, value: str, headers: Mapping[str, str], failed: list[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import define, field, frozen
 from skyband.errors import ConfigError, EngineError, Problem
 
+from skyband_lakes.kafka.client_log import LastWords
 from skyband_lakes.libraries import KAFKA
 
 _ALIKE = {
@@ -46,12 +47,13 @@ class Topic:
     at_once: int = 100_000
     seconds: float = 60
     """How long to wait for the broker without hearing anything."""
+    _log: LastWords = field(factory=LastWords, init=False)
 
     def messages(self) -> Iterator[Messages]:
         """The messages, a turn at a time; those without a value, which delete a key, are left out."""
-        consumer = KAFKA.imported().Consumer({**_ALIKE, **self.options})
+        consumer = KAFKA.imported().Consumer({**_ALIKE, **self.options}, logger=self._log.logger())
         try:
-            with self._connected():
+            with self._connected(consumer):
                 ranges = {number: self._range(consumer, number) for number in self._partitions(consumer)}
             turns = -(-sum(end - begin for begin, end in ranges.values()) // self.at_once)
             for turn in range(turns):
@@ -128,12 +130,15 @@ class Topic:
         return KAFKA.imported().TopicPartition(self.name, number, *offset)
 
     @contextmanager
-    def _connected(self) -> Iterator[None]:
+    def _connected(self, consumer: Any) -> Iterator[None]:
         try:
             yield
         except KAFKA.imported().KafkaException as error:
+            consumer.poll(0)  # what it says of its connections comes with its messages
             raise self._failed(error.args[0]) from error
 
     def _failed(self, why: Any) -> EngineError:
         servers = self.options.get("bootstrap.servers", "none is named")
-        return EngineError(f"the topic {self.name!r} cannot be read ({why}): look at bootstrap.servers ({servers})")
+        return EngineError(
+            f"the topic {self.name!r} cannot be read ({self._log.after(why)}): look at bootstrap.servers ({servers})"
+        )

@@ -1,0 +1,84 @@
+"""Memory that the system limits: too low a limit is refused before a row is read, and what is used up is told."""
+
+import os
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+resource = pytest.importorskip("resource", reason="limits of memory are set so where there is POSIX")
+MEGABYTE = 1 << 20
+JOB = """
+name = "names"
+[source]
+format = "parquet"
+path = "{folder}/in"
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "name"
+windows = ["1 hour"]
+every = "1 hour"
+[backends.sketch]
+name = "exact"
+[sink]
+format = "console"
+"""
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+import numba, pyarrow.dataset, pyarrow.parquet
+from skyband.cli.commands import group
+import skyband.job.local.run, skyband_distinct.exact
+from skyband.job import memory_limit
+
+memory_limit.LEAST = 0  # all is loaded already
+group(["check", "--engine", "local", sys.argv[1]], standalone_mode=False)
+size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + (60 << 20), resource.RLIM_INFINITY))
+group(["run", "--engine", "local", sys.argv[1]])
+"""
+
+
+@pytest.fixture
+def job(tmp_path):
+    path = tmp_path / "job.toml"
+    path.write_text(JOB.format(folder=tmp_path), "utf-8")
+    return path
+
+
+def write(folder, name):
+    folder.mkdir()
+    table = pa.table({"ts": pa.array([0], pa.timestamp("us")), "name": [name]})
+    pq.write_table(table, folder / "rows.parquet", compression="zstd")
+
+
+@pytest.mark.parametrize(("megabytes", "status", "words"), [
+    (1000, 1, "error: this process may take 1,000 MB of addresses (ulimit -v), and its libraries alone take"),
+    (1900, 1, "warning: this process may take 1,900 MB of addresses (ulimit -v): below 2,048 MB compiling"),
+])  # fmt: skip
+def test_a_limit_that_is_too_low_is_told_before_a_row_is_read(job, megabytes, status, words):
+    limit = (megabytes * MEGABYTE, resource.RLIM_INFINITY)
+    ended = subprocess.run(
+        [sys.executable, "-m", "skyband", "run", "--engine", "local", str(job), "--set", "query.k=1"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert ended.returncode == status
+    assert words in ended.stderr
+    assert "fault of Skyband" not in ended.stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads how large a process is from /proc")
+def test_memory_that_is_used_up_is_told_with_the_limit(tmp_path, job):
+    write(tmp_path / "in", "a" * (150 * MEGABYTE))
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}  # others take a gigabyte of addresses ahead
+    ended = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(job)], env=environment, capture_output=True, text=True, timeout=100
+    )
+    assert ended.returncode == 1, ended.stderr
+    assert "error: memory is used up (ArrowMemoryError: " in ended.stderr
+    assert "(ulimit -v)" in ended.stderr
+    assert "fault of Skyband" not in ended.stderr
