@@ -46,3 +46,16 @@ def test_spark_says_how_to_make_a_dataframe_of_it(data):
     name = f"{type(data).__module__}.{type(data).__qualname__}"
     with pytest.raises(InputError, match=rf"^df: must be a DataFrame of Spark \(got {name}\): make one with session"):
         spark.apply(data, QUERY)
+
+
+def test_answers_come_by_moment_and_of_one_moment_by_group():
+    """By all grouping columns in turn, whatever order the rows had, nulls last."""
+    places, kinds = ["b", None, "a", "", "c", "a", "b", "a"] * 3, [2, 1, 10, -1, None, 2, 1, 10] * 3
+    seconds = [90 - 30 * (row % 3) + row for row in range(24)]
+    times = [datetime.datetime(2026, 1, 1) + datetime.timedelta(seconds=second) for second in seconds]
+    table = pa.table({"ts": times, "who": ["x"] * 24, "place": places, "kind": kinds})
+    found = local.apply(table, {**QUERY, "by": ["place", "kind"]}).to_pylist()
+    last = [(row["at"], row["place"] is None, row["place"], row["kind"] is None, row["kind"]) for row in found]
+    assert len(last) > 12 and len({row[0] for row in last}) > 1
+    order = sorted(last, key=lambda row: (row[0], row[1], row[2] or "", row[3], row[4] or 0))
+    assert last == order

@@ -12,6 +12,7 @@ from skyband.engines.spark.state_store import StateStore
 from skyband.errors import SkybandError
 from skyband.operator.operator import Operator
 from skyband.queries.calendar_schedule import CalendarSchedule
+from skyband.queries.schedule import Schedule
 from skyband.states.coverage import Coverage
 from skyband_distinct.questions import item_overlap
 
@@ -57,6 +58,10 @@ def _with_what_came_before(self, take=Operator.take_metrics):
     return metrics
 
 
+def _one_later(self, last, watermark, ended=Schedule.has_ended):
+    return ended(self, last, np.asarray(watermark) - 1)
+
+
 def _a_quarter_at_least(self, length, whole=TimeZone.whole_since):
     return whole(self, min(length, 900_000_000))
 
@@ -82,6 +87,10 @@ MUTANTS = {
     "a turn counts what those before it did": (
         (Operator, "take_metrics", _with_what_came_before),
         ("test_micro_batch", "test_metrics_are_those_of_a_turn_whatever_became_of_its_rows", [1]),
+    ),
+    "a silence that is just long enough ends no stretch": (
+        (Schedule, "has_ended", _one_later),
+        ("test_schedule", "test_a_stretch_of_one_query_ends_at_the_first_moment_that_finds_its_window_empty", SEEDS),
     ),
     "half hours are whole ones": (
         (TimeZone, "whole_since", _a_quarter_at_least),

@@ -47,7 +47,8 @@ def test_streams_of_the_paper(noise, beta, samples):
     found = all_agree(held, probes, epsilon=0.6, beta=beta)
     few = probes.take(np.arange(0, 100, 33))
     expect_the_definition(all_agree(held, few, epsilon=0.6, beta=beta), held, few, 0.6, beta)
-    assert len(found[0]) > 100
+    all_near = samples == 41 and not beta and noise != "exponential"  # of so many samples some always are
+    assert len(found[0]) > 100 and (len(found[0]) == len(held) * len(probes)) == all_near
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-150, 1e15, 1e300])
