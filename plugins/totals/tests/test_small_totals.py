@@ -2,9 +2,11 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from skyband.engines import local
 from skyband.groups import small_groups
+from skyband_totals.unit_worth import MOST_TOGETHER, worth
 
 SECOND = 1_000_000
 
@@ -33,3 +35,25 @@ def test_rows_of_up_to_2_53_units_come_out_as_they_went_in(unit, monkeypatch):
     assert len(found[0]) > 300
     assert found[0].equals(found[2])
     assert found[1].equals(found[2])
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1, 3.0])
+@pytest.mark.parametrize("by", [[], ["group"]])
+def test_rows_of_a_pane_that_come_to_the_most_units_of_one_weight_or_just_beside_it(unit, by):
+    """Each group has an object of three rows in a pane: the last takes their sum to 2**51, or one or two beside it."""
+    sums = [MOST_TOGETHER + beside for beside in (-2, -1, 0, 1, 2)]
+    parts = [part for together in sums for part in (together // 2, together - together // 2 - 1, 1)]
+    groups = np.repeat(np.arange(len(sums)), 3)
+    stream = pa.table(
+        {
+            "ts": pa.array(np.arange(len(parts)) % 3 * SECOND, pa.timestamp("us", "UTC")),
+            "group": groups,
+            "object": groups,
+            "weight": worth(np.array(parts), unit),
+        }
+    )
+    query = {"kind": "heavy-hitters", "time": "ts", "by": by, "object": "object", "total": "sum", "k": len(sums)}
+    query |= {"weight": "weight", "unit": unit, "windows": ["20 seconds"], "every": "4 seconds"}
+    answers = local.apply(stream, query)
+    first = answers.filter(pc.equal(answers["at"], pc.min(answers["at"]))).sort_by("object")
+    assert first["total"].to_pylist() == [worth(together, unit) for together in sums]
