@@ -93,8 +93,11 @@ def main() -> None:
             _say(f"; any moment {any_moment * 1e6:.0f} us; {sketch.nbytes:,} bytes, a state {len(sketch.snapshot()):,}")
             errors = _errors(sketch, values, [2 * rows - rows // PANES * part for part in (1, 7, 40, 100)])
             _say(f"           at borders off by {errors[0]:.2%} on average, outside its bounds {errors[1]} times")
+        if label in ("lognormal", "millis"):
+            _sorted_list(values, rows // 10)
         if find_spec("datasketches"):
             _kll(values[rows:], rows)
+    _union(rows // 10)
 
 
 def _errors(sketch: object, values: np.ndarray, moments: list[int]) -> tuple[float, int]:
@@ -106,6 +109,47 @@ def _errors(sketch: object, values: np.ndarray, moments: list[int]) -> tuple[flo
             off.append(abs(value - true) / max(abs(true), 1e-300))
             outside += not low <= true <= high
     return float(np.mean(off)), outside
+
+
+def _sorted_list(values: np.ndarray, rows: int) -> None:
+    """A sorted list from which the row that leaves is taken out: exact, of a tenth of the rows."""
+    from sortedcontainers import SortedList
+
+    window, given = SortedList(values[:rows].tolist()), values.tolist()
+    start = time.thread_time()
+    for row in range(rows, 2 * rows):
+        window.remove(given[row - rows])
+        window.add(given[row])
+        if row % (rows // 1000) == 0:
+            _ = [window[max(1, -(-int(q * 100) * rows // 100)) - 1] for q in AT]
+    cost = (time.thread_time() - start) / rows * 1e9
+    exact = answered("exact", values[: 2 * rows], [rows], 1)
+    _say(f"  sorted   {cost:5.0f} ns a row with answers, a list of {rows:,} rows beside exact's {exact:.0f}")
+
+
+def _union(rows: int) -> None:
+    """64 and 100 states together, beside the sketch of all rows."""
+    from skyband import states
+
+    rng = np.random.default_rng(3)
+    parts = [np.exp(rng.normal(np.log(40), 1, rows)) for _ in range(100)]
+    made = {}
+    for part, values in enumerate(parts):
+        made[part] = skyband.create("quantile-sketch", longest=rows, every=max(rows // PANES, 1))
+        made[part].update(np.arange(rows), values)
+    whole = skyband.create("quantile-sketch", longest=rows, every=max(rows // PANES, 1))
+    one = skyband.create("quantile-sketch", longest=rows, every=max(rows // PANES, 1))
+    start = time.thread_time()
+    for part in range(64):
+        whole.merge(made[part])
+    whole.count(whole.now)
+    united = time.thread_time() - start
+    one.update(np.repeat(np.arange(rows), 64), np.stack(parts[:64]).T.ravel())
+    nodes = [len(skyband.snapshot.decode(sketch.snapshot()).arrays["first"]) for sketch in (whole, one)]
+    blobs = [sketch.snapshot() for sketch in made.values()]
+    read = timed(lambda: states.quantiles(blobs, since=rows // 3, q=AT), 3)
+    _say(f"union of 64 states of {rows:,} rows: {united * 1e3:.0f} ms, {nodes[0]} nodes, one stream's {nodes[1]}")
+    _say(f"100 states of {rows:,} rows read and asked together: {read * 1e3:.0f} ms")
 
 
 def _kll(values: np.ndarray, rows: int) -> None:

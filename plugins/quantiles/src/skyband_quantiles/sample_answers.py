@@ -15,7 +15,8 @@ def of_sample(
     if len(scores) >= size:
         limit = int(np.partition(scores, size - 1)[size - 1])
         values = values[scores < np.uint64(limit)]
-    sample, rows = np.sort(values), len(values)
+    rows = len(values)
+    sample = np.sort(values) if len(parts) or len(limits) else values
     found, shares = np.full((len(parts), 3), np.nan), np.full((len(limits), 3), np.nan)
     for place, part in enumerate(parts.tolist() if rows else ()):
         value = float(sample[rank(part, rows) - 1])

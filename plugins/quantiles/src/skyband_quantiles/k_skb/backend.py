@@ -130,12 +130,17 @@ class KSkb(QuantileSketch):
         """
         times, scores, values = self._kept
         count = len(times) - int(np.searchsorted(times[::-1], since))
-        found_scores, found_values = [scores[:count]], [values[:count]]
-        for waiting_times, waiting_scores, waiting_values in self._buffer:
-            start = int(np.searchsorted(waiting_times, since))
-            found_scores.append(waiting_scores[start:])
-            found_values.append(waiting_values[start:])
-        return np.concatenate(found_scores), np.concatenate(found_values)
+        if not self._buffer:
+            return scores[:count], values[:count]
+        if len(self._buffer) > 1:  # batches may be of a row each
+            columns: Any = (np.concatenate(column) for column in zip(*self._buffer, strict=True))
+            self._buffer = [tuple(columns)]
+        waiting_times, waiting_scores, waiting_values = self._buffer[0]
+        start = int(np.searchsorted(waiting_times, since))
+        return (
+            np.concatenate([scores[:count], waiting_scores[start:]]),
+            np.concatenate([values[:count], waiting_values[start:]]),
+        )
 
     def _ask(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> None:
         _, values[:], shares[:] = of_sample(*self._since(since), self._size, self.delta, parts, limits)
