@@ -214,10 +214,16 @@ class QuantileSketch(Clocked):
             for place, window in enumerate(windows.tolist()):
                 if self._last is None or asked - window > self._last:
                     continue
-                found.rows[number, place] = int(self._count(asked - window)[0])
-                if found.rows[number, place]:
-                    self._ask(asked - window, parts, limits, found.values[number, place], found.shares[number, place])
+                to = found.values[number, place], found.shares[number, place]
+                found.rows[number, place] = self._answer(asked - window, parts, limits, *to)
         return found
+
+    def _answer(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> int:
+        """As `_ask`; returns how many rows there are likely to be."""
+        rows = int(self._count(since)[0])
+        if rows:
+            self._ask(since, parts, limits, values, shares)
+        return rows
 
     @abstractmethod
     def _update(self, times: Int64, values: Float64) -> None: ...

@@ -1,8 +1,10 @@
 """The history of several streams together, in numpy.
 
 The nodes of all parts are put in the order of their last rows and cut into cells, youngest first, of at most epsilon
-of all that is younger. In each cell those nodes unite that begin no earlier than the next older cell's rows end; the
-others stay alone. So few nodes lie across any moment, however many parts there are, and no bound is lost.
+of all that is younger. In each cell those nodes unite that begin no earlier than the next older cell's rows end, and
+those that lie across that end and reach back no farther than it; the others stay alone. So few nodes lie across any
+moment, however many parts there are, two cells and two of what lies between cells with epsilon of the rows each and one
+of each part, and no bound is lost.
 """
 
 from collections.abc import Sequence
@@ -155,15 +157,19 @@ def _sorted(nodes: Nodes) -> Nodes:
 
 
 def _groups(nodes: Nodes, raw: int, rules: Rules) -> Int64:
-    """int64[nodes]: which nodes are one in the union."""
+    """int64[nodes]: which nodes are one in the union.
+
+    Of a cell those that begin no earlier than the next older one ends; and, of the others, which all lie across that
+    end and are few, therefore, those that reach back no farther than that cell. What reaches farther stays alone.
+    """
     cells = _cells(nodes, raw, rules)
-    ends = np.full(int(cells[0]) + 2, -(2**63)) if len(cells) else np.empty(0, np.int64)
+    count = int(cells[0]) + 1 if len(cells) else 0
+    ends = np.full(count + 2, -(2**63))
     first_of_cell = np.append(True, cells[1:] != cells[:-1])[: len(cells)]
     ends[cells[first_of_cell]] = nodes.last[first_of_cell]  # the least last of a cell is that of its oldest node
-    groups = np.arange(len(cells)) + len(cells)
-    united = nodes.first >= ends[cells + 1]
-    groups[united] = cells[united]
-    return groups
+    united, across = nodes.first >= ends[cells + 1], nodes.first >= ends[cells + 2]
+    alone = 2 * count + np.arange(len(cells))
+    return np.where(united, cells, np.where(across, count + cells, alone))
 
 
 def _cells(nodes: Nodes, raw: int, rules: Rules) -> Int64:

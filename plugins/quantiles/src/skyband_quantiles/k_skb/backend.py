@@ -137,13 +137,20 @@ class KSkb(QuantileSketch):
             self._buffer = [tuple(columns)]
         waiting_times, waiting_scores, waiting_values = self._buffer[0]
         start = int(np.searchsorted(waiting_times, since))
-        return (
-            np.concatenate([scores[:count], waiting_scores[start:]]),
-            np.concatenate([values[:count], waiting_values[start:]]),
-        )
+        waiting_scores, waiting_values = waiting_scores[start:], waiting_values[start:]
+        if count >= self._size:  # of what waits only smaller ones than the k-th of all before are of the sample
+            limit = np.partition(scores[:count], self._size - 1)[self._size - 1]
+            smaller = np.flatnonzero(waiting_scores < limit)
+            waiting_scores, waiting_values = waiting_scores[smaller], waiting_values[smaller]
+        return np.concatenate([scores[:count], waiting_scores]), np.concatenate([values[:count], waiting_values])
+
+    def _answer(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> int:
+        """A question is looked up once, for the rows and for their quantiles."""
+        count, values[:], shares[:] = of_sample(*self._since(since), self._size, self.delta, parts, limits)
+        return int(count[0])
 
     def _ask(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> None:
-        _, values[:], shares[:] = of_sample(*self._since(since), self._size, self.delta, parts, limits)
+        self._answer(since, parts, limits, values, shares)
 
     def _count(self, since: int) -> tuple[float, float, float]:
         return of_sample(*self._since(since), self._size, self.delta, _NO_PARTS, _NO_LIMITS)[0]
