@@ -3,8 +3,10 @@
 from fractions import Fraction
 from math import comb
 
+import numpy as np
 import pytest
 from skyband_quantiles.ranks import BILLION
+from skyband_quantiles.sample_answers import of_sample
 from skyband_quantiles.sample_bounds import ranks_around
 
 
@@ -25,3 +27,16 @@ def test_they_are_the_nearest(rows, part, delta):
 def test_a_sample_bounds_no_extreme():
     assert ranks_around(0, 100, 0.05)[0] == 0
     assert ranks_around(BILLION, 100, 0.05)[1] == 101
+
+
+@pytest.mark.parametrize("more", [0, 1, 50])
+def test_the_sample_is_of_the_rows_below_the_kth_smallest_number(more):
+    """k - 1 of them: the k-th says how many rows there are, and is none of the sample."""
+    size = 20
+    order = np.random.default_rng(1).permutation(size + more)
+    scores, values = order.astype(np.uint64) * np.uint64(2**50), order * 1.0
+    _, quantiles, shares = of_sample(scores, values, size, 0.5, np.array([500_000_000, BILLION]), np.array([9.0]))
+    assert quantiles[:, 0].tolist() == [9.0, size - 2]
+    assert shares[0, 0] == 9 / (size - 1)
+    count, (median, *_), _ = of_sample(scores[:0], values[:0], size, 0.5, np.array([0]), np.empty(0))
+    assert count == (0.0, 0.0, 0.0) and np.isnan(median).all()

@@ -12,7 +12,7 @@ from skyband_specs.odd_streams import neighbours
 
 from skyband_quantiles.conformance import trials
 from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since, oracle_of, plain, times_of
-from skyband_quantiles.conformance.streams import NumberStream, any_bits, bursts, steady, stream, tiny
+from skyband_quantiles.conformance.streams import NumberStream, any_bits, bursts, decades, stream, tiny
 
 STEADY_ROWS = 24_000
 ODD_ROWS = 60
@@ -47,7 +47,7 @@ class QuantileSketchDriver(Driver):
 
     def steady(self, case: Case) -> NumberStream:
         """New values for ever."""
-        return steady(STEADY_ROWS)
+        return decades(STEADY_ROWS, 8)
 
     def odd(self, case: Case) -> Iterator[tuple[str, NumberStream]]:
         """Values one unit apart, of any bits, one after many; times as far from 0 as they may be."""

@@ -56,6 +56,12 @@ def steady(rows: int, per_time: int = 8) -> NumberStream:
     return stream(np.arange(rows) // per_time, np.arange(rows) * 0.37 + rng.normal(0, 5, rows))
 
 
+def decades(rows: int, per_time: int) -> NumberStream:
+    """Values that rise by two per cent a row for ever: no bucket is used again."""
+    values = np.exp(np.arange(rows) * 0.02 - 300)
+    return stream(np.arange(rows) // per_time, values * np.random.default_rng(36).uniform(0.5, 2, rows))
+
+
 def lognormal(seed: int, rows: int, per_time: int) -> NumberStream:
     """Latencies: the half within 40, one in a hundred above 400."""
     rng = np.random.default_rng([33, seed])

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from skyband_specs.batching import fed
 from skyband_specs.binomial import allowed_failures
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.driver import Case
@@ -73,10 +74,10 @@ def check_bounds_hold_the_truth(make: Make, case: Case) -> None:
         expect(len(misses) <= allowed, f"{len(misses)} of {TRIALS} are wrong, at most {allowed} may be: {misses[:1]}")
         return
     for label, rows in _large():
-        backend = _fed(make, case, rows)
         oracle = QuantileOracle(rows.times, rows.values)
-        for since in _asked(backend):
-            expect_equal(_fault(backend, oracle, since), "", f"{label}, since {since}")
+        for backend in (_fed(make, case, rows), fed(make, case, rows)):
+            for since in _asked(backend):
+                expect_equal(_fault(backend, oracle, since), "", f"{label}, since {since}")
 
 
 def _fault(backend: Any, oracle: QuantileOracle, since: int) -> str:

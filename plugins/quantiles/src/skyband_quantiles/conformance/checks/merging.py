@@ -10,13 +10,14 @@ from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 
 from skyband_quantiles.conformance.driver import beginnings
-from skyband_quantiles.conformance.oracle import QuantileOracle
+from skyband_quantiles.conformance.oracle import QuantileOracle, rank
 from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since
-from skyband_quantiles.conformance.streams import NumberStream, lognormal
+from skyband_quantiles.conformance.streams import NumberStream, different, lognormal
 
 COUNT = 5
 PARTS = 8
 LONG = 500
+END = 1001
 
 
 @check("merge", needs=("merge",))
@@ -97,14 +98,15 @@ def check_united_counts_stay_near(make: Make, case: Case) -> None:
     """However many are united, few rows are of unknown side: three times `epsilon`, and one node."""
     if make().by == "rows":
         return
-    parts = [lognormal(60 + part, 2000, 2 + part) for part in range(PARTS)]
+    parts = [lognormal(60 + part, 2000 + 4000 * (part % 3), 2 + 6 * part) for part in range(PARTS)]
+    parts += [different(4000, 20, 20), different(6000, 1020, 10)]
     whole = make(longest=LONG)
     for part in parts:
         one = make(longest=LONG)
         case.driver.feed(one, part, 0, len(part))
-        one.advance(1001)
+        one.advance(END)
         whole.merge(one)
-    times = np.concatenate([part.times for part in parts])
+    times, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("times", "values"))
     for since in range(whole.now - LONG, whole.now, 7):
         rows = int(np.count_nonzero(times >= since))
         _, low, high = whole.count(since)
@@ -114,6 +116,13 @@ def check_united_counts_stay_near(make: Make, case: Case) -> None:
         if hasattr(whole, "alpha"):
             most = 3.3 * epsilon * rows + 32
             expect(high - low <= most, f"{high - low} rows of unknown side since {since}, {most} may be")
+    if getattr(whole, "delta", 0.0):
+        return
+    for since in (whole.now - LONG, whole.now - LONG // 3, whole.now - LONG // 19):
+        inside = np.sort(values[times >= since])
+        truth = [float(inside[rank(q, len(inside)) - 1]) if len(inside) else None for q in AT]
+        for q, (_, low, high), true in zip(AT, whole.quantiles(since, AT).tolist(), truth, strict=True):
+            expect(true is None or low <= true <= high, f"since {since}: {true} is not from {low} to {high}, {q}")
 
 
 @check("merge", needs=("merge",))
