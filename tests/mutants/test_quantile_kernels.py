@@ -1,0 +1,230 @@
+"""The checks see a wrong turn in quantile sketches' kernels: a copy of the plugin with it fails those it names."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+import skyband_quantiles
+
+pytestmark = pytest.mark.slow
+PLUGIN = Path(skyband_quantiles.__file__).parent
+TRIAL = """
+import sys, warnings
+import numpy as np
+from skyband.registry import installed, load_class
+from skyband_specs.checks import checks_for
+from skyband_specs.runner import subject
+import skyband_quantiles
+
+assert skyband_quantiles.__file__.startswith(sys.argv[1]), "the copy is not what is tried"
+warnings.simplefilter("ignore")
+np.seterr(all="ignore")
+info = installed().bind("quantile-sketch", sys.argv[2], None).info
+tried = subject(info, load_class(info))
+for check in checks_for("quantile-sketch"):
+    if check.name in sys.argv[3:]:
+        print(check.name, tried.run(check).outcome)
+"""
+BOUNDS, BORDERS, UNKNOWN = "bounds_hold_the_truth", "counts_are_exact_at_borders", "rows_of_unknown_side_are_few"
+ERRORS, CUTS, FEW = "errors_are_as_declared", "shares_above_known_limits_are_exact_at_borders", "few_rows_are_exact"
+RANKS, SEEDED, ODD = (
+    "shares_are_the_decimals_they_are_written_as", "seeded_streams_equal_the_oracle", "odd_streams_equal_the_oracle",
+)  # fmt: skip
+ANSWERING, PLACES, STEPS = "buckets/answering.py", "buckets/places.py", "buckets/steps.py"
+MUTANTS = {
+    "the node across counts whole": (
+        "buckets",
+        ANSWERING,
+        "if history.first[node] < since:\n"
+        "            span = float(history.last[node]) - float(history.first[node]) + 1.0\n"
+        "            part",
+        "if False:\n"
+        "            span = float(history.last[node]) - float(history.first[node]) + 1.0\n"
+        "            part",
+        BOUNDS,
+    ),
+    "the node across is left out": (
+        "buckets",
+        ANSWERING,
+        "while stop < end and history.last[stop] < since",
+        "while stop < end and history.first[stop] < since",
+        BOUNDS,
+    ),
+    "last > since for >=": (
+        "buckets",
+        ANSWERING,
+        "while stop < end and history.last[stop] < since",
+        "while stop < end and history.last[stop] <= since",
+        BOUNDS,
+    ),
+    "high without what may be above": (
+        "buckets",
+        ANSWERING,
+        "rank_of(part, sure + maybe - history.maybe_below[half + 1])",
+        "rank_of(part, sure)",
+        BOUNDS,
+    ),
+    "low by sure rows alone": (
+        "buckets",
+        ANSWERING,
+        "history.sure_below[half] + maybe < rank_of(part, sure + maybe)",
+        "history.sure_below[half] < rank_of(part, sure)",
+        BOUNDS,
+    ),
+    "a new least is not kept": (
+        "buckets",
+        "buckets/kernels.py",
+        "if value < history.least[place]",
+        "if False",
+        BOUNDS,
+    ),
+    "coarsening forgets the raw rows' places": (
+        "buckets",
+        PLACES,
+        "history.places[row] = became[history.places[row]]",
+        "pass",
+        BOUNDS,
+    ),
+    "buckets are coarser than alpha": (
+        "buckets",
+        "buckets/contents.py",
+        "return 52 - kept",
+        "return 54 - kept",
+        ERRORS,
+    ),
+    "negatives stand by their bits": (
+        "buckets",
+        "buckets/contents.py",
+        "return bits ^ ((bits >> 63) & _SIGN)",
+        "return bits",
+        BOUNDS,
+    ),
+    "nodes that expired stay in the totals": (
+        "buckets",
+        STEPS,
+        "history.total[place] -= count\n",
+        "pass\n",
+        BOUNDS,
+    ),
+    "twice as much unites": (
+        "buckets",
+        STEPS,
+        "<= epsilon * younger",
+        "<= 2 * epsilon * younger",
+        UNKNOWN,
+    ),
+    "the rank is rounded down": (
+        "buckets",
+        "ranks.py",
+        "+ (BILLION - 1)) // BILLION",
+        ") // BILLION",
+        RANKS,
+    ),
+    "the rank is a product of floats": (
+        "buckets",
+        "ranks.py",
+        "found = part * (rows // BILLION) + (part * (rows % BILLION) + (BILLION - 1)) // BILLION",
+        "found = -int(-(part / BILLION * rows) // 1)",
+        RANKS,
+    ),
+    "nodes cross borders": (
+        "buckets",
+        STEPS,
+        "if not panes[2]:",
+        "if True:",
+        BORDERS,
+    ),
+    "places are never dropped": (
+        "buckets",
+        STEPS,
+        "if emptied:\n        drop_unused(history)",
+        "if False:\n        drop_unused(history)",
+        "steady_stream_holds_steady_memory",
+    ),
+    "a union is at the finer buckets": (
+        "buckets",
+        "buckets/uniting.py",
+        "shift = max(part.shift for part in parts)",
+        "shift = min(part.shift for part in parts)",
+        "united_counts_stay_near",
+    ),
+    "NaN is let in": (
+        "buckets",
+        "role.py",
+        "if missing.any():",
+        "if False:",
+        "bad_input_leaves_no_trace",
+    ),
+    "-0.0 is not 0.0": (
+        "exact",
+        "role.py",
+        "return moments, numbers + 0.0",
+        "return moments, numbers",
+        FEW,
+        ODD,
+        SEEDED,
+        "restored_is_the_same",
+    ),
+    "of the limit's bucket the half counts as above": (
+        "buckets",
+        ANSWERING,
+        "above, may = sure - history.sure_below[whole], maybe - history.maybe_below[whole]",
+        "above, may = sure - (history.sure_below[whole] + history.sure_below[begin]) // 2, maybe - "
+        "history.maybe_below[whole]",
+        BOUNDS,
+    ),
+    "what is above a cut is lost where nodes unite": (
+        "buckets",
+        STEPS,
+        "-1 if unknown else history.above[into, cut] + history.above[node, cut]",
+        "-1 if unknown else history.above[into, cut]",
+        CUTS,
+    ),
+    "one value is believed of a queue of several": (
+        "exact",
+        "exact/queues.py",
+        "if value != queues.only[queue]:",
+        "if False:",
+        SEEDED,
+        FEW,
+    ),
+    "rows at the moment itself expire": (
+        "exact",
+        "exact/queues.py",
+        "if times[here] >= since:",
+        "if times[here] > since:",
+        SEEDED,
+        FEW,
+    ),
+    "the upper rank is half as far": (
+        "k-skb",
+        "sample_bounds.py",
+        "return low, int(reached[0]) if len(reached) else rows + 1",
+        "return low, (low + int(reached[0])) // 2 if len(reached) else rows + 1",
+        BOUNDS,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MUTANTS)
+def test_a_check_sees_it(kind, tmp_path):
+    backend, file, turn, wrong, *checks = MUTANTS[kind]
+    copytree(PLUGIN, tmp_path / "skyband_quantiles", ignore=lambda *_: ["__pycache__"])
+    place = tmp_path / "skyband_quantiles" / file
+    text = place.read_text("utf-8")
+    assert text.count(turn) >= 1, "the turn is not there any more"
+    place.write_text(text.replace(turn, wrong), "utf-8")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-c", TRIAL, str(tmp_path), backend, *checks],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    seen = ran.returncode != 0 or "failed" in ran.stdout
+    assert "is not what is tried" not in ran.stderr
+    assert seen, f"{kind}: came through {ran.stdout}"
