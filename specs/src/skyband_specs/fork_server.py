@@ -94,8 +94,8 @@ class ForkServer:
         if not ready:
             self.stop()
             raise subprocess.TimeoutExpired(self.process.args, patience)
-        said = self._stdout.read(_NUMBER.size)
-        return int(_NUMBER.unpack(said)[0]) if said else self.process.wait()
+        code = self._stdout.read(_NUMBER.size)
+        return int(_NUMBER.unpack(code)[0]) if code else self.process.wait()
 
     @property
     def _stdin(self) -> IO[bytes]:
