@@ -23,9 +23,9 @@ def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
     of_quantiles = "quantile" in answers.after and not np.isnan(answers.numbers("quantile")).all()
     told_apart = "quantile" if of_quantiles else "above"
     value, low, high = (answers.numbers(name) for name in ("value", "low", "high"))
-    said = _BOUNDS if (low < high).any() else ""
+    note = _BOUNDS if (low < high).any() else ""
     name = "value" if of_quantiles else "share above"
-    lines = bands.Lines({name: (value, low, high)}, said, (told_apart,), limits)
+    lines = bands.Lines({name: (value, low, high)}, note, (told_apart,), limits)
     chart, told = bands.draw(alt, answers, lines)
     return chart, [*told, *notes]
 
