@@ -50,6 +50,18 @@ def test_a_row_of_a_part_is_told_by_its_place_in_the_file(folder):
     assert str(batches.placed(InputError("n", "is odd", 5))).endswith("a.parquet: n, row 145: is odd")
 
 
+def test_a_file_that_changed_or_went_since_it_was_listed_is_named(tmp_path):
+    for name in "ab":
+        pq.write_table(pa.table({"n": [1]}), tmp_path / f"{name}.parquet")
+    files = open_files(Source(format="parquet", path=str(tmp_path)))
+    ((first, second),) = tasks_of(files.paths, "parquet", 2)
+    pq.write_table(pa.table({"n": [1, 2]}), first.path)
+    second.path.unlink()
+    for part in (first, second):
+        with pytest.raises(InputError, match=f"{part.path.name}: has changed since the run began: run it again"):
+            list(files.batches(["n"], [part]))
+
+
 def test_a_column_in_other_letters_is_that_column(tmp_path):
     pq.write_table(pa.table({"N": [1], "a": [2], "A": [3]}), tmp_path / "a.parquet")
     files = open_files(Source(format="parquet", path=str(tmp_path), schema="n BIGINT, a BIGINT, b BIGINT"))

@@ -1,5 +1,6 @@
 """What the benches on Spark share: a quiet session, files of a stream, and the time of a whole run."""
 
+import os
 import shutil
 import tempfile
 import time
@@ -28,6 +29,18 @@ def session(cores: int = 2, **settings: str) -> Any:
     started = spark.session("bench", **{**plain, **settings})
     started.sparkContext.setLogLevel("ERROR")
     return started
+
+
+def cpu_seconds(process: int | str = "self") -> float:
+    """What this process and those below it, Java and its Python workers, have taken of processors; on Linux only."""
+    try:
+        after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        tasks = list(Path(f"/proc/{process}/task").iterdir())
+        children = {child for task in tasks for child in (task / "children").read_text().split()}
+    except (FileNotFoundError, ProcessLookupError):  # it has ended: its parent counts it
+        return 0.0
+    ticks = sum(int(after_name[place]) for place in (11, 12, 13, 14))  # its own, and those of children that ended
+    return ticks / os.sysconf("SC_CLK_TCK") + sum(cpu_seconds(child) for child in children)
 
 
 def write_files(table: pa.Table, folder: Path, files: int) -> None:

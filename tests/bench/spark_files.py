@@ -1,4 +1,5 @@
-"""Files read in Python where their rows are packed, beside Spark's own reader: seconds, and how many times quicker.
+"""Files read in Python where their rows are packed, beside Spark's own reader: seconds of the clock and of
+processors, and how many times quicker.
 
     python tests/bench/spark_files.py --rows 4000000
 
@@ -59,20 +60,21 @@ def source(session, reader: str, folder: Path, stream: bool):
     return session.readStream.schema(schema).option("maxFilesPerTrigger", 2).parquet(str(folder))
 
 
-def batch(session, reader: str, folder: Path, query) -> tuple[float, int]:
+def batch(session, reader: str, folder: Path, query) -> tuple[float, float, int]:
+    """Seconds of the clock and of processors, and the answers."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as sql
 
     counted = Observation()
-    started = time.perf_counter()
+    started, cpu = time.perf_counter(), on_spark.cpu_seconds()
     answers = spark.apply(source(session, reader, folder, False), query, shards=2)
     answers.observe(counted, sql.count(sql.lit(1)).alias("rows")).write.format("noop").mode("overwrite").save()
-    return time.perf_counter() - started, counted.get["rows"]
+    return time.perf_counter() - started, on_spark.cpu_seconds() - cpu, counted.get["rows"]
 
 
-def stream(session, reader: str, folder: Path, query) -> tuple[float, int]:
-    """The median seconds of a micro-batch, the first apart, and the rows of all."""
-    checkpoint = tempfile.mkdtemp()
+def stream(session, reader: str, folder: Path, query) -> tuple[float, float, int]:
+    """The median seconds of a micro-batch, the first apart; the processors' of all, and their rows."""
+    checkpoint, cpu = tempfile.mkdtemp(), on_spark.cpu_seconds()
     answers = spark.apply(source(session, reader, folder, True), query, shards=2)
     writer = answers.writeStream.format("noop").option("checkpointLocation", checkpoint)
     started = writer.trigger(availableNow=True).start()
@@ -80,7 +82,11 @@ def stream(session, reader: str, folder: Path, query) -> tuple[float, int]:
     shutil.rmtree(checkpoint)
     progress = [entry for entry in started.recentProgress if "skyband" in entry.observedMetrics]
     taken = [entry.durationMs["triggerExecution"] / 1000 for entry in progress]
-    return statistics.median(taken[1:]), sum(entry.observedMetrics["skyband"]["rows_in"] for entry in progress)
+    return (
+        statistics.median(taken[1:]),
+        on_spark.cpu_seconds() - cpu,
+        sum(entry.observedMetrics["skyband"]["rows_in"] for entry in progress),
+    )
 
 
 def main() -> None:
@@ -96,18 +102,21 @@ def main() -> None:
         for name, keys in QUERIES.items():
             query = make_query(keys)
             for way in (batch, stream):
-                taken: dict[str, list[float]] = {"spark": [], "python": []}
+                taken: dict[str, list[tuple[float, float]]] = {"spark": [], "python": []}
                 counts = set()
                 for turn in range(options.times + 1):
                     for reader, seconds in taken.items():
-                        took, count = way(session, reader, home / "in", query)
+                        *took, count = way(session, reader, home / "in", query)
                         counts.add(count)
-                        seconds += [took] if turn else []  # the first loads what the others find loaded
+                        seconds += [tuple(took)] if turn else []  # the first loads what the others find loaded
                 assert len(counts) == 1, counts
-                java, python = (statistics.median(seconds) for seconds in taken.values())
+                java, python = (
+                    [statistics.median(each) for each in zip(*runs, strict=True)] for runs in taken.values()
+                )
                 print(  # noqa: T201
-                    f"{name:31} {way.__name__:6}  Spark's reader {java:6.2f} s  Python {python:6.2f} s"
-                    f"  {java / python:4.1f} times",
+                    f"{name:31} {way.__name__:6}  Spark's reader {java[0]:6.2f} s, CPU {java[1]:6.2f}"
+                    f"  Python {python[0]:6.2f} s, CPU {python[1]:6.2f}"
+                    f"  {java[0] / python[0]:4.1f} times, CPU {java[1] / python[1]:4.1f}",
                     flush=True,
                 )
     finally:

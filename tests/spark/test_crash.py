@@ -12,29 +12,35 @@ from . import faults
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
-def test_driver_killed_at_random_moments(session, tmp_path, kills):
+KILLS = [(1, "Python"), *(pytest.param(20, reader, marks=pytest.mark.slow) for reader in ("Python", "Spark"))]
+
+
+@pytest.mark.parametrize(("kills", "reader"), KILLS)
+def test_driver_killed_at_random_moments(session, tmp_path, kills, reader):
+    """The calm run has its files from Spark's own reader."""
     faults.write_source(tmp_path / "source", files=kills + 4)
     run_calmly(session, tmp_path)
     killed = faults.write_job(tmp_path, "killed")
+    sets = ("--set", f"source.reader={'auto' if reader == 'Python' else 'spark'}")
     (tmp_path / "numpy.py").write_text("raise RuntimeError('not numpy')")  # beside the job: nobody takes it for numpy
     chance, done = random.Random(kills), 0
     for _ in range(kills):
-        process = faults.start(killed)
+        process = faults.start(killed, *sets)
         try:
             done += faults.after_next_commit(process, tmp_path / "checkpoint of killed", chance.uniform(0, 1.0))
         finally:
             if process.poll() is None:
                 faults.kill_group(process)
-    goes_on(killed)
+    assert f"read by  {reader}" in goes_on(killed, *sets)
     assert 2 * done >= kills, "most kills hit a job that runs"
     assert faults.rows(session, tmp_path / "killed") == faults.rows(session, tmp_path / "calm")
 
 
-def goes_on(job):
+def goes_on(job, *sets):
     """The rest of a job, in this session: a start of another driver is what the next kill hits."""
-    ran = CliRunner().invoke(group, ["run", str(job)])
+    ran = CliRunner().invoke(group, ["run", str(job), *sets])
     assert ran.exit_code == 0, ran.stderr
+    return ran.stderr
 
 
 def run_calmly(session, folder):

@@ -78,7 +78,7 @@ def folder(tmp_path):
 
 def ran(folder, engine, *sets, command="run"):
     sink = f"{engine} {len(list(folder.iterdir()))}"
-    changes = [part for change in (f"sink.path={sink}", "source.reader=files", *sets) for part in ("--set", change)]
+    changes = [part for change in (f"sink.path={sink}", *sets) for part in ("--set", change)]
     called = CliRunner().invoke(group, [command, str(folder / "job.toml"), "--engine", engine, *changes])
     return called, sink
 
@@ -105,9 +105,32 @@ def test_both_readers_give_the_rows_of_the_local_engine(session, folder):
 
 
 def test_sql_that_the_reader_does_not_know_is_left_to_spark(session, folder):
-    said, direct = answers(folder, "spark", "source.where=upper(client) = '1 É'")
-    assert "read by  Python, where rows are packed" in said
-    assert {row[1] for row in direct} == {"1 é"}
+    where = "source.where=upper(client) = '1 É'"
+    readers = {"auto": "Spark (where or select is known to Spark only)", "files": "Python, but where by Spark's SQL"}
+    for reader, name in readers.items():
+        said, direct = answers(folder, "spark", where, f"source.reader={reader}")
+        assert f"read by  {name}" in said
+        assert {row[1] for row in direct} == {"1 é"}
+
+
+def test_folders_are_columns_of_one_type_whoever_reads(session, folder):
+    (folder / "in" / "0.parquet").unlink()
+    for key in (
+        "day=2026-01-01",
+        "day=2026-01-02",
+        "n=1/m=2.5",
+        "n=3000000000/m=x",
+        "n=__HIVE_DEFAULT_PARTITION__/m=é%2F",
+    ):
+        path = folder / key.partition("=")[0] / key / "a.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(table(0, 10), path)
+    for top in ("day", "n"):
+        ours, sparks = spark.files(str(folder / top)), session.read.parquet(str(folder / top))
+        assert ours.dtypes == sparks.dtypes
+        keys = [name for name in ours.columns if name in ("day", "n", "m")]
+        rows = [frame.select(*keys).distinct().collect() for frame in (ours, sparks)]
+        assert sorted(map(str, rows[0])) == sorted(map(str, rows[1]))
 
 
 def test_arrow_files_are_read_on_spark(session, folder):
@@ -137,6 +160,25 @@ def test_a_file_that_cannot_be_read_is_named(session, folder):
         called, _ = ran(folder, engine, "source.schema=ts TIMESTAMP, client STRING, item INT")
         assert called.exit_code == 1
         assert "1.parquet" in called.stderr
+
+
+def test_spark_says_which_files_are_data(session, folder):
+    for name in ("_hidden.parquet", ".hidden.parquet"):
+        (folder / "in" / name).write_bytes(b"no data")
+    (folder / "in" / "below").mkdir()
+    pq.write_table(table(0, 7), folder / "in" / "below" / "3.parquet")
+    for place, options in {
+        "in": [
+            {},
+            {"pathGlobFilter": "[12].parquet"},
+            {"recursiveFileLookup": True},
+            {"modifiedBefore": "2001-09-09T01:46:42"},
+        ],
+        "in/[02].parquet": [{}],
+    }.items():
+        for chosen in options:
+            expected = session.read.options(**chosen).parquet(str(folder / place)).count()
+            assert spark.files(str(folder / place), **chosen).count() == expected, (place, chosen)
 
 
 def test_files_from_a_program(session, folder):

@@ -203,7 +203,9 @@ def files(
         there are no files, they cannot be read in Python as Spark would, or an option is not known
     """
     frame_of = import_module("skyband.job.spark.python_file_reader").frame_of  # a room above, as are a source's keys
-    frame: DataFrame = frame_of(session(), path, format, stream, schema, options)
+    from pyspark.sql import SparkSession
+
+    frame: DataFrame = frame_of(SparkSession.getActiveSession() or session(), path, format, stream, schema, options)
     return frame
 
 

@@ -14,6 +14,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     query promises of them, such as repeats = "never". Starts neither Spark nor Java.
     """
     from skyband.cli.commands import Failure
+    from skyband.errors import ConfigError
     from skyband.job import JobError, read_job
     from skyband.job.engines import engine_named
     from skyband.job.promise_sample import broken_promises
@@ -27,7 +28,10 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     columns = "its columns fit" if found.schema is not None else "its columns will be looked at when it runs"
     for text in broken_promises(found):
         click.echo(f"{job}: warning: {text}", err=True)
-    reader = engine_named(engine).reader(found)
+    try:
+        reader = engine_named(engine).reader(found)
+    except ConfigError as error:
+        raise JobError(job, *error.problems) from error
     click.echo(f"{job}: fine ({found.query.kind} on {found.source.format}; {columns})", err=True)
     if reader is not None:
         click.echo(f"{job}: read by {reader}", err=True)

@@ -42,7 +42,6 @@ def run_checked(
 ) -> Totals:
     """Run a job that was read for the engine `host`, as `run_job` does."""
     said = progress or Progress()
-    reader = host.reader(job)  # before the run, which may add files
     hand_to_plugins(job, said)
     try:
         totals = host.run(job, said, savepoint)
@@ -55,7 +54,6 @@ def run_checked(
     except BaseException:
         said.wipe()
         raise
-    totals.reader = reader
     said.summary(totals, _where(job))
     for reason, text in job.query.promises.items():
         if totals.dropped.get(reason):

@@ -18,43 +18,36 @@ _BATCH = 100_000
 
 @frozen
 class Layout:
-    """How the files of a source are read: their format, and the folders `key=value` that are columns."""
+    """How Parquet and Arrow files are read."""
 
     format: str
-    folder: str
-    partitions: Any = "hive"
 
-    def dataset(self, paths: Sequence[Path]) -> Any:
-        """Arrow's view of these files; compression and the like are read from the files themselves."""
-        files = [str(path) for path in paths]
-        return ds.dataset(files, format=self.format, partitioning=self.partitions, partition_base_dir=self.folder)
+    def dataset(self, path: Path) -> Any:
+        """Arrow's view of a file; compression and the like are read from the file itself."""
+        return ds.dataset(str(path), format=self.format, partitioning=None)
 
     def read_schema(self, path: Path) -> pa.Schema:
         """The schema of one file. Raises InputError naming it where it cannot be read."""
         try:
-            return _bare(Layout(self.format, self.folder, None).dataset([path]).schema)
+            return _bare(self.dataset(path).schema)
         except (OSError, ValueError, pa.ArrowException) as error:
             if str(path) in str(error):
                 raise
             raise InputError(str(path), " ".join(str(error).split())) from error
 
 
-def schema_of(paths: Sequence[Path], layout: Layout) -> tuple[pa.Schema, Layout]:
-    """The schema of files, each column as wide as its widest file's, and the layout by which to read them one by one.
+def schema_of(paths: Sequence[Path], layout: Layout) -> pa.Schema:
+    """The schema of files, each column as wide as its widest file's.
 
-    The columns are those of the first file, as in Spark, and those of the folders. Raises InputError naming the file
-    whose column is of another kind, ArrowInvalid or OSError where one cannot be read.
+    The columns are those of the first file, as in Spark. Raises InputError naming the file whose column is of another
+    kind, ArrowInvalid or OSError where one cannot be read.
     """
-    whole = _bare(layout.dataset(paths).schema)
     widened = None
     for path in paths:
         schema = layout.read_schema(path)
         widened = schema if widened is None else _widened(widened, schema, path)
     assert widened is not None
-    known = set(widened.names)
-    keys = [field for field in whole if field.name not in known]
-    by_folder = ds.partitioning(pa.schema(keys), flavor="hive") if keys else None
-    return pa.schema([*widened, *keys]), Layout(layout.format, layout.folder, by_folder)
+    return widened
 
 
 def read(
@@ -64,7 +57,7 @@ def read(
 
     A name in other letters' case is that of the column, as in Spark, unless there are several.
     """
-    dataset = layout.dataset([path])
+    dataset = layout.dataset(path)
     if row_groups is not None:
         fragments = [fragment.subset(row_group_ids=row_groups) for fragment in dataset.get_fragments()]
         dataset = ds.FileSystemDataset(fragments, dataset.schema, dataset.format, dataset.filesystem)

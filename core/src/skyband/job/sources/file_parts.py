@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
+
+from skyband.errors import InputError
 
 _MOST = 1 << 27
 """Bytes of files that a task reads, unless a single row group has more: as many as Spark gives one."""
@@ -23,18 +25,26 @@ class FilePart:
     """None: all."""
     first: int = 0
     """Rows of the file before it."""
+    stamp: tuple[int, int] | None = None
+    """Bytes and time of change of the file when it was listed; None where it is no matter that it changes."""
+
+    def check(self) -> None:
+        """Raise InputError where the file is another than was listed: its row groups may be others."""
+        if self.stamp is not None and self.stamp != stamp_of(self.path):
+            raise InputError(str(self.path), "has changed since the run began: run it again")
 
 
 def tasks_of(paths: Iterable[Path], format: str, cores: int) -> list[tuple[FilePart, ...]]:
     """Parts of files in order, those that a task reads together: many small files, or row groups of a large one."""
-    sizes = [(path, _size(path)) for path in paths]
-    total = sum(size + _OPENING for _, size in sizes)
+    stamps = [(path, stamp_of(path)) for path in paths]
+    total = sum(stamp[0] + _OPENING for _, stamp in stamps)
     most = min(max(total // (cores * _TASKS_A_CORE), _LEAST), _MOST)
     tasks: list[tuple[FilePart, ...]] = []
     task: list[FilePart] = []
     filled = 0
-    for path, size in sizes:
-        for part, share in _parts(path, size, most) if format == "parquet" else [(FilePart(path), size)]:
+    for path, stamp in stamps:
+        whole = FilePart(path, stamp=stamp)
+        for part, share in _parts(whole, stamp[0], most) if format == "parquet" else [(whole, stamp[0])]:
             if task and filled + share > most:
                 tasks.append(tuple(task))
                 task, filled = [], 0
@@ -43,25 +53,26 @@ def tasks_of(paths: Iterable[Path], format: str, cores: int) -> list[tuple[FileP
     return [*tasks, tuple(task)] if task else tasks
 
 
-def _size(path: Path) -> int:
-    """That of a file; one that has gone is missed by name where it is read."""
+def stamp_of(path: Path) -> tuple[int, int]:
+    """Bytes and time of change of a file; one that has gone is missed by name where it is read."""
     try:
-        return path.stat().st_size
+        there = path.stat()
+        return there.st_size, there.st_mtime_ns
     except OSError:
-        return 0
+        return 0, 0
 
 
-def _parts(path: Path, size: int, most: int) -> Iterator[tuple[FilePart, int]]:
+def _parts(whole: FilePart, size: int, most: int) -> Iterator[tuple[FilePart, int]]:
     """A file in parts of about `most` bytes, each with its bytes."""
-    rows = _rows_of_groups(path) if size > 2 * most else None
+    rows = _rows_of_groups(whole.path) if size > 2 * most else None
     if rows is None or len(rows) < 2:
-        yield FilePart(path), size
+        yield whole, size
         return
     all_rows, first, begun = max(sum(rows), 1), 0, 0
     for group in range(len(rows)):
         in_part = sum(rows[begun : group + 1])
         if group + 1 == len(rows) or in_part * size >= most * all_rows:
-            yield FilePart(path, tuple(range(begun, group + 1)), first), in_part * size // all_rows
+            yield evolve(whole, row_groups=tuple(range(begun, group + 1)), first=first), in_part * size // all_rows
             first, begun = first + in_part, group + 1
 
 

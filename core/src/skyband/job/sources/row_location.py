@@ -38,6 +38,7 @@ class PlacedBatches:
             path, rows = part.path, part.first
             self.file = file
             try:
+                part.check()
                 for batch in self._read(part):
                     self._path, self._first = path, rows
                     shaped, self._kept = self._shape(batch)
@@ -49,7 +50,8 @@ class PlacedBatches:
                 raise
             except (OSError, ValueError, pa.ArrowException) as error:
                 message = " ".join(str(error).split())
-                raise InputError(str(path), f"cannot be read: {message}") from error
+                place = f" after row {rows - 1:,}" if rows > part.first else ""
+                raise InputError(str(path), f"cannot be read{place}: {message}") from error
 
     @contextmanager
     def placing(self) -> "Iterator[None]":

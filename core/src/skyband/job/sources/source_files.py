@@ -60,10 +60,22 @@ class Files:
         )
 
     def _read(self, part: FilePart, wanted: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        from skyband.job.sources.key_folders import keys_of, with_keys
+
+        keys = keys_of(part.path, base_of(self.source))
+        if not keys.keys() & set(wanted.names):
+            return self._read_file(part, self.raw, wanted)
+        own = pa.schema([field for field in self.raw if field.name not in keys])
+        inside = pa.schema([field for field in wanted if field.name not in keys])
+        return with_keys(self._read_file(part, own, inside), keys, wanted, part.path)
+
+    def _read_file(self, part: FilePart, raw: "pa.Schema", wanted: "pa.Schema") -> "Iterator[pa.RecordBatch]":
         if self.layout is None:
             from skyband.job.sources import text_files
 
-            return text_files.read(part.path, self.source, self.raw, wanted)
+            return text_files.read(part.path, self.source, raw, wanted)
         from skyband.job.sources import columnar_files
 
         return columnar_files.read(part.path, self.layout, wanted, part.row_groups)
@@ -112,32 +124,33 @@ def open_all_columns(source: Source) -> "Files | Table | None":
 
 
 def layout_of(source: Source) -> "Layout | None":
-    """How files of a source on this machine are read: that of none but Parquet and Arrow."""
-    path = local_path(source.path or "")
-    if path is None or source.format in ("csv", "json"):
+    """How Parquet and Arrow files are read; None of text files."""
+    if source.format in ("csv", "json"):
         return None
-    from skyband.job.sources import columnar_files
+    from skyband.job.sources.columnar_files import Layout
 
-    base = _base(path)
-    return columnar_files.Layout(source.format, str(base if base.is_dir() else base.parent))
+    return Layout(source.format)
 
 
 def _schema(source: Source, paths: list[Path]) -> "tuple[pa.Schema, Layout | None]":
-    declared = None if source.schema is None else parse_ddl(source.schema)
     layout = layout_of(source)
-    if layout is None:
-        from skyband.job.sources import text_files
+    if source.schema is not None:
+        return parse_ddl(source.schema), layout
+    import pyarrow as pa
 
-        return text_files.schema_of(paths, source) if declared is None else declared, None
-    if declared is not None:
-        return declared, layout
-    from skyband.job.sources import columnar_files
+    from skyband.job.sources import columnar_files, text_files
+    from skyband.job.sources.key_folders import key_fields
 
-    return columnar_files.schema_of(paths, layout)
+    own = text_files.schema_of(paths, source) if layout is None else columnar_files.schema_of(paths, layout)
+    keys = key_fields(paths, base_of(source))
+    names = {field.name for field in keys}
+    return pa.schema([*(field for field in own if field.name not in names), *keys]), layout
 
 
-def _base(path: Path) -> Path:
+def base_of(source: Source) -> Path:
     """The folder below which `key=value` folders are columns."""
+    path = local_path(source.path or "")
+    assert path is not None  # files elsewhere are not read here
     fixed = [part for part in path.parts if not any(mark in part for mark in "*?[")]
     return Path(*fixed) if len(fixed) < len(path.parts) else path
 

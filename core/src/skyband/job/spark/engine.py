@@ -30,9 +30,9 @@ class SparkEngine(Engine):
         return nanosecond_problems(source)
 
     def reader(self, job: CheckedJob) -> str | None:
-        from skyband.job.spark.python_file_reader import reader_of
+        from skyband.job.spark.python_file_reader import choose_reader
 
-        return reader_of(job.source, job.spark, job.query.columns, job.rows) if job.source.of_files else None
+        return str(choose_reader(job.source, job.spark, job.query.columns, job.rows)) if job.source.of_files else None
 
     def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:
         problems = []

@@ -11,6 +11,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from skyband.config.parameters import build
+from skyband.data_files import data_files
 from skyband.engines.spark.file_rows import FileRows
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Source, absolute, local_path, option_text
@@ -25,88 +26,28 @@ from skyband.job.sources.where_and_select import Shape
 _NAMES = "path string, modificationTime timestamp, length long, content binary"
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 _SETTINGS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles", "spark.sql.caseSensitive",
-             "spark.sql.parquet.mergeSchema")  # fmt: skip
+             "spark.sql.parquet.mergeSchema", "spark.sql.parquet.binaryAsString")  # fmt: skip
 """What Spark's own readers do otherwise where one of these is true."""
 
-
-def why_spark(source: Source, settings: Mapping[str, Any]) -> str | None:
-    """Why Spark's own reader is taken for a source; None where the files are read in Python.
-
-    settings: those of the session, as far as they are known.
-    """
-    if source.reader == "spark":
-        return 'source.reader = "spark"'
-    if source.format not in READABLE:
-        return f"{source.format} is not read in Python"
-    if source.path is None or local_path(source.path) is None:
-        return "the path is not of this machine"
-    return _beyond(source, settings) or (None if source.reader == "files" else _unsure(source, settings))
+_MASTER = "spark.master"
 
 
-def _beyond(source: Source, settings: Mapping[str, Any]) -> str | None:
-    """What keeps Python from reading files as Spark would."""
-    beyond = beyond_readers(source) or next((name for name in source.options if not _is_of_files(source, name)), None)
-    if beyond is not None:
-        return f"source.options.{beyond} is known to Spark only"
-    zone = settings.get(ZONE_SETTING)
-    if source.format in OPTIONS and zone not in (None, *UTC):
-        return f"times are written in the zone {zone}"
-    is_set = next((name for name in _SETTINGS if str(settings.get(name)).lower() == "true"), None)
-    return None if is_set is None else f"{is_set} is set"
+@frozen
+class Choice:
+    """Who reads the files of a source."""
 
+    files: Files | None
+    """As Python reads them; None where Spark's own reader is taken."""
+    rest: Source
+    """What is left to Spark of it: `where` and `select` in SQL that only Spark knows."""
+    why: str = ""
+    """Why Spark's own reader is taken."""
 
-def _is_of_files(source: Source, option: str) -> bool:
-    """Whether an option is known here; those of text were looked at before."""
-    return source.format in OPTIONS or option.lower() in FILE_OPTIONS or option.lower().startswith("max")
-
-
-def _unsure(source: Source, settings: Mapping[str, Any]) -> str | None:
-    """Why it is not certain that Python reads the same rows, so that it must be asked for."""
-    if source.format == "parquet":
-        return 'Parquet, unless source.reader = "files"'
-    master = settings.get("spark.master")
-    if master is not None and not str(master).startswith("local"):
-        return 'executors may be elsewhere; where they reach the path too, source.reader = "files" is quicker'
-    return None
-
-
-def file_frame(
-    session: Any, source: Source, columns: Iterable[str] | None = None, rows: Files | Table | None = None
-) -> tuple[Any, Source] | None:
-    """The rows of a source as a DataFrame, and what is left for Spark to do: `where` and `select` in its own SQL.
-
-    columns: those that are needed, unless more is left to do; None: all. rows: the source, where it is open.
-
-    None where Spark's reader is to be taken. Raises ConfigError where `source.reader` says "files" and they cannot be.
-    """
-    names = (ZONE_SETTING, "spark.master", *_SETTINGS)
-    choice = choose_reader(source, {name: session.conf.get(name, None) for name in names}, columns, rows)
-    if isinstance(choice, str):
-        if source.reader == "files" or source.format == "arrow":
-            raise ConfigError(Problem("source.reader", f"files cannot be read in Python: {choice}"))
-        return None
-    files, rest = choice
-    return _rows(session, files, _schema(files, rest, columns)).frame(), rest
-
-
-def frame_of(session: Any, path: str, format: str, stream: bool, schema: str | None, options: Mapping[str, Any]) -> Any:
-    """`spark.files`: the rows of files for a program, read in Python or refused with ConfigError."""
-    keys = {"format": format, "path": absolute(path, Path()), "stream": stream, "options": options, "reader": "files"}
-    source = build(Source, keys if schema is None else {**keys, "schema": schema})
-    frame = file_frame(session, source)
-    assert frame is not None  # a reader that was asked for is taken, or refused
-    return frame[0]
-
-
-def reader_of(
-    source: Source, settings: Mapping[str, Any], columns: Iterable[str], rows: Files | Table | None = None
-) -> str:
-    """Who reads a source's files, and why, in a word or two."""
-    try:
-        choice = choose_reader(source, settings, columns, rows)
-    except ConfigError:
-        return "Spark"  # which says itself what is wrong
-    return f"Spark ({choice})" if isinstance(choice, str) else "Python, where rows are packed"
+    def __str__(self) -> str:
+        if self.files is None:
+            return f"Spark ({self.why})"
+        sql = [name for name in ("where", "select") if getattr(self.rest, name) is not None]
+        return "Python, where rows are packed" if not sql else f"Python, but {' and '.join(sql)} by Spark's SQL"
 
 
 def choose_reader(
@@ -114,30 +55,107 @@ def choose_reader(
     settings: Mapping[str, Any],
     columns: Iterable[str] | None = None,
     rows: Files | Table | None = None,
-) -> tuple[Files, Source] | str:
-    """The files as Python reads them and what of the source is left to Spark, or why its own reader is taken.
+) -> Choice:
+    """Who reads the files of a source: the one place that decides.
 
-    Raises ConfigError where there are no files.
+    settings: those of the session, as far as they are known. columns: those that are needed, unless Spark is to make
+    others of them; None: all. rows: the source, where it is open.
+
+    Raises ConfigError where there are no files, or `source.reader` says "files" and they cannot be read so.
     """
-    why = why_spark(source, settings)
-    if why is not None:
-        return why
-    files, rest = _files(source, rows)
-    if source.reader == "auto" or files.layout is None:
-        if _in_key_folders(files):
-            return "folders named key=value are columns"
-        if files.layout is not None and (rest.where is not None or rest.select is not None):
+    why = _why_spark(source, settings)
+    if why is None:
+        files, rest = _files(source, rows)
+        why = _differing(files, rest, columns)
+        if why is None:
+            return Choice(files, rest)
+    if source.reader == "files" or (source.format == "arrow" and source.reader != "spark"):
+        raise ConfigError(Problem("source.reader", f"files cannot be read in Python: {why}"))
+    return Choice(None, source, why)
+
+
+def _why_spark(source: Source, settings: Mapping[str, Any]) -> str | None:
+    """Why Spark's own reader is taken, whatever the files hold."""
+    if source.reader == "spark":
+        return 'source.reader = "spark"'
+    if source.format not in READABLE:
+        return f"{source.format} is not read in Python"
+    if source.path is None or local_path(source.path) is None:
+        return "the path is not of this machine"
+    beyond = beyond_readers(source) or next((name for name in source.options if not _is_of_files(source, name)), None)
+    if beyond is not None:
+        return f"source.options.{beyond} is known to Spark only"
+    zone = settings.get(ZONE_SETTING)
+    if source.format in OPTIONS and zone not in (None, *UTC):
+        return f"times are written in the zone {zone}"
+    is_set = next((name for name in _SETTINGS if str(settings.get(name)).lower() == "true"), None)
+    if is_set is not None:
+        return f"{is_set} is set"
+    if source.reader == "auto" and not str(settings.get(_MASTER) or "local").startswith("local"):
+        return 'executors may not reach the path; where all do, set source.reader = "files"'
+    return None
+
+
+def _is_of_files(source: Source, option: str) -> bool:
+    """Whether an option is known here; those of text were looked at before."""
+    return source.format in OPTIONS or option.lower() in FILE_OPTIONS or option.lower().startswith("max")
+
+
+def _differing(files: Files, rest: Source, columns: Iterable[str] | None) -> str | None:
+    """Why Python's reader would not give the rows that Spark's does, or no quicker."""
+    if files.source.reader == "auto" and files.layout is not None:
+        if rest.where is not None or rest.select is not None:
             return "where or select is known to Spark only"
-    differs = source.reader == "auto" and _declared_otherwise(files)
-    for name in _needed(files, rest, columns):
-        if differs:
+        if _declared_otherwise(files):
             return "its files have other types than source.schema"
+    for name in _needed(files, rest, columns):
         if name not in files.schema.names:
             return f"column {name!r} is not in its files"
         kind = files.schema.field(name).type
         if files.layout is not None and as_spark(kind) is None:
             return f"column {name!r} is {kind}, which Spark has in its own way"
-    return files, rest
+    return None
+
+
+def file_frame(session: Any, choice: Choice, columns: Iterable[str] | None = None) -> Any:
+    """The rows of a source that Python reads as a DataFrame; `where` and `select` of `choice.rest` are still to do."""
+    assert choice.files is not None
+    return _rows(session, choice.files, _schema(choice.files, choice.rest, columns)).frame()
+
+
+def settings_of(session: Any, source: Source) -> dict[str, Any]:
+    """The settings of a session that matter; on a cluster, also what its executors see of the path."""
+    settings = {name: session.conf.get(name, None) for name in (ZONE_SETTING, _MASTER, *_SETTINGS)}
+    elsewhere = not str(settings[_MASTER] or "local").startswith("local")
+    if elsewhere and source.reader == "auto" and source.of_files and source.path is not None:
+        path = local_path(source.path)
+        if path is not None and all_executors_reach(session, path):
+            del settings[_MASTER]
+    return settings
+
+
+def all_executors_reach(session: Any, path: Path) -> bool:
+    """Whether tasks, several a core, see the newest file of a path just as this machine does: a shared folder."""
+    files = data_files(path)
+    newest = str(files[-1] if files else path)
+
+    def look(place: str) -> tuple[int, int] | None:
+        try:
+            there = Path(place).stat()
+        except OSError:
+            return None
+        return there.st_size, there.st_mtime_ns
+
+    here, context = look(newest), session.sparkContext
+    tasks = 2 * context.defaultParallelism
+    return here is not None and context.parallelize([newest] * tasks, tasks).map(look).distinct().collect() == [here]
+
+
+def frame_of(session: Any, path: str, format: str, stream: bool, schema: str | None, options: Mapping[str, Any]) -> Any:
+    """`spark.files`: the rows of files for a program, read in Python or refused with ConfigError."""
+    keys = {"format": format, "path": absolute(path, Path()), "stream": stream, "options": options, "reader": "files"}
+    source = build(Source, keys if schema is None else {**keys, "schema": schema})
+    return file_frame(session, choose_reader(source, settings_of(session, source)))
 
 
 def _declared_otherwise(files: Files) -> bool:
@@ -193,12 +211,6 @@ def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
             except ConfigError as error:
                 refusal = error
     raise ConfigError(*(problem.within("source") for problem in refusal.problems)) from refusal
-
-
-def _in_key_folders(files: Files) -> bool:
-    """Whether files lie in folders whose names are columns, of which Spark finds the types in its own way."""
-    above = len(Path(files.source.path or "").parts)
-    return any("=" in part for path in files.paths for part in path.parts[above:-1])
 
 
 def _rows(session: Any, files: Files, schema: pa.Schema) -> FileRows:

@@ -26,7 +26,7 @@ from skyband.job.spark.errors import is_gone, plain_errors, python_was_late
 from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.precompile import Warming
 from skyband.job.spark.session import require_spark, spark_session
-from skyband.job.spark.source import plan_for, source_frame, text_options
+from skyband.job.spark.source import open_source, plan_for, text_options
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import check_columns, check_goes_on, is_free, sink_of, told_of_sink
 
@@ -51,7 +51,7 @@ def run(
     if savepoint is None:
         check_free(job, engine)
     with plain_errors(job), spark_session(job, progress, warming) as session:
-        source = source_frame(session, job)
+        source, reader = open_source(session, job)
         if savepoint is not None and not job.source.stream:
             raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
         plan = plan_for(job, source, job.shards)
@@ -61,10 +61,13 @@ def run(
             begin_from(session, job, plan, savepoint)
             check_free(job, engine)
         if not job.source.stream:
-            return _batch(job, session, source, plan, progress)
-        with _checkpoint_in_use(job):
-            _check_goes_on(job, plan)
-            return _stream(job, source, plan, progress)
+            totals = _batch(job, session, source, plan, progress)
+        else:
+            with _checkpoint_in_use(job):
+                _check_goes_on(job, plan)
+                totals = _stream(job, source, plan, progress)
+        totals.reader = reader
+        return totals
 
 
 def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:

@@ -8,18 +8,29 @@ from skyband.job.checked_job import CheckedJob
 from skyband.job.model import Source, option_text
 from skyband.job.spark.errors import sql_of
 from skyband.job.spark.plain_files_of_tables import is_ours, table_frame
-from skyband.job.spark.python_file_reader import file_frame, spark_defaults
+from skyband.job.spark.python_file_reader import choose_reader, file_frame, settings_of, spark_defaults
 from skyband.watermark import Ticking
 
 
 def source_frame(session: Any, job: CheckedJob) -> Any:
     """The DataFrame of a job's source."""
+    return open_source(session, job)[0]
+
+
+def open_source(session: Any, job: CheckedJob) -> tuple[Any, str | None]:
+    """The DataFrame of a job's source, and who reads its files, where there is a choice."""
     source = job.source
     if is_ours(session, source):
-        return _shaped(table_frame(session, source), source)
-    read_here = file_frame(session, source, job.query.columns, job.rows)
-    if read_here is not None:
-        return _shaped(*read_here)
+        return _shaped(table_frame(session, source), source), None
+    if not source.of_files:
+        return _shaped(_read_by_spark(session, source), source), None
+    choice = choose_reader(source, settings_of(session, source), job.query.columns, job.rows)
+    if choice.files is None:
+        return _shaped(_read_by_spark(session, source), source), str(choice)
+    return _shaped(file_frame(session, choice, job.query.columns), choice.rest), str(choice)
+
+
+def _read_by_spark(session: Any, source: Source) -> Any:
     defaults = spark_defaults(source)
     reader = session.read.format(source.format).options(**defaults, **text_options(source.options))
     path = [] if source.path is None else [source.path]
@@ -31,7 +42,7 @@ def source_frame(session: Any, job: CheckedJob) -> Any:
         reader = reader.schema(schema) if schema is not None else reader
     elif source.schema is not None:
         reader = reader.schema(source.schema)
-    return _shaped(reader.load(*path), source)
+    return reader.load(*path)
 
 
 def plan_for(job: CheckedJob, source: Any, shards: int | None, ticking: Ticking | None = None) -> ShardedPlan:

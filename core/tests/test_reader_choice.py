@@ -1,0 +1,58 @@
+"""Who reads a source's files on Spark, and the reason that is told."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from skyband.errors import ConfigError
+from skyband.job.model import Source
+from skyband.job.spark.python_file_reader import choose_reader
+
+PYTHON = "Python, where rows are packed"
+MASTER = "spark.master"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    pq.write_table(pa.table({"n": [1], "text": ["a"]}), folder / "a.parquet")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("keys", "settings", "reader"),
+    [
+        ({}, {}, PYTHON),
+        ({}, {MASTER: "local[2]"}, PYTHON),
+        ({"where": "n > 0 AND text = 'a'", "select": ("n", "text AS t")}, {}, PYTHON),
+        ({"options": {"maxFilesPerTrigger": 1}, "stream": True}, {}, PYTHON),
+        ({}, {MASTER: "spark://there:7077"}, "Spark (executors may not reach the path; where all do, set"),
+        ({"reader": "files"}, {MASTER: "spark://there:7077"}, PYTHON),
+        ({"reader": "spark"}, {}, 'Spark (source.reader = "spark")'),
+        ({"where": "upper(text) = 'A'"}, {}, "Spark (where or select is known to Spark only)"),
+        ({"where": "upper(text) = 'A'", "reader": "files"}, {}, "Python, but where by Spark's SQL"),
+        ({"options": {"mergeSchema": True}}, {}, "Spark (source.options.mergeSchema is known to Spark only)"),
+        ({}, {"spark.sql.files.ignoreCorruptFiles": "true"}, "Spark (spark.sql.files.ignoreCorruptFiles is set)"),
+        ({"schema": "n STRING"}, {}, "Spark (its files have other types than source.schema)"),
+        ({"path": "s3://bucket/a"}, {}, "Spark (the path is not of this machine)"),
+        ({"format": "orc"}, {}, "Spark (orc is not read in Python)"),
+    ],
+)
+def test_the_choice_is_told_with_its_reason(folder, keys, settings, reader):
+    source = Source(**{"format": "parquet", "path": str(folder), **keys})
+    assert str(choose_reader(source, settings, ["n"])).startswith(reader)
+
+
+def test_only_columns_that_are_read_count(tmp_path):
+    pq.write_table(pa.table({"n": [1], "small": pa.array([1], pa.uint8())}), tmp_path / "a.parquet")
+    source = Source(format="parquet", path=str(tmp_path))
+    assert str(choose_reader(source, {}, ["n"])) == PYTHON
+    assert str(choose_reader(source, {}, ["small"])).startswith("Spark (column 'small' is uint8")
+    with pytest.raises(ConfigError, match="files cannot be read in Python: column 'small' is uint8"):
+        choose_reader(Source(format="parquet", path=str(tmp_path), reader="files"), {}, ["small"])
+
+
+def test_text_with_times_of_another_zone_is_read_by_spark(tmp_path):
+    (tmp_path / "a.csv").write_text("n\n1\n")
+    source = Source(format="csv", path=str(tmp_path), options={"header": True})
+    assert str(choose_reader(source, {"spark.sql.session.timeZone": "UTC"}, ["n"])) == PYTHON
+    assert "the zone Asia/Tokyo" in str(choose_reader(source, {"spark.sql.session.timeZone": "Asia/Tokyo"}, ["n"]))
