@@ -71,14 +71,14 @@ class Files:
         inside = pa.schema([field for field in wanted if field.name not in keys])
         return with_keys(self._read_file(part, own, inside), keys, wanted, part.path)
 
-    def _read_file(self, part: FilePart, raw: "pa.Schema", wanted: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+    def _read_file(self, part: FilePart, raw: "pa.Schema", fields: "pa.Schema") -> "Iterator[pa.RecordBatch]":
         if self.layout is None:
             from skyband.job.sources import text_files
 
-            return text_files.read(part.path, self.source, raw, wanted)
+            return text_files.read(part.path, self.source, raw, fields)
         from skyband.job.sources import columnar_files
 
-        return columnar_files.read(part.path, self.layout, wanted, part.row_groups)
+        return columnar_files.read(part.path, self.layout, fields, part.row_groups)
 
 
 def open_files(source: Source) -> "Files | Table | None":
