@@ -12,6 +12,24 @@ from skyband.groups.sessions import Sessions
 from skyband.queries.schedule import Moments
 
 
+class SessionSpans(NamedTuple):
+    """Where each session's entries, rows and moments stand: of `Sessions` what compiled code goes by, taken whole."""
+
+    first: Int64
+    size: Int64
+    """Its entries at the beginning: first..first + size."""
+    start: Int64
+    stop: Int64
+    """Its rows."""
+    ended: Array
+    """bool: whether nothing of it is needed once it is answered."""
+    begin: Int64
+    end: Int64
+    """Its moments: begin..end."""
+    oldest: Int64
+    """Entries before this are needed no longer."""
+
+
 class PassInput(NamedTuple):
     """What one pass over all small groups is given."""
 
@@ -24,6 +42,12 @@ class PassInput(NamedTuple):
     """Of each session the first of its moments, and the first that is not."""
     oldest: Int64
     """After this step, entries of each session before this are needed no longer."""
+
+    @property
+    def session_spans(self) -> SessionSpans:
+        """The sessions as a kernel takes them."""
+        of = self.sessions
+        return SessionSpans(of.first, of.size, of.start, of.stop, of.ended, *self.spans, self.oldest)
 
 
 def pass_input_of(

@@ -38,12 +38,11 @@ class SmallDistinctCounts(SmallGroupTable):
         super().__init__(schedule, most, answers)
 
     def run_pass(self, step: PassInput) -> PassResult:
-        sessions, entries = step.sessions, step.entries
+        entries = step.entries
         count, keys, times, grown, session, at, counts = count_keys(
-            sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
-            entries["key"], entries["time"], step.times, step.rows["key"],
+            step.session_spans, entries["key"], entries["time"], step.times, step.rows["key"],
             step.moments.at, self.schedule.slides_with_longest_window,
-            self.schedule.starts_at(step.moments.at), step.oldest, self.most,
+            self.schedule.starts_at(step.moments.at), self.most,
         )  # fmt: skip
         windows = len(self._labels)
         labels = self._labels.take(pa.array(np.tile(np.arange(windows), len(at))))

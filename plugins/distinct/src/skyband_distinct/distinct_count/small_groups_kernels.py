@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.groups.small_group_pass import SessionSpans
 from skyband.groups.small_groups_kernels import oldest_needed
 from skyband.kernels.nested import nested_njit
 
@@ -39,13 +40,7 @@ def _forget(entry_keys: Any, entry_times: Any, size: int, before: int) -> int:
 
 @njit(cache=True)
 def count_keys(  # noqa: C901 - a numeric kernel is one loop
-    firsts: Any,
-    counts: Any,
-    starts: Any,
-    stops: Any,
-    ended: Any,
-    begins: Any,
-    ends: Any,
+    sessions: SessionSpans,
     held_keys: Any,
     held_times: Any,
     times: Any,
@@ -53,7 +48,6 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     at: Any,
     beats: Any,
     since: Any,
-    oldest: Any,
     most: int,
 ) -> Any:
     """Take rows in and answer moments, stretch by stretch.
@@ -62,6 +56,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     all keys and their last times; of each answer the stretch, the moment and a count for each of its windows, which
     begin at `since` (int64[m, w]). O(keys + rows) and, for each answer, O(keys of the group · windows).
     """
+    firsts, begins, ends = sessions.first, sessions.begin, sessions.end
     stretches = len(firsts)
     new_count, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
     new_keys = np.empty(len(held_keys) + len(times), np.uint64)
@@ -71,6 +66,8 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
         room += ends[stretch] - begins[stretch]
     owner, given_at = np.empty(room, np.int64), np.empty(room, np.int64)
     answers = np.zeros((room, since.shape[1]), np.int64)
+    # One hash table serves all stretches: a slot is of now if `made` says so, so that none is ever swept clean. It is
+    # at most half full.
     slots = 4
     while slots < 2 * (most + 1):
         slots *= 2
@@ -78,12 +75,12 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     entry_keys, entry_times = np.empty(most + 1, np.uint64), np.empty(most + 1, np.int64)
     given, written, now = 0, 0, 0
     for stretch in range(stretches):
-        size = counts[stretch]
+        size = sessions.size[stretch]
         for entry in range(size):
             entry_keys[entry] = held_keys[firsts[stretch] + entry]
             entry_times[entry] = held_times[firsts[stretch] + entry]
-        row, stop, moment = starts[stretch], stops[stretch], begins[stretch]
-        noted = False
+        row, stop, moment = sessions.start[stretch], sessions.stop[stretch], begins[stretch]
+        noted = False  # most stretches have no rows of their own: the table is made for the first row alone
         while True:
             more = moment < ends[stretch]
             while row < stop and not (more and times[row] >= at[moment]):
@@ -96,7 +93,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     entry_times[table[slot]] = times[row]
                     row += 1
                     continue
-                if size == most:
+                if size == most:  # a new key and no room: perhaps some are in no window any more
                     size = _forget(entry_keys, entry_times, size, oldest_needed(times[row], beats))
                     now += 1
                     _note(table, made, now, entry_keys, size)
@@ -105,19 +102,20 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                 table[slot], made[slot] = size, now
                 size += 1
                 row += 1
-                if size > most:
+                if size > most:  # it is small no longer: the caller makes it a sketch, which takes the rest
                     grown[stretch] = row
                     break
             if not more or grown[stretch] >= 0:
                 break
             owner[given], given_at[given] = stretch, at[moment]
+            # An item is in a window if its last row is: one pass over the keys counts for every window.
             for entry in range(size):
                 for window in range(since.shape[1]):
                     answers[given, window] += entry_times[entry] >= since[moment, window]
             given += 1
             moment += 1
         if grown[stretch] < 0:
-            size = 0 if ended[stretch] else _forget(entry_keys, entry_times, size, oldest[stretch])
+            size = 0 if sessions.ended[stretch] else _forget(entry_keys, entry_times, size, sessions.oldest[stretch])
         new_count[stretch] = size
         for entry in range(size):
             new_keys[written], new_times[written] = entry_keys[entry], entry_times[entry]
