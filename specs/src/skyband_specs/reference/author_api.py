@@ -82,7 +82,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     ),
     "what families share: groups": (
         "skyband.groups.batched_processor", "skyband.groups.per_row_processor", "skyband.groups.gaps_in_row_numbers",
-        "skyband.groups.small_group_entries", "skyband.groups.small_groups_kernels",
+        "skyband.groups.small_group_entries", "skyband.groups.small_group_pass", "skyband.groups.small_groups_kernels",
         "skyband.groups.small_groups_per_row",
     ),
     "what families share: kernels and roles": (
