@@ -71,12 +71,16 @@ def plain_errors(job: Job | None = None) -> Iterator[None]:
 def _refusal(error: Exception) -> str:
     """The cause that an operating system gave, as a line of its own where Spark's text leaves it out, or nothing."""
     cause = getattr(error, "_origin", None)
-    while cause is not None:
-        message = str(cause.getMessage())
-        refused = _OF_MACHINE.search(message)
-        if refused is not None and cause.getCause() is None and refused[0] not in str(error):
-            return f"Caused by: {cause.getClass().getName()}: {message}\n"
-        cause = cause.getCause()
+    try:
+        while cause is not None:
+            message = str(cause.getMessage())
+            refused = _OF_MACHINE.search(message)
+            if refused is not None and cause.getCause() is None and refused[0] not in str(error):
+                return f"Caused by: {cause.getClass().getName()}: {message}\n"
+            cause = cause.getCause()
+    except Exception as failure:  # Java, which is asked, may have ended since
+        if not is_gone(failure):
+            raise
     return ""
 
 

@@ -22,7 +22,7 @@ from skyband.job.model import AVAILABLE_NOW, Job, local_path
 from skyband.job.names_alike import check_names, tells_case
 from skyband.job.progress import Progress, Totals
 from skyband.job.savepoints.stream_lock import in_use
-from skyband.job.spark.errors import is_gone, plain_errors, python_was_late
+from skyband.job.spark.errors import plain_errors, python_was_late
 from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.precompile import Warming
 from skyband.job.spark.session import require_spark, spark_session
@@ -246,18 +246,15 @@ def _in_order(job: Job, answers: pa.Table) -> pa.Table:
 def _signals(stop: threading.Event) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM ask for a stop; a second one is not held back. Only the main thread may listen.
 
-    py4j makes an error of its own of an interruption that meets it while it listens to Java, and a SIGTERM to all
-    processes of a job ends Java as well.
+    py4j makes an error of its own of an interruption that meets it while it listens to Java. What fails once a stop
+    was asked for is left to the next run, which does it again.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    again = threading.Event()
-
     def ask(*_: Any) -> None:
         if stop.is_set():
-            again.set()
             raise KeyboardInterrupt
         logging.getLogger().addHandler(logging.NullHandler())  # else py4j tells of calls cut short, with tracebacks
         stop.set()
@@ -265,8 +262,8 @@ def _signals(stop: threading.Event) -> Iterator[None]:
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
-    except Exception as error:
-        if again.is_set() or (stop.is_set() and is_gone(error)):
+    except Exception:
+        if stop.is_set():  # a SIGTERM to all processes of a job ends Java and its workers as well, in any order
             raise KeyboardInterrupt from None
         raise
     finally:
