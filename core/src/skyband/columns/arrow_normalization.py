@@ -68,6 +68,8 @@ def usual_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 def columns_as(batch: pa.RecordBatch, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
     """These columns of a batch in their types in a usual schema: the batch itself where it has just these.
 
+    Text may stay a dictionary of the same text: its values are then hashed once, and not once a row.
+
     Raises InputError, naming the column and both types, where one is missing or holds what its type does not.
     """
     fields = pa.schema([schema.field(name) for name in names])
@@ -76,7 +78,7 @@ def columns_as(batch: pa.RecordBatch, names: Sequence[str], schema: pa.Schema) -
     unchanged = all(column is given[field.name] for column, field in zip(columns, fields, strict=True))
     if unchanged and batch.schema.names == fields.names:
         return batch
-    return pa.RecordBatch.from_arrays(columns, schema=fields)
+    return pa.RecordBatch.from_arrays(columns, names=fields.names)
 
 
 def _column(given: Mapping[str, pa.Array], field: pa.Field) -> pa.Array:
@@ -86,6 +88,10 @@ def _column(given: Mapping[str, pa.Array], field: pa.Field) -> pa.Array:
     if column.type == field.type and not pa.types.is_dictionary(field.type):
         return column
     try:
+        if pa.types.is_dictionary(column.type) and pa.types.is_string(field.type):
+            values = usual(column.type.value_type)
+            if values == field.type:
+                return _dictionary_as(column, pa.dictionary(column.type.index_type, values))
         return _as(column, field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         detail = " ".join(str(error).split())

@@ -44,13 +44,43 @@ def hash_column(column: pa.Array | pa.ChunkedArray, seed: int = 0) -> UInt64:
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if pa.types.is_dictionary(column.type):
         codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        known = hash_column(column.dictionary, seed)
+        known = _hash_words(column.dictionary, seed)
         hashes = known[codes] if len(known) else np.zeros(len(column), np.uint64)
     else:
         hashes = _hash_values(column, np.uint64(seed))
     if column.null_count:
         hashes[column.is_null().to_numpy(zero_copy_only=False)] = NULL
     return hashes
+
+
+_words: list[tuple[pa.Array, int, UInt64]] = []
+"""The last dictionaries of text, which the batches of a row group share, by seed: hashed once. They are kept alive, so
+that no other can be where they are."""
+_MOST_WORDS = 4
+
+
+def _hash_words(dictionary: pa.Array, seed: int) -> UInt64:
+    """uint64[w] of a dictionary, which nobody may write to."""
+    place = _place_of(dictionary)
+    if place is None:
+        return hash_column(dictionary, seed)
+    for other, other_seed, hashes in tuple(_words):
+        if other_seed == seed and _place_of(other) == place:
+            return hashes
+    hashes = hash_column(dictionary, seed)
+    hashes.flags.writeable = False
+    _words[:] = [(dictionary, seed, hashes), *_words[: _MOST_WORDS - 1]]
+    return hashes
+
+
+def _place_of(dictionary: pa.Array) -> tuple[object, ...] | None:
+    """What tells text from all other text in memory; None where it may change, or is too little to matter."""
+    if len(dictionary) < 64 or not pa.types.is_string(dictionary.type) or dictionary.null_count:
+        return None
+    buffers = [buffer for buffer in dictionary.buffers() if buffer is not None]
+    if any(buffer.is_mutable for buffer in buffers):
+        return None
+    return (len(dictionary), dictionary.offset, *(buffer.address for buffer in buffers))
 
 
 def hash_columns(columns: list[pa.Array], seed: int = 0) -> UInt64:

@@ -38,7 +38,7 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
         {
             TIME: times,
             GROUP: groups,
-            **columns,
+            **{name: decoded(column) for name, column in columns.items()},
             **{by_column(number): _compact(column) for number, column in enumerate(grouping)},
         }
     )
@@ -167,7 +167,12 @@ def too_short(window: Length) -> list[Problem]:
 
 
 def _compact(column: pa.Array) -> pa.Array:
+    """With text as a dictionary of the values that are there, in the order in which they come."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return pc.dictionary_encode(column)
+    if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+        used = pc.dictionary_encode(column.indices)
+        words = column.dictionary.take(used.dictionary)
+        return pa.DictionaryArray.from_arrays(used.indices, words)
     return with_one_zero(column)

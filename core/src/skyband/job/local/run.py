@@ -32,7 +32,7 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
         return totals
     try:
         with announced(progress, totals):
-            for answers in _answers(job, held, rows.batches(job.query.columns), totals, progress):
+            for answers in _answers(job, held, _batches(rows, job), totals, progress):
                 totals.answers += len(answers)
                 writer.write(answers)
     except KeyboardInterrupt:
@@ -78,6 +78,12 @@ def _answers(
         progress.waiting(f"{totals.rows_in:,} rows read, answering")
         yield _sorted(job, held.flush() if job.source.stream else held.finish())
         _take(held, totals, progress)
+
+
+def _batches(rows: Files | Table, job: CheckedJob) -> PlacedBatches:
+    """Text of files may come as a dictionary."""
+    columns = job.query.columns
+    return rows.batches(columns, dictionaries=True) if isinstance(rows, Files) else rows.batches(columns)
 
 
 def _files_a_step(job: Job) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 from attrs import frozen
 
 from skyband.columns.arrow_normalization import check_whole
@@ -14,6 +15,8 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError
 
 _BATCH = 100_000
+_LARGE = 1 << 18
+"""Bytes of a file from which on it is worth a look whether text is there as a dictionary."""
 
 
 @frozen
@@ -22,9 +25,12 @@ class Layout:
 
     format: str
 
-    def dataset(self, path: Path) -> Any:
-        """Arrow's view of a file; compression and the like are read from the file itself."""
-        return ds.dataset(str(path), format=self.format, partitioning=None)
+    def dataset(self, path: Path, dictionaries: Sequence[str] = ()) -> Any:
+        """Arrow's view of a file, whose columns `dictionaries` come as such; what compresses it, it says itself."""
+        reader: Any = self.format
+        if dictionaries:
+            reader = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(dictionary_columns=set(dictionaries)))
+        return ds.dataset(str(path), format=reader, partitioning=None)
 
     def read_schema(self, path: Path) -> pa.Schema:
         """The schema of one file. Raises InputError naming it where it cannot be read."""
@@ -51,13 +57,16 @@ def schema_of(paths: Sequence[Path], layout: Layout) -> pa.Schema:
 
 
 def read(
-    path: Path, layout: Layout, schema: pa.Schema, row_groups: Sequence[int] | None = None
+    path: Path, layout: Layout, schema: pa.Schema, row_groups: Sequence[int] | None = None, dictionaries: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of some row groups, with the columns `schema`, null where it has none of that name.
 
+    dictionaries: whether text may come as one, as the file has it.
+
     A name in other letters' case is that of the column, as in Spark, unless there are several.
     """
-    dataset = layout.dataset(path)
+    texts = [field.name for field in schema if pa.types.is_string(field.type)] if dictionaries else []
+    dataset = layout.dataset(path, _by_dictionary(path, texts) if texts and layout.format == "parquet" else ())
     if row_groups is not None:
         fragments = [fragment.subset(row_group_ids=row_groups) for fragment in dataset.get_fragments()]
         dataset = ds.FileSystemDataset(fragments, dataset.schema, dataset.format, dataset.filesystem)
@@ -68,8 +77,26 @@ def read(
         if layout.format == "arrow":  # the other formats are decoded, and so checked
             check_whole(batch, list(there))
         given = dict(zip(batch.schema.names, batch.columns, strict=True))
-        columns = [_column(given.get(field.name), field, len(batch)) for field in schema]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        columns = [_column(given.get(field.name), field, len(batch), dictionaries) for field in schema]
+        yield pa.RecordBatch.from_arrays(columns, names=schema.names)
+
+
+def _by_dictionary(path: Path, names: Sequence[str]) -> list[str]:
+    """Those of the columns that a large file of Parquet holds as codes of a dictionary all through.
+
+    As plain text a value has four bytes for its length alone; a dictionary that its writer gave up halfway would have
+    to be made anew here.
+    """
+    if path.stat().st_size < _LARGE:
+        return []
+    footer, columns = pq.read_metadata(path), set(names)
+    sizes = dict.fromkeys(names, (0, 0))
+    for group in map(footer.row_group, range(footer.num_row_groups)):
+        for column in map(group.column, range(footer.num_columns)):
+            if column.path_in_schema in columns:
+                size, rows = sizes[column.path_in_schema]
+                sizes[column.path_in_schema] = size + column.total_uncompressed_size, rows + column.num_values
+    return [name for name, (size, rows) in sizes.items() if size < 4 * rows]
 
 
 def _places(names: Sequence[str], file: Sequence[str]) -> dict[str, str]:
@@ -87,10 +114,10 @@ def _places(names: Sequence[str], file: Sequence[str]) -> dict[str, str]:
     return {name: there[name] for name in names if name in there}
 
 
-def _column(column: Any, field: Any, rows: int) -> Any:
+def _column(column: Any, field: Any, rows: int, dictionaries: bool) -> Any:
     if column is None:
         return pa.nulls(rows, field.type)
-    if column.type == field.type:
+    if column.type == field.type or (dictionaries and plain_type(column.type) == field.type):
         return column
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()

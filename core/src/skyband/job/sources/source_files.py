@@ -43,8 +43,12 @@ class Files:
         """With the columns that `where` and `select` leave. Raises ConfigError where they name others."""
         return evolve(self, shape=shape, schema=shape.schema(self.raw))
 
-    def batches(self, columns: Iterable[str], parts: Iterable[FilePart] | None = None) -> PlacedBatches:
+    def batches(
+        self, columns: Iterable[str], parts: Iterable[FilePart] | None = None, dictionaries: bool = False
+    ) -> PlacedBatches:
         """Their rows, file by file, or those of `parts`, only the columns named.
+
+        dictionaries: whether text may come as one, as its file has it.
 
         Iterating raises InputError where one cannot be read.
         """
@@ -55,30 +59,32 @@ class Files:
         given = pa.schema([self.schema.field(name) for name in wanted])
         return PlacedBatches(
             map(FilePart, self.paths) if parts is None else parts,
-            lambda part: self._read(part, read),
+            lambda part: self._read(part, read, dictionaries and self.shape.is_plain),
             lambda batch: self.shape.apply(batch, given),
         )
 
-    def _read(self, part: FilePart, wanted: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+    def _read(self, part: FilePart, wanted: "pa.Schema", dictionaries: bool) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
         from skyband.job.sources.key_folders import keys_of, with_keys
 
         keys = keys_of(part.path, base_of(self.source))
         if not keys.keys() & set(wanted.names):
-            return self._read_file(part, self.raw, wanted)
+            return self._read_file(part, self.raw, wanted, dictionaries)
         own = pa.schema([field for field in self.raw if field.name not in keys])
         inside = pa.schema([field for field in wanted if field.name not in keys])
-        return with_keys(self._read_file(part, own, inside), keys, wanted, part.path)
+        return with_keys(self._read_file(part, own, inside, False), keys, wanted, part.path)
 
-    def _read_file(self, part: FilePart, raw: "pa.Schema", fields: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+    def _read_file(
+        self, part: FilePart, raw: "pa.Schema", fields: "pa.Schema", dictionaries: bool
+    ) -> "Iterator[pa.RecordBatch]":
         if self.layout is None:
             from skyband.job.sources import text_files
 
             return text_files.read(part.path, self.source, raw, fields)
         from skyband.job.sources import columnar_files
 
-        return columnar_files.read(part.path, self.layout, fields, part.row_groups)
+        return columnar_files.read(part.path, self.layout, fields, part.row_groups, dictionaries)
 
 
 def open_files(source: Source) -> "Files | Table | None":

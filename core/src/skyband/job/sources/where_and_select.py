@@ -44,6 +44,11 @@ class Shape:
             raise ConfigError(*problems)
         return cls(condition, None if select is None else tuple(columns))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether rows stay as they are."""
+        return self.where is None and self.select is None
+
     def schema(self, source: pa.Schema) -> pa.Schema:
         """The columns it gives of a source.
 
@@ -84,6 +89,8 @@ class Shape:
 
     def apply(self, batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, Any]:
         """The rows with the columns of `schema`, and int64[m], where each stood; None where all stay."""
+        if self.is_plain:
+            return batch.select(schema.names), None
         kept = None
         if self.where is not None:
             mask = self.where.evaluate(batch).fill_null(False)

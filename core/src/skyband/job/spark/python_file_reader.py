@@ -240,7 +240,7 @@ class PartReader:
     tasks: tuple[tuple[FilePart, ...], ...] | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> PlacedBatches:
-        return self.files.batches(columns, self._parts(batches))
+        return self.files.batches(columns, self._parts(batches), dictionaries=True)
 
     def _parts(self, batches: Iterator[pa.RecordBatch]) -> Iterator[FilePart]:
         for batch in batches:
