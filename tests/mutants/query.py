@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import evolve
 from skyband.columns.keyed_frames import PART
+from skyband.errors import InputError
 from skyband.queries.partitioning import Partitioning
 from skyband.queries.query import Input
 from skyband.roles.sharding import PROBE
@@ -210,6 +211,18 @@ class _ReadsByThePlace(_Sums):
         super().update(times, rows)
 
 
+class BlamesTooMany(MineQuery):
+    """Refuses numbers beyond 2**40, and with each the row after it."""
+
+    def encode_columns(self, batch):
+        values = batch.column(self.value).fill_null(1).to_numpy(zero_copy_only=False)
+        beyond = np.flatnonzero(np.abs(values) > 2**40)
+        if len(beyond):
+            rows = np.minimum(np.append(beyond, beyond + 1), len(batch) - 1)
+            raise InputError(self.value, "is too much", int(beyond[0]), rows=np.unique(rows))
+        return super().encode_columns(batch)
+
+
 _NO_DELAY = tuple(evolve(one, keys={**one.keys, "delay": "0 seconds"}) for one in EXAMPLES)
 
 MUTANTS = [
@@ -228,6 +241,7 @@ MUTANTS = [
     (CountsNoRow, EXAMPLES, ["late_rows_are_counted_and_change_nothing"]),
     (TakesNulls, EXAMPLES, ["nulls_are_left_out_and_counted"]),
     (NamesNoReason, EXAMPLES, ["nulls_are_left_out_and_counted"]),
+    (BlamesTooMany, EXAMPLES, ["bad_rows_are_put_aside_as_if_they_had_not_come"]),
     (_answered_by(_SaysTheSameAgain), EXAMPLES, ["every_row_is_counted_once"]),
     (_answered_by(_Shared), EXAMPLES, ["a_group_is_answered_as_if_alone"]),
     (OtherWithGroups, EXAMPLES, ["one_group_is_answered_as_all_rows_are"]),

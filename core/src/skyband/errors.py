@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 from attrs import frozen
 
@@ -46,12 +47,21 @@ class ConfigError(SkybandError, ValueError):
 
 
 class InputError(SkybandError, ValueError):
-    """Data that breaks a backend's contract. The backend is left as it was."""
+    """Data that breaks a backend's contract. The backend is left as it was.
 
-    def __init__(self, argument: str, message: str, row: int | None = None) -> None:
+    row: the first row that does, which the message is about. rows, reason: the places of all that do so in the same
+    way, int64[m], and what is wrong with each of them, without its value: with `bad_rows` they are put aside together.
+    An error without them stands for its row alone.
+    """
+
+    def __init__(
+        self, argument: str, message: str, row: int | None = None, *, rows: Any = None, reason: str | None = None
+    ) -> None:
         self.argument = argument
         self.message = message
         self.row = row
+        self.rows = rows
+        self.reason = message if reason is None else reason
         super().__init__(f"{argument}: {message}" if row is None else f"{argument}, row {row}: {message}")
 
     def __reduce__(self) -> tuple[type["InputError"], tuple[str, str, int | None]]:

@@ -25,9 +25,8 @@ def as_float64(name: str, column: pa.Array) -> pa.Array:
         changed = np.flatnonzero(_plain(back) != _plain(column))
         if len(changed):
             row = int(changed[0])
-            raise InputError(
-                name, f"{column[row].as_py()} is no float64: cast the column to double to have it rounded", row
-            )
+            message = "is no float64: cast the column to double to have it rounded"
+            raise InputError(name, f"{column[row].as_py()} {message}", row, rows=changed, reason=message)
     return converted
 
 

@@ -26,6 +26,8 @@ def sides_of(column: pa.Array) -> Int8:
         wrong = pc.and_(pc.or_(pc.less(found, 0), pc.greater(found, 1)), column.is_valid()).fill_null(False)
     if pc.any(wrong).as_py():
         row = pc.index(wrong, True).as_py()
-        raise InputError("side", f'must be "left" or "right", 0 or 1, false or true (got {column[row].as_py()!r})', row)
+        message = 'must be "left" or "right", 0 or 1, false or true'
+        rows = np.flatnonzero(wrong.to_numpy(zero_copy_only=False))
+        raise InputError("side", f"{message} (got {column[row].as_py()!r})", row, rows=rows, reason=message)
     sides: Int8 = found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int8)
     return sides

@@ -1,7 +1,7 @@
 """The local engine: the operator in this process, Arrow in and out, no Java. The reference for the others."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -16,7 +16,7 @@ from skyband.errors import InputError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.queries.query import Query
+from skyband.queries.query import BAD, Query
 from skyband.queries.row_encoding import encode
 from skyband.watermark import EventTimeProgress, Ticking
 
@@ -29,6 +29,8 @@ class LocalRun:
     """
 
     operator: Operator
+    on_bad_rows: Callable[[pa.RecordBatch], None] | None = None
+    """What takes the rows that `bad_rows` puts aside, as `skyband.queries.bad_rows` has them."""
     _latest: int | None = field(default=None, init=False)
     """Of all rows that are not to be dropped as `ahead` of the others."""
     _added: EventTimeProgress = field(init=False)
@@ -84,6 +86,8 @@ class LocalRun:
         check_whole(batch, self._columns)
         encoded = encode(query, columns_as(batch, self._columns, self.operator.schema))
         self.operator.count_dropped(encoded.dropped)
+        if encoded.bad is not None and self.on_bad_rows is not None:
+            self.on_bad_rows(encoded.bad)
         if query.ahead is None:
             self._reach(encoded.progress.newest)
         else:
@@ -95,7 +99,8 @@ class LocalRun:
 def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, Any] | None = None) -> pa.Table:
     """The answers of a query over a bounded input, which may be in any order: no row is late.
 
-    Warns of rows that were left out because they break a promise of the query, such as `repeats` of top-k.
+    Warns of rows that were left out because they break a promise of the query, such as `repeats` of top-k, and of
+    those that `bad_rows` left out.
 
     Parameters
     ----------
@@ -128,6 +133,9 @@ def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, An
     for reason, text in run.operator.query.promises.items():
         if dropped.get(reason):
             warnings.warn(f"{dropped[reason]:,} {text}", stacklevel=2)
+    if dropped.get(BAD):
+        said = 'rows could not be taken and were left out; bad_rows = "fail" tells what is wrong with the first'
+        warnings.warn(f"{dropped[BAD]:,} {said}", stacklevel=2)
     if metrics.rows_in and sum(dropped.values()) == metrics.rows_in:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in dropped.items())
         warnings.warn(f"all {metrics.rows_in:,} rows were left out: {reasons}", stacklevel=2)
@@ -137,11 +145,11 @@ def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, An
 def _batches(data: Any) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
     if _is_frame(data):
         data = _as_table(data)
-    if isinstance(data, pa.Table):
-        return iter(data.to_batches()), data.schema
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        return iter([data] if isinstance(data, pa.RecordBatch) else data.to_batches()), data.schema
     if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
         raise InputError("data", _UNREADABLE.format(_type_name(data)))
-    batches = iter([data] if isinstance(data, pa.RecordBatch) else data)
+    batches = iter(data)
     first = next(batches, None)
     if first is None:
         raise InputError("data", "no batches, so no schema; pass an empty table with the columns of the source")

@@ -11,7 +11,7 @@ from skyband import snapshot
 from skyband.columns import keyed_frames
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, SnapshotError
-from skyband.queries.query import Query
+from skyband.queries.query import FREE, Query
 from skyband.registry import Binding
 
 
@@ -20,7 +20,7 @@ def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema
     keys = {
         f"query.{entry.name}": str(getattr(query, entry.name))
         for entry in attrs.fields(type(query))
-        if entry.init and entry.name not in query.evolvable
+        if entry.init and entry.name not in (*query.evolvable, *FREE)
     }
     chosen = {
         f"backends.{role}": json.dumps({"name": binding.info.name, **binding.parameters}, sort_keys=True, default=str)

@@ -13,14 +13,19 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
-from skyband.config.parameters import checked
+from skyband.config.parameters import checked, choice
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem, suggest
 from skyband.queries.window_parameters import zone_problems
 from skyband.roles import Backend
 from skyband.states.state import State
 from skyband.watermark import EventTimeProgress
 
-NULL_TIME, NULL_SOURCE, AHEAD = "null time", "null source", "ahead"
+NULL_TIME, NULL_SOURCE, AHEAD, BAD = "null time", "null source", "ahead", "bad"
+FAIL, COUNT = "fail", "count"
+"""What becomes of a run by a row that the query cannot take: see `Query.bad_rows`."""
+
+FREE = ("bad_rows",)
+"""Keys of every query that may be other than those a checkpoint or savepoint was made with: no state knows them."""
 
 
 @frozen
@@ -41,6 +46,8 @@ class Encoded:
     frame: pa.RecordBatch
     dropped: Mapping[str, int]
     progress: EventTimeProgress
+    bad: pa.RecordBatch | None = None
+    """The rows counted as bad, as they came, with what is wrong with each: see `skyband.queries.bad_rows`."""
 
 
 def _check_by(value: Any) -> str | None:
@@ -160,6 +167,11 @@ class Query(ABC):
         None, at_least=1, kw_only=True, converter=optional(parsed),
         help="a source this far behind the newest holds the others back no longer",
     )  # fmt: skip
+    bad_rows: str = choice(
+        FAIL, COUNT, default=FAIL, kw_only=True,
+        help="what a row that cannot be taken does, such as one of an unlisted source: end the run, or be left out "
+        "and counted; in a job also a place to write such rows to",
+    )  # fmt: skip
 
     @property
     @abstractmethod
@@ -182,7 +194,8 @@ class Query(ABC):
     def all_drop_reasons(self) -> tuple[str, ...]:
         """All reasons for which rows may be left out, those of every query among them."""
         ahead = [] if self.ahead is None else [AHEAD]
-        return (NULL_TIME, *([] if self.source is None else [NULL_SOURCE]), *ahead, *self.drop_reasons)
+        bad = [] if self.bad_rows == FAIL else [BAD]
+        return (NULL_TIME, *([] if self.source is None else [NULL_SOURCE]), *ahead, *bad, *self.drop_reasons)
 
     def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
         """Answers for a person to read: an estimate of a whole number, in `whole_columns`, as the nearest one."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import evolve
 
 from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.hashing import hash_columns
@@ -12,8 +13,9 @@ from skyband.config.durations import MOST
 from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
 from skyband.errors import InputError, Problem, suggest
 from skyband.instants import instant
+from skyband.queries.bad_rows import without_bad_rows
 from skyband.queries.error_attribution import attributed
-from skyband.queries.query import NULL_SOURCE, NULL_TIME, Encoded, Query
+from skyband.queries.query import BAD, FAIL, NULL_SOURCE, NULL_TIME, Encoded, Query
 from skyband.watermark import EventTimeProgress
 
 _DAY = 86_400_000_000
@@ -24,8 +26,16 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     """A source batch as a frame: time (int64), group (uint64), the query's columns, then `by.0`, `by.1`, ….
 
     Rows the query must leave out, and those without a time or source, are not in it, and counted by reason.
-    Stateless, so it runs where the rows are. Raises InputError where a time is out of range or a source unknown.
+    Stateless, so it runs where the rows are. Raises InputError where a row cannot be taken, such as one whose time is
+    out of range, unless the query's `bad_rows` says to count it.
     """
+    if query.bad_rows == FAIL:
+        return _encode(query, batch)
+    encoded, bad = without_bad_rows(query, batch, _encode)
+    return encoded if bad is None else evolve(encoded, dropped={**encoded.dropped, BAD: len(bad)}, bad=bad)
+
+
+def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     with attributed(query):
         columns, masks = query.encode_columns(batch)
     when, whence = batch.column(query.time), None if query.source is None else batch.column(query.source)
@@ -63,7 +73,8 @@ def check_years(query: Query, times: Int64) -> None:
     if outside.any():
         row = int(outside.argmax())
         message = f"a zone's calendar is known from {FIRST_YEAR} to {LAST_YEAR}: correct such rows or filter them"
-        raise InputError(query.time, f"{message} (got {instant(int(times[row]))})", row)
+        got = instant(int(times[row]))
+        raise InputError(query.time, f"{message} (got {got})", row, rows=np.flatnonzero(outside), reason=message)
 
 
 def _progress(query: Query, times: Int64, sources: Int64) -> EventTimeProgress:
@@ -96,7 +107,8 @@ def _numbered(query: Query, column: pa.Array) -> Int64:
         row = int(unknown.argmax())
         name = column[row].as_py()
         known = suggest(str(name), map(str, query.sources or ()))
-        raise InputError(str(query.source), f"{name!r} is not in sources; {known}", row)
+        message = f"{name!r} is not in sources; {known}"
+        raise InputError(str(query.source), message, row, rows=np.flatnonzero(unknown), reason="is not in sources")
     numbers: Int64 = found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers
 
@@ -115,9 +127,10 @@ def microseconds(name: str, column: pa.Array) -> Int64:
         unit = _DAY if pa.types.is_date(kind) else _UNITS[kind.unit]
         most = MOST // unit
     if len(values) and (values.max() > most or values.min() < -most):
-        row = int(np.argmax((values > most) | (values < -most)))
-        message = f"{int(values[row])} is out of range ({-most} to {most} of {kind}): correct such rows or filter them"
-        raise InputError(name, message, row)
+        outside = (values > most) | (values < -most)
+        row = int(outside.argmax())
+        message = f"is out of range ({-most} to {most} of {kind}): correct such rows or filter them"
+        raise InputError(name, f"{int(values[row])} {message}", row, rows=np.flatnonzero(outside), reason=message)
     return values if unit == 1 else values * unit
 
 
@@ -125,12 +138,21 @@ def _integers(name: str, column: pa.Array) -> Int64:
     """int64[n]: what an Arrow column of times holds, null as 0."""
     if pa.types.is_date(column.type):
         column = column.cast(pa.date32()).cast(pa.int32())
-    try:
-        column = column.cast(pa.int64())
-    except pa.ArrowInvalid as error:
-        raise InputError(name, f"must fit into 64 bits with a sign: {error}") from error
+    if pa.types.is_uint64(column.type):
+        _check_signed(name, column)
+    column = column.cast(pa.int64())
     values: Int64 = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
     return values
+
+
+def _check_signed(name: str, column: pa.Array) -> None:
+    beyond = pc.greater(column, pa.scalar(2**63 - 1, pa.uint64())).fill_null(False).to_numpy(zero_copy_only=False)
+    if beyond.any():
+        row = int(beyond.argmax())
+        message = "must fit into 64 bits with a sign"
+        raise InputError(
+            name, f"{message} (got {column[row].as_py()})", row, rows=np.flatnonzero(beyond), reason=message
+        )
 
 
 def is_null(column: pa.Array) -> Array:

@@ -144,10 +144,18 @@ def _as_lists(name: str, column: pa.Array) -> pa.Array:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         if pa.types.is_floating(kind.value_type):
             return column.cast(_LISTS)
-        flat = as_float64(f"samples of {name}", pc.list_flatten(column))
+        flat = _flat_float64(name, column)
         return pa.LargeListArray.from_arrays(pa.array(_offsets(column)), flat, mask=column.is_null())
     offsets = np.arange(len(column) + 1)
     return pa.LargeListArray.from_arrays(pa.array(offsets), as_float64(name, column))
+
+
+def _flat_float64(name: str, lists: pa.Array) -> pa.Array:
+    try:
+        return as_float64(f"samples of {name}", pc.list_flatten(lists))
+    except InputError as error:  # of samples by their places among all: told by their rows
+        rows = np.unique(pc.list_parent_indices(lists).to_numpy()[error.rows])
+        raise InputError(error.argument, error.message, int(rows[0]), rows=rows, reason=error.reason) from error
 
 
 def _has_null(lists: pa.Array) -> Array:
@@ -163,16 +171,17 @@ def _checked(values: pa.Array, probabilities: pa.Array, rows: Int64, further: Ma
     lengths = np.diff(_offsets(values))
     for name, column in further.items():
         own = np.diff(_offsets(column))
-        for row in np.flatnonzero(own != lengths)[:1].tolist():
-            message = (
-                f"must have as many samples in column {name!r} as in the first (got {own[row]}, not {lengths[row]})"
-            )
-            raise InputError("values", f"{message}: one for each of the points", int(rows[row]))
+        uneven = np.flatnonzero(own != lengths)
+        if len(uneven):
+            reason = f"must have as many samples in column {name!r} as in the first"
+            got = f"(got {own[uneven[0]]}, not {lengths[uneven[0]]}): one for each of the points"
+            raise InputError("values", f"{reason} {got}", int(rows[uneven[0]]), rows=rows[uneven], reason=reason)
     flat = tuple(map(_flat, further.values()))
     samples = Samples(_offsets(values), _flat(values), _flat(probabilities), flat)
     uneven = np.flatnonzero(np.diff(samples.offsets) != np.diff(_offsets(probabilities)))
     if len(uneven):
-        raise InputError("probabilities", "must have one entry for each of the values", int(rows[uneven[0]]))
+        message = "must have one entry for each of the values"
+        raise InputError("probabilities", message, int(rows[uneven[0]]), rows=rows[uneven])
     owners = np.repeat(rows, np.diff(samples.offsets))
     _refuse("values", samples.values, ~np.isfinite(samples.values), owners, "must be finite")
     for name, coordinates in zip(further, samples.further, strict=True):
@@ -187,7 +196,8 @@ def _checked(values: pa.Array, probabilities: pa.Array, rows: Int64, further: Ma
 def _refuse(key: str, values: Float64, wrong: Array, rows: Int64, message: str) -> None:
     if wrong.any():
         first = int(wrong.argmax())
-        raise InputError(key, f"{message} (got {float(values[first])!r})", int(rows[first]))
+        said = f"{message} (got {float(values[first])!r})"
+        raise InputError(key, said, int(rows[first]), rows=np.unique(rows[wrong]), reason=message)
 
 
 def _offsets(lists: pa.Array) -> Int64:

@@ -267,15 +267,16 @@ class TopK(Query):
         value = numbers[row].item()
         if value > self.greatest and np.isfinite(value):
             span = f"at most {self.greatest:g}" if self.least else f"a number from 0 to {self.greatest:g}"
-            limit = f"must be {span}, query.upper (got {literal(value)})"
-            message = f"{limit}: set query.upper to the greatest value that can come"
+            alike, reason = np.isfinite(numbers) & (numbers > self.greatest), f"must be {span}, query.upper"
+            remedy = "set query.upper to the greatest value that can come"
         elif not np.isfinite(value):
-            message = f"must be a finite number (got {literal(value)}): leave such rows out"
+            alike, reason, remedy = ~np.isfinite(numbers), "must be a finite number", "leave such rows out"
         else:
             cause = "aggregate is a function" if self.repeats in REDUCTIONS else f"repeats = {self.repeats!r}"
-            said = f"must be at least 0 where {cause} (got {literal(value)})"
-            message = f"{said}: choose repeats and aggregate by name, or leave such rows out"
-        raise InputError(self.value, message, row)
+            alike, reason = np.isfinite(numbers) & (numbers < self.least), f"must be at least 0 where {cause}"
+            remedy = "choose repeats and aggregate by name, or leave such rows out"
+        message = f"{reason} (got {literal(value)}): {remedy}"
+        raise InputError(self.value, message, row, rows=np.flatnonzero(bad & alike), reason=reason)
 
     def _numbered(self, names: pa.Array, excluded: Array) -> Array:
         """int32[n]: each row's stream by its place in `streams`."""
@@ -285,7 +286,8 @@ class TopK(Query):
         if unknown.any():
             row = int(unknown.argmax())
             name = names[row].as_py()
-            raise InputError(self.stream, f"{name!r} is not in streams; {suggest(name, map(str, self.streams))}", row)
+            message = f"{name!r} is not in streams; {suggest(name, map(str, self.streams))}"
+            raise InputError(self.stream, message, row, rows=np.flatnonzero(unknown), reason="is not in streams")
         return found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:

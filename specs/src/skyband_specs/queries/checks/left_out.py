@@ -1,13 +1,21 @@
 """Rows that say nothing are left out and counted, each once and under a reason that the query names."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
+from skyband.columns import record_batch_bytes
+from skyband.errors import InputError
+from skyband.queries.bad_rows import FIELD, REASON
+from skyband.queries.query import BAD
+from skyband.queries.query import COUNT as COUNTED
+from skyband.queries.row_encoding import encode
 
 from skyband_specs.check import expect, expect_equal
 from skyband_specs.queries.case import QueryCase, cut, gathered
 from skyband_specs.queries.check import equal_answers, holds, query_check
 
-COUNT = 2
+COUNT = 3
 
 
 @query_check("left-out")
@@ -56,6 +64,84 @@ def check_every_row_is_counted_once(case: QueryCase) -> None:
         expect_equal(run.operator.take_metrics().rows_in, 0, "rows in, after they were told")
 
     holds(case, law)
+
+
+@query_check("left-out")
+def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> None:
+    """With `bad_rows`, what ends a run otherwise is counted, told as it came with what is wrong, and in no answer.
+
+    In each column in turn, three rows hold what no query may expect: numbers at the ends of their type and beyond any
+    bounds, a time far away, a name that nobody listed, lists that end too early.
+    """
+    counted = case.query(bad_rows=COUNTED)
+
+    def law(rows: pa.Table) -> None:
+        hostile = np.isin(np.arange(len(rows)), [1, len(rows) // 2, len(rows) - 2])
+        without = case.answers(rows.filter(pa.array(~hostile)), query=counted)
+        for name, holed in _with_hostile_values(rows, hostile, case.query().columns):
+            if not _is_refused(case, holed):
+                continue
+            aside: list[pa.RecordBatch] = []
+            run = case.run(rows, counted)
+            run.on_bad_rows = aside.append
+            given = [run.push(batch) for batch in cut(holed, [])]
+            told = pa.Table.from_batches(aside)
+            expect_equal(run.operator.take_metrics().dropped.get(BAD, 0), int(hostile.sum()), f"bad rows by {name!r}")
+            came = holed.filter(pa.array(hostile))
+            same = _as_bytes(told, case.query().columns) == _as_bytes(came, case.query().columns)
+            expect(same, f"rows with a bad {name!r} are put aside other than they came")
+            expect(
+                all(map(str.strip, told.column(REASON).to_pylist())), f"no reason is told of rows with a bad {name!r}"
+            )
+            fields = set(told.column(FIELD).to_pylist())
+            expect(fields <= set(holed.column_names), f"{sorted(fields)} are told as bad, which are no columns")
+            equal_answers(gathered(run, [*given, run.finish()]), without, f"without the rows with a bad {name!r}")
+
+    holds(case, law)
+
+
+def _as_bytes(rows: pa.Table, names: tuple[str, ...]) -> bytes:
+    """Rows to the last bit, NaN and times that Python has no name for among them."""
+    (batch,) = rows.select(names).combine_chunks().to_batches()
+    return record_batch_bytes.to_bytes(batch)
+
+
+def _is_refused(case: QueryCase, rows: pa.Table) -> bool:
+    query = case.query()
+    try:
+        for batch in cut(rows.select(query.columns), []):
+            encode(query, batch)
+    except InputError:
+        return True
+    return False
+
+
+def _with_hostile_values(rows: pa.Table, places: np.ndarray, names: tuple[str, ...]) -> Iterator[tuple[str, pa.Table]]:
+    """The rows with each value that a column can hold and no query expects, at these places, in each column in turn."""
+    for name in names:
+        kind = rows.schema.field(name).type
+        for value in _hostile(kind):
+            column = rows.column(name).combine_chunks()
+            both = pa.concat_arrays([column, pa.concat_arrays([value])])
+            taken = both.take(pa.array(np.where(places, len(column), np.arange(len(column)))))
+            yield name, rows.set_column(rows.column_names.index(name), rows.schema.field(name), taken)
+
+
+def _hostile(kind: pa.DataType) -> list[pa.Array]:
+    """Arrays of one value each."""
+    if pa.types.is_integer(kind) or pa.types.is_timestamp(kind):
+        width, signed = kind.bit_width, not pa.types.is_unsigned_integer(kind)
+        ends = [2 ** (width - signed) - 1, -(2 ** (width - 1)) if signed else 0, 2]
+        whole = {8: "int8", 16: "int16", 32: "int32", 64: "int64"}[width]
+        return [pa.array([end], whole if signed else "u" + whole).view(kind) for end in ends]
+    if pa.types.is_floating(kind):
+        return [pa.array([value], kind) for value in (np.nan, np.inf, -np.inf, -1.0, 2.0, 1e300)]
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return [pa.array([text], kind) for text in ("", "a name that nobody listed")]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        inner = [value[0].as_py() for value in _hostile(kind.value_type)]
+        return [pa.array([[]], kind), *(pa.array([[value]], kind) for value in inner)]
+    return []
 
 
 def _with_nulls(column: pa.ChunkedArray, null: np.ndarray) -> pa.ChunkedArray:

@@ -1,0 +1,66 @@
+"""Rows that a query cannot take, put aside so that the others are answered as if these had not come."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array
+from skyband.errors import InputError
+from skyband.instants import python_values
+from skyband.queries.query import Encoded, Query
+
+REASON, FIELD, VALUE = "_reason", "_field", "_value"
+"""What bad rows have beside the columns they came with, all text: what is wrong, with which column or key of the
+query, and what stands there."""
+
+
+def bad_rows_schema(query: Query, schema: pa.Schema) -> pa.Schema:
+    """Of bad rows: the columns that the query reads, and what is wrong."""
+    told = [pa.field(name, pa.string()) for name in (REASON, FIELD, VALUE)]
+    return pa.schema([*(schema.field(name) for name in query.columns), *told])
+
+
+def without_bad_rows(
+    query: Query, batch: pa.RecordBatch, encode: Callable[[Query, pa.RecordBatch], Encoded]
+) -> tuple[Encoded, pa.RecordBatch | None]:
+    """What `encode` makes of the rows that it does not refuse, and the others with what is wrong; None where none is.
+
+    It is called once more for each thing that is wrong, of all rows in which that is (`InputError.rows`).
+    """
+    places, pieces = np.arange(len(batch)), []
+    rest = batch
+    while True:
+        try:
+            encoded = encode(query, rest)
+            break
+        except InputError as error:
+            refused = _refused(error, len(rest))
+            if refused is None:
+                raise
+            pieces.append((places[refused], _with_reason(query, rest.filter(pa.array(refused)), error)))
+            places, rest = places[~refused], rest.filter(pa.array(~refused))
+    if not pieces:
+        return encoded, None
+    order = np.argsort(np.concatenate([rows for rows, _ in pieces]))
+    return encoded, pa.concat_batches([piece for _, piece in pieces]).take(pa.array(order))
+
+
+def _refused(error: InputError, length: int) -> Array | None:
+    """bool[n]: the rows that an error is about; None where it is not about rows."""
+    places = [error.row] if error.rows is None and error.row is not None else error.rows
+    if places is None:
+        return None
+    refused = np.isin(np.arange(length), places)
+    return refused if refused.any() else None
+
+
+def _with_reason(query: Query, rows: pa.RecordBatch, error: InputError) -> pa.RecordBatch:
+    keys = {wanted.key: wanted.column for wanted in query.inputs()}
+    column = keys.get(error.argument, error.argument)
+    texts = [None] * len(rows)
+    if column in rows.schema.names:
+        texts = [None if value is None else str(value) for value in python_values(rows.column(column))]
+    for name, values in ((REASON, [error.reason] * len(rows)), (FIELD, [column] * len(rows)), (VALUE, texts)):
+        rows = rows.append_column(name, pa.array(values, pa.string()))
+    return rows
