@@ -15,6 +15,8 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from skyband.config.durations import Duration, clock_problem, parse
 from skyband.config.literals import literal
 from skyband.engines.spark.collations import collation_problems
@@ -28,7 +30,7 @@ from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, InputError, Problem
 from skyband.operator.bind_backends import bind, column_problems
 from skyband.queries import make_query
-from skyband.queries.query import Query
+from skyband.queries.query import COUNT, Query
 from skyband.registry import Binding
 from skyband.watermark import Ticking
 
@@ -207,6 +209,50 @@ def files(
 
     frame: DataFrame = frame_of(SparkSession.getActiveSession() or session(), path, format, stream, schema, options)
     return frame
+
+
+def bad_rows(
+    df: "DataFrame", query: Query | Mapping[str, Any], backends: Mapping[str, Any] | None = None
+) -> "DataFrame":
+    """The rows of a DataFrame that a query cannot take, as a DataFrame: a streaming one if `df` is.
+
+    `apply` leaves out and counts just these where the query's `bad_rows` is "count". They are read by themselves, so
+    that they can be written where and when it suits.
+
+    Parameters
+    ----------
+    df : DataFrame
+        the rows, in batch or streaming
+    query : Query or mapping
+        a Query, or its keys as a mapping, `kind` among them; its own `bad_rows` is no matter
+    backends : mapping, default None
+        as `apply` takes them
+
+    Returns
+    -------
+    DataFrame
+        the columns that the query reads, as they came; and `_reason`, what is wrong, `_field`, the column in which it
+        is, and `_value`, what stands there
+
+    Raises
+    ------
+    ConfigError
+        the query or a backend is wrong: all problems at once
+    InputError
+        `df` is no DataFrame of Spark
+    """
+    if not hasattr(df, "isStreaming"):
+        raise InputError("df", _no_dataframe(df))
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from skyband.engines.spark.worker import bad_rows_mapper
+
+    plan = plan_of(df, evolve(make_query(query), bad_rows=COUNT), backends)
+    schema = bad_rows_schema(plan.query, plan.schema)
+    plain = pa.schema([field.with_name(f"c{place}").with_nullable(True) for place, field in enumerate(schema)])
+    found = numbered(df, plan.query.columns).mapInArrow(bad_rows_mapper(plan, plain), from_arrow_schema(plain))
+    return found.toDF(*schema.names)
 
 
 def plan_of(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import NOTHING, define, evolve, frozen
+from attrs import NOTHING, define, evolve, field, frozen
 from attrs.converters import optional
 
 from skyband.config.durations import Duration, clock_problem, parse, parsed
@@ -224,6 +224,8 @@ class Job:
     sink: Sink
     spark: Mapping[str, str]
     shards: int | None
+    bad_rows: Sink | None = field(default=None, kw_only=True)
+    """Where rows go that the query cannot take, if not nowhere."""
 
 
 def option_text(value: Any) -> str:

@@ -22,7 +22,7 @@ def overlaps(source: Source, sink: Sink, job_file: Path | None = None) -> list[P
     for key, written in (("sink.path", sink.path), ("sink.checkpoint", sink.checkpoint)):
         if written is None:
             continue
-        wrong = None if source.path is None else _clash(source.path, written, sink.format)
+        wrong = None if source.path is None else clash(source.path, written, sink.format)
         if wrong is None and job_file is not None and key == "sink.path":
             folder = local_path(written)
             if folder is not None and _is_within(job_file, folder):
@@ -42,14 +42,14 @@ def _catalogued(source: Source, sink: Sink) -> list[Problem]:
     warehouse = sink.catalog.get("warehouse")
     if source.path is None or not isinstance(warehouse, str):
         return []
-    wrong = _clash(source.path, warehouse, sink.format)
+    wrong = clash(source.path, warehouse, sink.format)
     if wrong is None or wrong.startswith("holds"):  # a table has a folder of its own in there
         return []
     return [Problem("sink.catalog.warehouse", f"{warehouse!r} {wrong}: {_REMEDY}")]
 
 
-def _clash(source: str, written: str, format: str) -> str | None:
-    """What is wrong with writing there, as it follows the name of the folder."""
+def clash(source: str, written: str, format: str) -> str | None:
+    """What is wrong with writing to `written`, as it follows its name: it is, holds or lies in the source."""
     theirs, ours = local_path(source), local_path(written)
     if theirs is None and ours is None:
         return _clash_elsewhere(source, written)

@@ -11,6 +11,7 @@ from attrs import define, field
 from skyband import text_tables
 from skyband.config.durations import written
 from skyband.config.redaction import redact
+from skyband.queries.query import BAD
 
 _SECOND, _MINUTE = 1_000_000, 60_000_000
 EVERY_TERMINAL = 0.2
@@ -43,6 +44,8 @@ class Totals:
     """Windows are counted in rows, so the watermark is a row's number."""
     recent_rate: float | None = None
     """Rows a second of the last micro-batch; None where there are none."""
+    bad_rows_in: str | None = None
+    """The place of rows that the query cannot take, if they have one."""
     stopped: bool = False
     """The run was interrupted, and stopped cleanly."""
     reader: str | None = None
@@ -168,12 +171,18 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
         ("late", f"{text_tables.count(totals.rows_late)} (dropped{_by(totals)})"),
     ]
     lines += [
-        (reason, f"{text_tables.count(number)} (left out)") for reason, number in totals.dropped.items() if number
+        (reason, f"{text_tables.count(number)} ({_whither(reason, totals)})")
+        for reason, number in totals.dropped.items()
+        if number
     ]
     lines += [("read by", totals.reader)] if totals.reader is not None else []
     lines += [("answers", f"{text_tables.count(totals.answers)} {where}"), ("state", _held(totals)), ("took", seconds)]
     wide = max(len(name) for name, _ in lines)
     return [*(f"{name:<{wide}}  {value}" for name, value in lines), *_warnings(totals)]
+
+
+def _whither(reason: str, totals: Totals) -> str:
+    return f"in {totals.bad_rows_in}" if reason == BAD and totals.bad_rows_in is not None else "left out"
 
 
 def _by(totals: Totals) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from skyband.config.literals import literal
 from skyband.config.parameters import build, parameters_of
 from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
+from skyband.job import bad_rows
 from skyband.job.checked_job import CheckedJob
 from skyband.job.checking import check_job
 from skyband.job.engine import Engine
@@ -94,6 +95,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     source = _tried(wrong, "source", lambda: _table(tables, "source", Source))
     sink = _tried(wrong, "sink", lambda: _table(tables, "sink", Sink))
     query = _tried(wrong, "query", lambda: _query(tables, path.parent))
+    bad = _tried(wrong, bad_rows.KEY, lambda: bad_rows.bad_rows_sink(tables))
     problems += [problem for problem in wrong if problem.field not in misspelt]
     spark = _spark(tables.get("spark", {}))
     backends = _backends(tables.get("backends", {}), spark)
@@ -103,13 +105,19 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     folder = path.parent
     source = placed(source, folder) if source else None
     sink = placed(sink, folder) if sink else None
+    bad = placed(bad, folder) if bad else None
     zone = spark.get(ZONE_SETTING)
     findings = check_job(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
+    misplaced = []
+    if bad is not None and source is not None:
+        misplaced = bad_rows.problems_of(bad, source, sink, engine, query, findings.source.schema, path)
     blamed = {problem.field for problem in problems}
-    problems += [one for one in findings.problems if one.field not in blamed]  # the others follow from a wrong value
+    later = [*findings.problems, *misplaced]
+    problems += [one for one in later if one.field not in blamed]  # the others follow from a wrong value
     if problems or source is None or query is None or sink is None:
         raise ConfigError(*problems)
-    job = CheckedJob(name, source, query, backends, sink, spark, shards, path, sets, findings.source, findings.bindings)
+    checked = (findings.source, findings.bindings)
+    job = CheckedJob(name, source, query, backends, sink, spark, shards, path, sets, *checked, bad_rows=bad)
     if problems := rule_problems(job, engine.name):
         raise ConfigError(*problems)
     return job
@@ -150,7 +158,7 @@ def _query(tables: Mapping[str, Any], folder: Path) -> Any:
 
     if "query" not in tables:
         raise ConfigError(Problem("", f"is required: a table [query] that says {TABLES['query']}"))
-    keys = dict(tables["query"])
+    keys = bad_rows.query_keys(tables["query"])
     problems: list[Problem] = []
     if isinstance(keys.get("kind"), str) and isinstance(keys.get("distribution"), str | None):
         cls = load_query(keys["kind"], keys.get("distribution"))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from skyband.errors import ConfigError, EngineError
+from skyband.job import bad_rows
 from skyband.job.checked_job import CheckedJob
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
@@ -54,6 +55,7 @@ def run_checked(
     except BaseException:
         said.wipe()
         raise
+    totals.bad_rows_in = _shown(bad_rows.place(job))
     said.summary(totals, _where(job))
     for reason, text in job.query.promises.items():
         if totals.dropped.get(reason):
@@ -66,11 +68,15 @@ def run_checked(
 def _where(job: Job) -> str:
     if job.sink.format == "console":
         return "shown above"
-    path = job.sink.path
-    if path is not None and Path(path).is_absolute():
-        found = Path(path).resolve()
-        path = str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
-    return f"in {path or job.sink.table or job.sink.format}"
+    return f"in {_shown(job.sink.path) or job.sink.table or job.sink.format}"
+
+
+def _shown(path: str | None) -> str | None:
+    """A place on this machine as seen from here."""
+    if path is None or not Path(path).is_absolute():
+        return path
+    found = Path(path).resolve()
+    return str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
 
 
 def _after_stop(job: Job, engine: Engine) -> str:

@@ -58,7 +58,7 @@ def _refused(error: InputError, length: int) -> Array | None:
 def _with_reason(query: Query, rows: pa.RecordBatch, error: InputError) -> pa.RecordBatch:
     keys = {wanted.key: wanted.column for wanted in query.inputs()}
     column = keys.get(error.argument, error.argument)
-    texts = [None] * len(rows)
+    texts: list[str | None] = [None] * len(rows)
     if column in rows.schema.names:
         texts = [None if value is None else str(value) for value in python_values(rows.column(column))]
     for name, values in ((REASON, [error.reason] * len(rows)), (FIELD, [column] * len(rows)), (VALUE, texts)):

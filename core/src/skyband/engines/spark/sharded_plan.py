@@ -15,7 +15,7 @@ from skyband.groups.execution import execution_of
 from skyband.operator.operator import Operator
 from skyband.operator.shard import Shard
 from skyband.queries.partitioning import Partitioning, by_hash
-from skyband.queries.query import Query
+from skyband.queries.query import Encoded, Query
 from skyband.queries.row_encoding import encode
 from skyband.registry import Binding
 from skyband.watermark import EventTimeProgress, Ticking
@@ -74,14 +74,20 @@ class ShardedPlan:
         """
         progress = EventTimeProgress.nowhere(self.query.source_count)
         dropped: Counter[str] = Counter()
-        for batch in batches:
-            named = batch.rename_columns(list(self.query.columns))
-            encoded = encode(self.query, columns_as(named, self.query.columns, self.schema))
+        for encoded in map(self._encode, batches):
             dropped.update(encoded.dropped)
             progress.add(encoded.progress)
             if len(encoded.frame):
                 yield pa.RecordBatch.from_pylist(self._cut(encoded.frame), schema=SHUFFLE_SCHEMA)
         yield self.end_rows(progress, [dropped[reason] for reason in self.query.all_drop_reasons])
+
+    def to_bad_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Of source batches as `to_shuffle_rows` takes them, the rows that the query refuses and counts as bad."""
+        return (encoded.bad for encoded in map(self._encode, batches) if encoded.bad is not None)
+
+    def _encode(self, batch: pa.RecordBatch) -> Encoded:
+        named = batch.rename_columns(list(self.query.columns))
+        return encode(self.query, columns_as(named, self.query.columns, self.schema))
 
     def end_rows(self, progress: EventTimeProgress, dropped: list[int] | None = None) -> pa.RecordBatch:
         """What a task ends with: a packed row for each shard, without a frame."""

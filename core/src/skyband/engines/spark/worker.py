@@ -28,6 +28,15 @@ def shuffle_mapper(plan: ShardedPlan) -> Mapped:
     return pickled_with_versions(pack, plan)
 
 
+def bad_rows_mapper(plan: ShardedPlan, schema: pa.Schema) -> Mapped:
+    """`plan.to_bad_rows` for Spark to run where the rows are, as columns of this schema."""
+
+    def sift(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (pa.RecordBatch.from_arrays(rows.columns, schema=schema) for rows in plan.to_bad_rows(batches))
+
+    return pickled_with_versions(sift, plan)
+
+
 def warn_of_broken_promises(plan: ShardedPlan, dropped: Mapping[str, int]) -> None:
     """Once a worker, on its stderr: the text has no number, so that a stream does not say it with each micro-batch."""
     for reason, text in plan.query.promises.items():

@@ -9,6 +9,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.job.checked_job import CheckedJob
 from skyband.job.compilation_notice import announced
 from skyband.job.engine import Engine
+from skyband.job.local.bad_rows import with_bad_rows
 from skyband.job.local.sink import open_writer
 from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals
@@ -30,6 +31,7 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     writer = open_writer(job, engine, held.operator.result_schema, progress)
     if writer is None:
         return totals
+    writer = with_bad_rows(writer, job, engine, held, progress)
     try:
         with announced(progress, totals):
             for answers in _answers(job, held, _batches(rows, job), totals, progress):

@@ -22,6 +22,8 @@ from skyband.job.model import AVAILABLE_NOW, Job, local_path
 from skyband.job.names_alike import check_names, tells_case
 from skyband.job.progress import Progress, Totals
 from skyband.job.savepoints.stream_lock import in_use
+from skyband.job.spark import bad_rows
+from skyband.job.spark.bad_rows import Beside
 from skyband.job.spark.errors import plain_errors, python_was_late
 from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.precompile import Warming
@@ -50,6 +52,7 @@ def run(
     require_spark()
     if savepoint is None:
         check_free(job, engine)
+    bad_rows.check_place(job, engine)
     with plain_errors(job), spark_session(job, progress, warming) as session:
         source, reader = open_source(session, job)
         if savepoint is not None and not job.source.stream:
@@ -65,7 +68,8 @@ def run(
         else:
             with _checkpoint_in_use(job):
                 _check_goes_on(job, plan)
-                totals = _stream(job, source, plan, progress)
+                with bad_rows.beside(job, source, plan) as beside:
+                    totals = _stream(job, source, plan, progress, beside)
         totals.reader = reader
         return totals
 
@@ -106,6 +110,7 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
         else:
             writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
             writer.options(**text_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
+        bad_rows.write_batch(job, session, source)
     if job.sink.mode != "ignore":
         _add(totals, observed.get, counted.get["answers"])
     return totals
@@ -134,24 +139,26 @@ def _arrow_schema(answers: Any) -> Any:
     return answers.sparkSession.createDataFrame([], answers.schema).toArrow().schema
 
 
-def _stream(job: Job, source: Any, plan: ShardedPlan, progress: Progress) -> Totals:
+def _stream(job: Job, source: Any, plan: ShardedPlan, progress: Progress, beside: Beside) -> Totals:
     totals = Totals(in_rows=job.query.rows, micro_batches=0)
-    _run_to_its_end(job, source, plan, progress, totals, last=False)
+    _run_to_its_end(job, source, plan, progress, totals, beside, last=False)
     for _ in range(_FINISHING if job.source.finish else 0):
         before = totals.rows_in
         if not totals.stopped:
-            _run_to_its_end(job, source, plan, progress, totals, last=True)
+            _run_to_its_end(job, source, plan, progress, totals, beside, last=True)
         if totals.rows_in == before:
             break  # else rows came meanwhile, and the last windows wait for a run without any
     return totals
 
 
-def _run_to_its_end(job: Job, source: Any, plan: ShardedPlan, progress: Progress, totals: Totals, last: bool) -> None:
+def _run_to_its_end(
+    job: Job, source: Any, plan: ShardedPlan, progress: Progress, totals: Totals, beside: Beside, last: bool
+) -> None:
     """Start the stream and follow it, anew where Spark gave up on its first Python before the first micro-batch."""
     before = totals.micro_batches
     for starts in range(1, _STARTS + 1):
         try:
-            _follow(_start(job, source, plan, progress, last), totals, progress)
+            _follow(_start(job, source, plan, progress, last), totals, progress, beside)
             return
         except Exception as error:
             if starts == _STARTS or not python_was_late(error) or totals.micro_batches != before:
@@ -187,7 +194,7 @@ def _start(job: Job, source: Any, plan: ShardedPlan, progress: Progress, last: b
     return writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))
 
 
-def _follow(started: Any, totals: Totals, progress: Progress) -> None:
+def _follow(started: Any, totals: Totals, progress: Progress, beside: Beside) -> None:
     """Watch a streaming query until it ends or a signal stops it."""
     stop = threading.Event()
     last = -1
@@ -203,6 +210,7 @@ def _follow(started: Any, totals: Totals, progress: Progress) -> None:
                     progress.micro_batch(totals, always=True)
             if ended:
                 return
+            beside.check()
             if stop.is_set():
                 totals.stopped = True
                 started.stop()
