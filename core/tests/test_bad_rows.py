@@ -24,9 +24,9 @@ QUERY = {
 }
 
 
-def rows(*given):
+def rows(*entries):
     """Rows of a time in seconds, a site and a client."""
-    times, sites, clients = zip(*given, strict=True)
+    times, sites, clients = zip(*entries, strict=True)
     return pa.record_batch(
         {
             "ts": pa.array([None if time is None else time * SECOND for time in times], pa.timestamp("us", "UTC")),

@@ -29,7 +29,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from skyband import spark
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA
-from skyband.engines.spark.worker import shuffle_mapper
+from skyband.engines.spark.worker import worker_mapper
 from skyband.job.spark.session import FEWER_FORKS
 from skyband.text_tables import table
 
@@ -59,7 +59,9 @@ def skyband(source: Any) -> Any:
 
 def counter(source: Any) -> Any:
     plan = spark.plan_of(source, QUERY, shards=1)
-    packed = source.select(*plan.query.columns).mapInArrow(shuffle_mapper(plan), from_arrow_schema(SHUFFLE_SCHEMA))
+    packed = source.select(*plan.query.columns).mapInArrow(
+        worker_mapper(plan, plan.to_shuffle_rows), from_arrow_schema(SHUFFLE_SCHEMA)
+    )
     return packed.groupBy("shard").transformWithStateInPandas(
         Counter(), "bytes long", outputMode="append", timeMode="None"
     )

@@ -64,12 +64,12 @@ def test_they_are_counted(run, tmp_path):
 def test_they_are_written_as_they_came_with_what_is_wrong(run, tmp_path, format):
     ended = run(PLACE.format(format))
     assert (ended.exit_code, "bad      2 (in bad)" in ended.stderr) == (0, True), ended.stderr
-    told = ds.dataset(tmp_path / "bad", format=format, exclude_invalid_files=True).to_table().to_pylist()
-    assert [(row["client"], row["site"], row["_reason"], row["_field"], row["_value"]) for row in told] == [
+    written = ds.dataset(tmp_path / "bad", format=format, exclude_invalid_files=True).to_table().to_pylist()
+    assert [(row["client"], row["site"], row["_reason"], row["_field"], row["_value"]) for row in written] == [
         ("c2", "west", "is not in sources", "site", "west"),
         ("c4", "east", "is not in sources", "site", "east"),
     ]
-    assert str(told[0]["ts"]).startswith("2026-01-01")
+    assert str(written[0]["ts"]).startswith("2026-01-01")
 
 
 def test_where_there_are_none_there_is_no_file(run, tmp_path):
@@ -104,7 +104,7 @@ def test_a_table_of_a_plugin_takes_them(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("bad_rows", "said"),
+    ("bad_rows", "message"),
     [
         ('bad_rows = "skip"', "query.bad_rows: must be one of fail, count"),
         ('bad_rows = { format = "json" }', "query.bad_rows.path: is required for json: a folder for such rows"),
@@ -117,10 +117,10 @@ def test_a_table_of_a_plugin_takes_them(run, tmp_path):
         ('bad_rows = { format = "json", path = "." }', "holds the source"),
     ],
 )  # fmt: skip
-def test_a_place_that_is_none_is_refused_before_the_run(run, bad_rows, said):
+def test_a_place_that_is_none_is_refused_before_the_run(run, bad_rows, message):
     refused = run(bad_rows, command="check")
     assert refused.exit_code == 1
-    assert said in refused.output
+    assert message in refused.output
 
 
 def test_columns_that_they_have_are_refused_in_the_source(run):

@@ -19,8 +19,8 @@ from attrs import evolve
 
 from skyband.config.durations import Duration, clock_problem, parse
 from skyband.config.literals import literal
+from skyband.engines.spark import file_rows
 from skyband.engines.spark.collations import collation_problems
-from skyband.engines.spark.file_rows import shuffle_rows
 from skyband.engines.spark.home_without_zip import home_without_zip
 from skyband.engines.spark.java_check import require_classic, require_java
 from skyband.engines.spark.java_process import ended_if_interrupted
@@ -165,11 +165,11 @@ def answers_of(df: "DataFrame", plan: ShardedPlan, observe: "str | Observation" 
     if not df.isStreaming:
         from skyband.engines.spark import batch
 
-        return observed(plan, batch.run(shuffle_rows(df, plan), plan), observe)
+        return observed(plan, batch.run(file_rows.shuffle_rows(df, plan), plan), observe)
     _check_session(df.sparkSession, plan)
     from skyband.engines.spark import stream
 
-    return observed(plan, stream.run(shuffle_rows(df, plan), plan), observe)
+    return observed(plan, stream.run(file_rows.shuffle_rows(df, plan), plan), observe)
 
 
 def files(
@@ -243,16 +243,7 @@ def bad_rows(
     """
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
-    import pyarrow as pa
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    from skyband.engines.spark.worker import bad_rows_mapper
-
-    plan = plan_of(df, evolve(make_query(query), bad_rows=COUNT), backends)
-    schema = bad_rows_schema(plan.query, plan.schema)
-    plain = pa.schema([field.with_name(f"c{place}").with_nullable(True) for place, field in enumerate(schema)])
-    found = numbered(df, plan.query.columns).mapInArrow(bad_rows_mapper(plan, plain), from_arrow_schema(plain))
-    return found.toDF(*schema.names)
+    return file_rows.bad_rows(df, plan_of(df, evolve(make_query(query), bad_rows=COUNT), backends))
 
 
 def plan_of(

@@ -134,8 +134,8 @@ def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, An
         if dropped.get(reason):
             warnings.warn(f"{dropped[reason]:,} {text}", stacklevel=2)
     if dropped.get(BAD):
-        said = 'rows could not be taken and were left out; bad_rows = "fail" tells what is wrong with the first'
-        warnings.warn(f"{dropped[BAD]:,} {said}", stacklevel=2)
+        message = 'rows could not be taken and were left out; bad_rows = "fail" tells what is wrong with the first'
+        warnings.warn(f"{dropped[BAD]:,} {message}", stacklevel=2)
     if metrics.rows_in and sum(dropped.values()) == metrics.rows_in:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in dropped.items())
         warnings.warn(f"all {metrics.rows_in:,} rows were left out: {reasons}", stacklevel=2)

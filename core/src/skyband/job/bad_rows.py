@@ -54,10 +54,10 @@ def problems_of(
     if bad.of_files and bad.path is None:
         problems.append(Problem("sink.path", f"is required for {bad.format}: a folder for such rows"))
     problems += overlaps(source, bad, job_file)
-    for name, taken in () if sink is None else (("path", sink.path), ("checkpoint", sink.checkpoint)):
-        if bad.path is not None and taken is not None and clash(taken, bad.path, bad.format) is not None:
-            said = f"{bad.path!r} is, holds or lies in sink.{name}, {taken!r}: choose a folder of its own"
-            problems.append(Problem("sink.path", said))
+    for name, other in () if sink is None else (("path", sink.path), ("checkpoint", sink.checkpoint)):
+        if bad.path is not None and other is not None and clash(other, bad.path, bad.format) is not None:
+            message = f"{bad.path!r} is, holds or lies in sink.{name}, {other!r}: choose a folder of its own"
+            problems.append(Problem("sink.path", message))
     if query is not None and schema is not None and set(query.columns) <= set(schema.names):
         problems += _column_problems(bad, query, schema)
     return [_ours(problem) for problem in problems]
@@ -67,9 +67,9 @@ def _column_problems(bad: Sink, query: "Query", schema: "pa.Schema") -> list[Pro
     from skyband.job.sources.text_files import unwritable_in_csv
     from skyband.queries.bad_rows import FIELD, REASON, VALUE, bad_rows_schema
 
-    taken = [name for name in query.columns if name in (REASON, FIELD, VALUE)]
-    if taken:
-        return [Problem("", f"the source has a column {taken[0]!r}, as such rows have: give it another name")]
+    clashing = [name for name in query.columns if name in (REASON, FIELD, VALUE)]
+    if clashing:
+        return [Problem("", f"the source has a column {clashing[0]!r}, as such rows have: give it another name")]
     return list(unwritable_in_csv(bad_rows_schema(query, schema))) if bad.format == "csv" else []
 
 

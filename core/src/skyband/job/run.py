@@ -55,7 +55,7 @@ def run_checked(
     except BaseException:
         said.wipe()
         raise
-    totals.bad_rows_in = _shown(bad_rows.place(job))
+    totals.bad_rows_in = _relative(bad_rows.place(job))
     said.summary(totals, _where(job))
     for reason, text in job.query.promises.items():
         if totals.dropped.get(reason):
@@ -68,15 +68,15 @@ def run_checked(
 def _where(job: Job) -> str:
     if job.sink.format == "console":
         return "shown above"
-    return f"in {_shown(job.sink.path) or job.sink.table or job.sink.format}"
+    return f"in {_relative(job.sink.path) or job.sink.table or job.sink.format}"
 
 
-def _shown(path: str | None) -> str | None:
+def _relative(path: str | None) -> str | None:
     """A place on this machine as seen from here."""
     if path is None or not Path(path).is_absolute():
         return path
-    found = Path(path).resolve()
-    return str(found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found)
+    place = Path(path).resolve()
+    return str(place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place)
 
 
 def _after_stop(job: Job, engine: Engine) -> str:

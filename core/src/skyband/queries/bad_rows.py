@@ -17,8 +17,8 @@ query, and what stands there."""
 
 def bad_rows_schema(query: Query, schema: pa.Schema) -> pa.Schema:
     """Of bad rows: the columns that the query reads, and what is wrong."""
-    told = [pa.field(name, pa.string()) for name in (REASON, FIELD, VALUE)]
-    return pa.schema([*(schema.field(name) for name in query.columns), *told])
+    reasons = [pa.field(name, pa.string()) for name in (REASON, FIELD, VALUE)]
+    return pa.schema([*(schema.field(name) for name in query.columns), *reasons])
 
 
 def without_bad_rows(

@@ -196,8 +196,8 @@ def _checked(values: pa.Array, probabilities: pa.Array, rows: Int64, further: Ma
 def _refuse(key: str, values: Float64, wrong: Array, rows: Int64, message: str) -> None:
     if wrong.any():
         first = int(wrong.argmax())
-        said = f"{message} (got {float(values[first])!r})"
-        raise InputError(key, said, int(rows[first]), rows=np.unique(rows[wrong]), reason=message)
+        text = f"{message} (got {float(values[first])!r})"
+        raise InputError(key, text, int(rows[first]), rows=np.unique(rows[wrong]), reason=message)
 
 
 def _offsets(lists: pa.Array) -> Int64:

@@ -14,7 +14,7 @@ from skyband.states.functions import exported, questions
 from skyband_specs.reference.interface import signature_of
 from skyband_specs.reference.markdown import code, fenced, line, page, prose, section, table
 
-SPARK = (spark.session, spark.apply, spark.files)
+SPARK = (spark.session, spark.apply, spark.files, spark.bad_rows)
 HERE = (local.apply, queries.make_query)
 STATES = (states.union, states.describe)
 COLUMNS = (spark_states.union, spark_states.union_list, spark_states.describe, spark_states.register)

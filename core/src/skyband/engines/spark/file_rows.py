@@ -10,7 +10,8 @@ from attrs import frozen
 
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
-from skyband.engines.spark.worker import Mapped, load_and_freeze, shuffle_mapper
+from skyband.engines.spark.worker import Mapped, load_and_freeze, worker_mapper
+from skyband.queries.bad_rows import bad_rows_schema
 
 
 class PlacedRows(Protocol):
@@ -59,24 +60,40 @@ _FRAMES: WeakKeyDictionary[Any, FileRows] = WeakKeyDictionary()
 
 def shuffle_rows(df: Any, plan: ShardedPlan) -> Any:
     """The packed rows of a DataFrame."""
+    return _mapped(df, plan, plan.to_shuffle_rows, SHUFFLE_SCHEMA)
+
+
+def bad_rows(df: Any, plan: ShardedPlan) -> Any:
+    """The rows of a DataFrame that the query counts as bad, with what is wrong with each."""
+    schema = bad_rows_schema(plan.query, plan.schema)
+    plain = pa.schema([field.with_name(f"c{place}").with_nullable(True) for place, field in enumerate(schema)])
+
+    def sift(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (pa.RecordBatch.from_arrays(rows.columns, schema=plain) for rows in plan.to_bad_rows(batches))
+
+    return _mapped(df, plan, sift, plain).toDF(*schema.names)
+
+
+def _mapped(df: Any, plan: ShardedPlan, pack: Mapped, schema: pa.Schema) -> Any:
+    """What `pack` makes of a DataFrame's rows, where they are or, of files, where they are read."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     files = _FRAMES.get(df)
     if files is None:
-        rows, mapper = numbered(df, plan.query.columns), shuffle_mapper(plan)
+        rows, mapper = numbered(df, plan.query.columns), worker_mapper(plan, pack)
     else:
-        rows, mapper = files.names, _reading_mapper(plan, files.reader)
-    return rows.mapInArrow(mapper, from_arrow_schema(SHUFFLE_SCHEMA))
+        rows, mapper = files.names, _reading(plan, files.reader, pack)
+    return rows.mapInArrow(mapper, from_arrow_schema(schema))
 
 
-def _reading_mapper(plan: ShardedPlan, reader: Reader) -> Mapped:
+def _reading(plan: ShardedPlan, reader: Reader, pack: Mapped) -> Mapped:
     """Reads only the columns of the query, and tells what is wrong with a row by its file."""
 
     def read_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         load_and_freeze(plan)
         rows = reader(batches, plan.query.columns)
         with rows.placing():
-            yield from plan.to_shuffle_rows(iter(rows))
+            yield from pack(iter(rows))
 
     return pickled_with_versions(read_and_pack, plan)
 

@@ -1,4 +1,4 @@
-"""In a worker of Spark: shuffle_mapper, and what is done once for all its tasks."""
+"""In a worker of Spark: what it runs where the rows are, and what is done once for all its tasks."""
 
 import gc
 import threading
@@ -18,23 +18,14 @@ _warned: dict[str | tuple[str, type[Warning], int], int] = {}
 """What was said already, as `warnings` notes it."""
 
 
-def shuffle_mapper(plan: ShardedPlan) -> Mapped:
-    """`plan.to_shuffle_rows` for Spark to run where the rows are."""
+def worker_mapper(plan: ShardedPlan, pack: Mapped) -> Mapped:
+    """`pack`, such as `plan.to_shuffle_rows`, for Spark to run where the rows are."""
 
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         load_and_freeze(plan)
-        return plan.to_shuffle_rows(batches)
+        return pack(batches)
 
-    return pickled_with_versions(pack, plan)
-
-
-def bad_rows_mapper(plan: ShardedPlan, schema: pa.Schema) -> Mapped:
-    """`plan.to_bad_rows` for Spark to run where the rows are, as columns of this schema."""
-
-    def sift(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (pa.RecordBatch.from_arrays(rows.columns, schema=schema) for rows in plan.to_bad_rows(batches))
-
-    return pickled_with_versions(sift, plan)
+    return pickled_with_versions(run, plan)
 
 
 def warn_of_broken_promises(plan: ShardedPlan, dropped: Mapping[str, int]) -> None:

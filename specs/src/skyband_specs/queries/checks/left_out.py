@@ -85,15 +85,15 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
             run = case.run(rows, counted)
             run.on_bad_rows = aside.append
             given = [run.push(batch) for batch in cut(holed, [])]
-            told = pa.Table.from_batches(aside)
+            bad = pa.Table.from_batches(aside)
             expect_equal(run.operator.take_metrics().dropped.get(BAD, 0), int(hostile.sum()), f"bad rows by {name!r}")
             came = holed.filter(pa.array(hostile))
-            same = _as_bytes(told, case.query().columns) == _as_bytes(came, case.query().columns)
+            same = _as_bytes(bad, case.query().columns) == _as_bytes(came, case.query().columns)
             expect(same, f"rows with a bad {name!r} are put aside other than they came")
             expect(
-                all(map(str.strip, told.column(REASON).to_pylist())), f"no reason is told of rows with a bad {name!r}"
+                all(map(str.strip, bad.column(REASON).to_pylist())), f"no reason is told of rows with a bad {name!r}"
             )
-            fields = set(told.column(FIELD).to_pylist())
+            fields = set(bad.column(FIELD).to_pylist())
             expect(fields <= set(holed.column_names), f"{sorted(fields)} are told as bad, which are no columns")
             equal_answers(gathered(run, [*given, run.finish()]), without, f"without the rows with a bad {name!r}")
 
