@@ -56,7 +56,7 @@ def _refused(error: InputError, length: int) -> Array | None:
 
 
 def _with_reason(query: Query, rows: pa.RecordBatch, error: InputError) -> pa.RecordBatch:
-    keys = {wanted.key: wanted.column for wanted in query.inputs()}
+    keys = {column.key: column.column for column in query.inputs()}
     column = keys.get(error.argument, error.argument)
     texts: list[str | None] = [None] * len(rows)
     if column in rows.schema.names:

@@ -84,7 +84,7 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
             aside: list[pa.RecordBatch] = []
             run = case.run(rows, counted)
             run.on_bad_rows = aside.append
-            given = [run.push(batch) for batch in cut(holed, [])]
+            answers = [run.push(batch) for batch in cut(holed, [])]
             bad = pa.Table.from_batches(aside)
             expect_equal(run.operator.take_metrics().dropped.get(BAD, 0), int(hostile.sum()), f"bad rows by {name!r}")
             came = holed.filter(pa.array(hostile))
@@ -95,7 +95,7 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
             )
             fields = set(bad.column(FIELD).to_pylist())
             expect(fields <= set(holed.column_names), f"{sorted(fields)} are told as bad, which are no columns")
-            equal_answers(gathered(run, [*given, run.finish()]), without, f"without the rows with a bad {name!r}")
+            equal_answers(gathered(run, [*answers, run.finish()]), without, f"without the rows with a bad {name!r}")
 
     holds(case, law)
 
@@ -123,8 +123,8 @@ def _with_hostile_values(rows: pa.Table, places: np.ndarray, names: tuple[str, .
         for value in _hostile(kind):
             column = rows.column(name).combine_chunks()
             both = pa.concat_arrays([column, pa.concat_arrays([value])])
-            taken = both.take(pa.array(np.where(places, len(column), np.arange(len(column)))))
-            yield name, rows.set_column(rows.column_names.index(name), rows.schema.field(name), taken)
+            changed = both.take(pa.array(np.where(places, len(column), np.arange(len(column)))))
+            yield name, rows.set_column(rows.column_names.index(name), rows.schema.field(name), changed)
 
 
 def _hostile(kind: pa.DataType) -> list[pa.Array]:
