@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from skyband import spark
+from skyband.engines.spark import file_rows
+from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.job.bad_rows import as_job, told_of_bad_rows
 from skyband.job.engine import Engine
 from skyband.job.local.sink import check_free
@@ -29,12 +30,12 @@ def check_place(job: Job, engine: Engine) -> None:
             check_free(as_job(job), engine)
 
 
-def write_batch(job: Job, session: Any, source: Any) -> None:
+def write_batch(job: Job, session: Any, source: Any, plan: ShardedPlan) -> None:
     """Write the bad rows of a batch, if there are any."""
     if job.bad_rows is None:
         return
     ours = as_job(job)
-    rows = spark.bad_rows(source, job.query, job.backends).persist()
+    rows = file_rows.bad_rows(source, plan).persist()
     try:
         with told_of_bad_rows():
             if rows.isEmpty() and job.sink.mode != "overwrite":
@@ -76,9 +77,9 @@ class Beside:
 
 
 @contextmanager
-def beside(job: Job, source: Any) -> Iterator[Beside]:
+def beside(job: Job, source: Any, plan: ShardedPlan) -> Iterator[Beside]:
     """The stream of a job's bad rows while that of its answers runs; one that ends by itself is waited for."""
-    running = Beside(None if job.bad_rows is None else _start(job, source))
+    running = Beside(None if job.bad_rows is None else _start(job, source, plan))
     try:
         yield running
         if job.sink.trigger == AVAILABLE_NOW:
@@ -88,8 +89,8 @@ def beside(job: Job, source: Any) -> Iterator[Beside]:
         running.stop()
 
 
-def _start(job: Job, source: Any) -> Any:
-    rows = spark.bad_rows(source, job.query, job.backends)
+def _start(job: Job, source: Any, plan: ShardedPlan) -> Any:
+    rows = file_rows.bad_rows(source, plan)
     writer = rows.writeStream.queryName(f"{job.name}, bad rows").foreachBatch(_write(job, source.sparkSession))
     if job.sink.checkpoint is not None:
         writer = writer.option("checkpointLocation", f"{job.sink.checkpoint.rstrip('/')}/{CHECKPOINT}")

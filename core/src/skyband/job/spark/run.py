@@ -110,7 +110,7 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
         else:
             writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
             writer.options(**text_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
-        bad_rows.write_batch(job, session, source)
+        bad_rows.write_batch(job, session, source, plan)
     if job.sink.mode != "ignore":
         _add(totals, observed.get, counted.get["answers"])
     return totals
