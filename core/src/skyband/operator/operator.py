@@ -6,14 +6,13 @@ go to their group's processor in one canonical order, so neither batches nor par
 """
 
 import time as clock
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from attrs import define, field, frozen
+from attrs import define, field
 
 from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array, UInt64
@@ -25,8 +24,10 @@ from skyband.groups.processor import GroupProcessor
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of, fingerprint
 from skyband.operator.groups import Bound, Groups
 from skyband.operator.logged_batch import LoggedBatch, is_time
+from skyband.operator.metrics import Counters, Metrics
 from skyband.operator.rows_of_states import RowsOfStates
 from skyband.operator.shard import Shard
+from skyband.operator.waiting_rows import WaitingRows
 from skyband.operator.withheld_answers import WithheldAnswers
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.frame_checks import refused_as_damage
@@ -40,22 +41,6 @@ from skyband.watermark import Clock, EventTimeProgress, Ticking
 
 LAYOUT = 2
 """Of an operator's snapshot."""
-
-
-@frozen
-class Metrics:
-    """What an operator has done since its metrics were last taken, and what it holds now."""
-
-    rows_in: int
-    """Rows of the source, whatever became of them."""
-    rows_late: int
-    late_by: int
-    """Microseconds (or rows) that `delay` would have had to be for all of them, as far as they came now; 0 of none."""
-    dropped: Mapping[str, int]
-    """Rows that no answer can come from, by reason: one of the query's `drop_reasons`."""
-    retained: int
-    groups: int
-    seconds: float
 
 
 @define(eq=False)
@@ -77,15 +62,11 @@ class Operator:
     _joined_at: dict[str, int | None] = field(init=False)
     """The query's parts, each with the watermark at which it joined the checkpoint; None where it began with it."""
     _groups: Groups = field(init=False)
-    _waiting: list[pa.RecordBatch] = field(factory=list, init=False)
+    _waiting: WaitingRows = field(factory=WaitingRows, init=False)
     _withheld: WithheldAnswers = field(init=False)
     _finished: bool = field(default=False, init=False)
     """The last step was the end of the input for now, and touched what is withheld."""
-    _rows_in: int = field(default=0, init=False)
-    _rows_late: int = field(default=0, init=False)
-    _late_by: int = field(default=0, init=False)
-    _dropped: Counter[str] = field(factory=Counter, init=False)
-    _seconds: float = field(default=0.0, init=False)
+    _counters: Counters = field(factory=Counters, init=False)
     _whole: bool = field(default=True, init=False)
     """No turn was cut short, by Ctrl-C or an error."""
 
@@ -126,21 +107,21 @@ class Operator:
         """Take in a frame (made by `encode`). Rows before the watermark are late: counted and dropped."""
         self._check_whole()
         own = keyed_frames.own(frame)
-        self._rows_in += int(np.count_nonzero(own))
+        counters = self._counters
+        counters.rows_in += int(np.count_nonzero(own))
         if self.watermark is not None:
             times = frame.column(keyed_frames.TIME).to_numpy()
             late = times < self.watermark
             if late.any():
-                self._late_by = max(self._late_by, self.watermark - int(times.min()) + self.query.delay.length)
-                self._rows_late += int(np.count_nonzero(late & own))
+                counters.late_by = max(counters.late_by, self.watermark - int(times.min()) + self.query.delay.length)
+                counters.rows_late += int(np.count_nonzero(late & own))
                 frame = frame.filter(pa.array(~late))
-        if len(frame):
-            self._waiting.append(frame)
+        self._waiting.add(frame)
 
     def count_dropped(self, counts: Mapping[str, int]) -> None:
         """Count rows that did not come to be in a frame, by reason."""
-        self._rows_in += sum(counts.values())
-        self._dropped.update(counts)
+        self._counters.rows_in += sum(counts.values())
+        self._counters.dropped.update(counts)
 
     def step(self, progress: EventTimeProgress, ticking: Ticking | None = None) -> pa.RecordBatch:
         """The rows added since the last step, in all shards, came as far as `progress`: answer what it lets pass.
@@ -190,12 +171,7 @@ class Operator:
 
     def drop_after(self, limit: int) -> None:
         """Drop waiting rows later than this, and count those that are this shard's own."""
-        for number, frame in enumerate(self._waiting):
-            beyond = frame.column(keyed_frames.TIME).to_numpy() > limit
-            if beyond.any():
-                self._dropped[AHEAD] += int(np.count_nonzero(beyond & keyed_frames.own(frame)))
-                self._waiting[number] = frame.filter(pa.array(~beyond))
-        self._waiting = [frame for frame in self._waiting if len(frame)]
+        self._counters.dropped[AHEAD] += self._waiting.drop_after(limit)
 
     def _idled(self, ticking: Ticking, newest: int) -> list[int]:
         """Where silence puts the watermark, `newest` being the latest time of any row so far; nowhere while it lasts
@@ -225,19 +201,9 @@ class Operator:
 
     def take_metrics(self) -> Metrics:
         """What was done since this was last called."""
-        self._dropped.update(self._groups.take_dropped())
-        dropped = {reason: count for reason, count in self._dropped.items() if count}
-        taken = Metrics(
-            self._rows_in,
-            self._rows_late,
-            self._late_by,
-            dropped,
-            self._groups.retained,
-            len(self._groups),
-            self._seconds,
-        )
-        self._rows_in, self._rows_late, self._late_by, self._dropped, self._seconds = 0, 0, 0, Counter(), 0.0
-        return taken
+        self._counters.dropped.update(self._groups.take_dropped())
+        counters, self._counters = self._counters, Counters()
+        return counters.metrics(self._groups.retained, len(self._groups))
 
     @property
     def groups(self) -> Groups:
@@ -247,7 +213,7 @@ class Operator:
     @property
     def waiting(self) -> int:
         """Rows that wait for the watermark."""
-        return sum(map(len, self._waiting))
+        return len(self._waiting)
 
     @property
     def progress(self) -> EventTimeProgress:
@@ -264,9 +230,9 @@ class Operator:
         self._check_whole()
         self._whole = False  # until it comes to its end
         with attributed(self.query, self.bindings):
-            answers = self._groups.run(self._release(until.watermark), until)
+            answers = self._groups.run(self._waiting.release(until.watermark, self.query.ties), until)
         self._whole = True
-        self._seconds += clock.perf_counter() - started
+        self._counters.seconds += clock.perf_counter() - started
         if answers is None:
             return _no_rows(self.result_schema)
         check_answers(self.query, answers, self.result_schema)
@@ -276,19 +242,6 @@ class Operator:
         """Raise BrokenError where a turn was cut short: its rows are in some groups and not in others."""
         if not self._whole:
             raise BrokenError(f"the operator of {self.query.kind} was called after a call was cut short: {REMEDY}")
-
-    def _release(self, until: int | None) -> pa.RecordBatch | None:
-        """The waiting rows before `until`, in canonical order."""
-        if not self._waiting:
-            return None
-        waiting = keyed_frames.concatenated(self._waiting)
-        self._waiting = []
-        if until is not None:
-            ready = waiting.column(keyed_frames.TIME).to_numpy() < until
-            if not ready.all():
-                waiting, later = keyed_frames.parted(waiting, ready)
-                self._waiting = [later]
-        return keyed_frames.ordered(waiting, self.query.ties) if len(waiting) else None
 
     def fresh_processor(self) -> GroupProcessor:
         """That of a group without rows."""
@@ -357,16 +310,14 @@ class Operator:
         """Take over those groups (uint64[n] -> bool[n]) of a shard that was just restored, with their rows."""
         self._check_beside(other)
         self._groups.absorb(other._groups, chosen(other._groups.keys))
-        for frame in other._waiting:
-            rows = frame.filter(pa.array(chosen(frame.column(keyed_frames.GROUP).to_numpy())))
-            self._waiting += [rows] if len(rows) else []
+        self._waiting.absorb(other._waiting, chosen)
         self._withheld.absorb(other._withheld, chosen)
 
     def merge(self, other: "Operator") -> None:
         """Take over the state and rows of a shard without groups that was just restored. See `Query.unmerged`."""
         self._check_beside(other)
         self._groups.merge(other._groups)
-        self._waiting += other._waiting
+        self._waiting.merge(other._waiting)
         self._withheld.merge(other._withheld)
 
     def _check_beside(self, other: "Operator") -> None:
@@ -379,8 +330,9 @@ class Operator:
         self._check_whole()
         with attributed(self.query, self.bindings):
             arrays = state_arrays.with_prefix("groups", self._groups.dump_state())
-        if self._waiting:
-            arrays["waiting"] = np.frombuffer(keyed_frames.to_bytes(keyed_frames.concatenated(self._waiting)), np.uint8)
+        waiting = self._waiting.dump_state()
+        if waiting is not None:
+            arrays["waiting"] = waiting
         arrays["clock"] = np.array(self._clock.to_list(), np.int64)
         parts, withheld = self._withheld.dump_state()
         arrays |= withheld
@@ -445,11 +397,8 @@ class Operator:
         joined = self.watermark if joined is None else joined
         self._joined_at = {part: joined_at.get(part, joined) for part in self.query.subqueries}
         if "waiting" in held.arrays:
-            waiting = self._rows_of_states.checked(keyed_frames.from_bytes(held.arrays["waiting"]))
-            times = waiting.column(keyed_frames.TIME).to_numpy()
-            if self.watermark is not None and len(times) and times.min() < self.watermark:
-                raise SnapshotError("contradicts itself: rows before its watermark wait for that")
-            self._waiting = [waiting] if len(waiting) else []
+            rows = self._rows_of_states.checked(keyed_frames.from_bytes(held.arrays["waiting"]))
+            self._waiting.load_state(rows, self.watermark)
         changed = {*joined_at} != {*self.query.subqueries}
         self._groups.start_from(self._joined)
         self._groups.load_state(state_arrays.without_prefix("groups", held.arrays), changed)

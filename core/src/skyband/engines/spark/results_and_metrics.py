@@ -11,7 +11,7 @@ from attrs import asdict
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, Problem
 from skyband.groups.execution import execution_of
-from skyband.operator.operator import Metrics
+from skyband.operator.metrics import Metrics
 
 METRICS = "skyband_metrics"
 _LATEST = (pa.field("late_by", pa.int64()), pa.field("watermark", pa.int64()))

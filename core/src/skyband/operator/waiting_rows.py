@@ -1,0 +1,72 @@
+"""Rows that wait for the watermark: an operator's groups get them once it has passed, in one canonical order."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+from attrs import define, field
+
+from skyband.arrays import Array, UInt64
+from skyband.columns import keyed_frames
+from skyband.errors import SnapshotError
+
+
+@define(eq=False)
+class WaitingRows:
+    """Frames in the order in which they came, none of them without rows."""
+
+    _frames: list[pa.RecordBatch] = field(factory=list, init=False)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._frames))
+
+    def add(self, frame: pa.RecordBatch) -> None:
+        """Take in a frame, which may be empty."""
+        if len(frame):
+            self._frames.append(frame)
+
+    def drop_after(self, limit: int) -> int:
+        """Drop rows later than this; returns how many of them are this shard's own."""
+        dropped = 0
+        for number, frame in enumerate(self._frames):
+            beyond = frame.column(keyed_frames.TIME).to_numpy() > limit
+            if beyond.any():
+                dropped += int(np.count_nonzero(beyond & keyed_frames.own(frame)))
+                self._frames[number] = frame.filter(pa.array(~beyond))
+        self._frames = [frame for frame in self._frames if len(frame)]
+        return dropped
+
+    def release(self, until: int | None, ties: tuple[str, ...]) -> pa.RecordBatch | None:
+        """The rows before `until`, all where that is None, in canonical order: they wait no longer. O(n log n)."""
+        if not self._frames:
+            return None
+        rows = keyed_frames.concatenated(self._frames)
+        self._frames = []
+        if until is not None:
+            ready = rows.column(keyed_frames.TIME).to_numpy() < until
+            if not ready.all():
+                rows, later = keyed_frames.parted(rows, ready)
+                self._frames = [later]
+        return keyed_frames.ordered(rows, ties) if len(rows) else None
+
+    def absorb(self, other: "WaitingRows", chosen: Callable[[UInt64], Array]) -> None:
+        """Take over another shard's rows of the groups (uint64[n] -> bool[n]) to choose."""
+        for frame in other._frames:
+            self.add(frame.filter(pa.array(chosen(frame.column(keyed_frames.GROUP).to_numpy()))))
+
+    def merge(self, other: "WaitingRows") -> None:
+        """Take over all rows of another shard."""
+        self._frames += other._frames
+
+    def dump_state(self) -> Array | None:
+        """uint8[n]: the rows as bytes; None where there are none."""
+        if not self._frames:
+            return None
+        return np.frombuffer(keyed_frames.to_bytes(keyed_frames.concatenated(self._frames)), np.uint8)
+
+    def load_state(self, rows: pa.RecordBatch, watermark: int | None) -> None:
+        """Take over checked rows of a state. Raises SnapshotError where some should not wait any more."""
+        times = rows.column(keyed_frames.TIME).to_numpy()
+        if watermark is not None and len(times) and times.min() < watermark:
+            raise SnapshotError("contradicts itself: rows before its watermark wait for that")
+        self.add(rows)
