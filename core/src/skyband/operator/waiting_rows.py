@@ -49,10 +49,10 @@ class WaitingRows:
                 self._frames = [later]
         return keyed_frames.ordered(rows, ties) if len(rows) else None
 
-    def absorb(self, other: "WaitingRows", chosen: Callable[[UInt64], Array]) -> None:
-        """Take over another shard's rows of the groups (uint64[n] -> bool[n]) to choose."""
+    def absorb(self, other: "WaitingRows", select: Callable[[UInt64], Array]) -> None:
+        """Take over another shard's rows of the groups (uint64[n] -> bool[n]) to select."""
         for frame in other._frames:
-            self.add(frame.filter(pa.array(chosen(frame.column(keyed_frames.GROUP).to_numpy()))))
+            self.add(frame.filter(pa.array(select(frame.column(keyed_frames.GROUP).to_numpy()))))
 
     def merge(self, other: "WaitingRows") -> None:
         """Take over all rows of another shard."""
