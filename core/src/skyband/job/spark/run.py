@@ -214,6 +214,7 @@ def _follow(started: Any, totals: Totals, progress: Progress, beside: Beside) ->
             if stop.is_set():
                 totals.stopped = True
                 started.stop()
+                beside.stop()
                 return
             progress.show(totals)
 
