@@ -65,30 +65,32 @@ def usual_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     return columns_as(batch, batch.schema.names, usual_schema(batch.schema))
 
 
-def columns_as(batch: pa.RecordBatch, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
+def columns_as(
+    batch: pa.RecordBatch, names: Sequence[str], schema: pa.Schema, hashed: Sequence[str] = ()
+) -> pa.RecordBatch:
     """These columns of a batch in their types in a usual schema: the batch itself where it has just these.
 
-    Text may stay a dictionary of the same text: its values are then hashed once, and not once a row.
+    hashed: where text may stay a dictionary of the same text, whose values are then hashed once and not once a row.
 
     Raises InputError, naming the column and both types, where one is missing or holds what its type does not.
     """
     fields = pa.schema([schema.field(name) for name in names])
     given = dict(zip(batch.schema.names, batch.columns, strict=True))
-    columns = [_column(given, field) for field in fields]
+    columns = [_column(given, field, field.name in hashed) for field in fields]
     unchanged = all(column is given[field.name] for column, field in zip(columns, fields, strict=True))
     if unchanged and batch.schema.names == fields.names:
         return batch
     return pa.RecordBatch.from_arrays(columns, names=fields.names)
 
 
-def _column(given: Mapping[str, pa.Array], field: pa.Field) -> pa.Array:
+def _column(given: Mapping[str, pa.Array], field: pa.Field, is_hashed: bool) -> pa.Array:
     if field.name not in given:
         raise InputError(field.name, "is no column of this batch, and is one of the first")
     column = given[field.name]
     if column.type == field.type and not pa.types.is_dictionary(field.type):
         return column
     try:
-        if pa.types.is_dictionary(column.type) and pa.types.is_string(field.type):
+        if is_hashed and pa.types.is_dictionary(column.type) and pa.types.is_string(field.type):
             values = usual(column.type.value_type)
             if values == field.type:
                 return _dictionary_as(column, pa.dictionary(column.type.index_type, values))

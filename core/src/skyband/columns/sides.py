@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.arrays import Int8
+from skyband.columns.keyed_frames import decoded
 from skyband.errors import InputError
 
 SIDES = ("left", "right")
@@ -18,6 +19,7 @@ def is_side(kind: pa.DataType) -> bool:
 
 def sides_of(column: pa.Array) -> Int8:
     """int8[n]: 0 for left, 1 for right; null is 0. Raises InputError on anything else."""
+    column = decoded(column)
     if pa.types.is_string(column.type):
         found = pc.index_in(column, value_set=pa.array(SIDES))
         wrong = pc.and_(found.is_null(), column.is_valid())

@@ -17,7 +17,7 @@ from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband.queries.query import BAD, Query
-from skyband.queries.row_encoding import encode
+from skyband.queries.row_encoding import encode, hashed_columns
 from skyband.watermark import EventTimeProgress, Ticking
 
 
@@ -84,7 +84,7 @@ class LocalRun:
         """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
         query = self.operator.query
         check_whole(batch, self._columns)
-        encoded = encode(query, columns_as(batch, self._columns, self.operator.schema))
+        encoded = encode(query, columns_as(batch, self._columns, self.operator.schema, hashed_columns(query)))
         self.operator.count_dropped(encoded.dropped)
         if encoded.bad is not None and self.on_bad_rows is not None:
             self.on_bad_rows(encoded.bad)

@@ -221,6 +221,9 @@ class Query(ABC):
         """The sources whose watermarks are told apart."""
         return len(self.sources) if self.source is not None and self.sources is not None else 1
 
+    _hashed_keys: ClassVar[tuple[str, ...]] = ()
+    """Keys whose columns `encode_columns` hashes, and so takes as dictionaries too where the source has plain text."""
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the source that it reads, each once."""

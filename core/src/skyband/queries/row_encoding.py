@@ -65,6 +65,13 @@ def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     return Encoded(frame, dropped, _progress(query, times, sources))
 
 
+def hashed_columns(query: Query) -> tuple[str, ...]:
+    """The columns that are hashed: as dictionaries their values are so once, and not once a row."""
+    named = [getattr(query, key) for key in query._hashed_keys]
+    columns = [name for names in named if names is not None for name in ((names,) if isinstance(names, str) else names)]
+    return (*query.by, *columns)
+
+
 def check_years(query: Query, times: Int64) -> None:
     """Raise InputError where the calendar of the query's zone is not known."""
     if not len(times) or not any(zone_of(length) != UTC for length in query.lengths.values()):

@@ -16,7 +16,7 @@ from skyband.operator.operator import Operator
 from skyband.operator.shard import Shard
 from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.query import Encoded, Query
-from skyband.queries.row_encoding import encode
+from skyband.queries.row_encoding import encode, hashed_columns
 from skyband.registry import Binding
 from skyband.watermark import EventTimeProgress, Ticking
 
@@ -87,7 +87,7 @@ class ShardedPlan:
 
     def _encode(self, batch: pa.RecordBatch) -> Encoded:
         named = batch.rename_columns(list(self.query.columns))
-        return encode(self.query, columns_as(named, self.query.columns, self.schema))
+        return encode(self.query, columns_as(named, self.query.columns, self.schema, hashed_columns(self.query)))
 
     def end_rows(self, progress: EventTimeProgress, dropped: list[int] | None = None) -> pa.RecordBatch:
         """What a task ends with: a packed row for each shard, without a frame."""

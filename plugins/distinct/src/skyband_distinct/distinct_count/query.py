@@ -62,6 +62,7 @@ class DistinctCount(Query):
     """
 
     kind: ClassVar[str] = "distinct-count"
+    _hashed_keys: ClassVar[tuple[str, ...]] = ("item",)
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
     answered_by: ClassVar[str | None] = "skyband_distinct.distinct_count.execution:DistinctCountExecution"
     chart: ClassVar[str | None] = "bands"

@@ -94,6 +94,7 @@ class HeavyHitters(Query):
     """
 
     kind: ClassVar[str] = "heavy-hitters"
+    _hashed_keys: ClassVar[tuple[str, ...]] = ("object", "value")
     roles: ClassVar[tuple[str, ...]] = ("total-ranker",)
     answered_by: ClassVar[str | None] = "skyband_totals.heavy_hitters.execution:HeavyHittersExecution"
     chart: ClassVar[str | None] = "ranks"

@@ -1,0 +1,28 @@
+"""Text that comes as a dictionary where the source has plain text is that text to every query."""
+
+import pyarrow as pa
+import pytest
+from skyband.engines.local import LocalRun
+from skyband.queries import examples_of, make_query
+
+KINDS = (
+    *("distinct-count", "heavy-hitters", "near-duplicates", "top-k", "top-k-pairs", "top-k-workload"),
+    "uncertain-join",
+)
+
+
+def answers_and_state(query, example, schema, batch):
+    run = LocalRun.start(query, schema, example.backends or {})
+    return run.push(batch).to_pylist(), run.operator.snapshot(), run.finish().to_pylist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_may_come_as_a_dictionary(kind):
+    for example in examples_of(kind):
+        query = make_query({"kind": kind, **example.keys})
+        rows = pa.Table.from_batches([example.rows]) if isinstance(example.rows, pa.RecordBatch) else example.rows
+        (plain,) = rows.select(list(query.columns)).combine_chunks().to_batches()
+        columns = [column.dictionary_encode() if column.type == pa.string() else column for column in plain.columns]
+        coded = pa.RecordBatch.from_arrays(columns, names=plain.schema.names)
+        expected = answers_and_state(query, example, plain.schema, plain)
+        assert answers_and_state(query, example, plain.schema, coded) == expected
