@@ -12,6 +12,22 @@ JOB = Job("counts", SOURCE, None, {}, Sink("parquet", "counts", "checkpoint"), {
 AWAY = evolve(JOB, source=AWAY_SOURCE)
 
 
+@pytest.fixture(autouse=True)
+def begun(tmp_path):
+    """A checkpoint with a micro-batch."""
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").touch()
+
+
+def test_a_stream_that_failed_before_its_first_micro_batch_may_be_mended(tmp_path):
+    (tmp_path / "offsets" / "0").unlink()
+    check_goes_on(evolve(JOB, source=evolve(SOURCE, path="misspelt")), tmp_path)
+    check_goes_on(JOB, tmp_path)
+    (tmp_path / "offsets" / "0").touch()
+    with pytest.raises(ConfigError, match=r"source\.path: was 'visits'"):
+        check_goes_on(evolve(JOB, source=evolve(SOURCE, path="misspelt")), tmp_path)
+
+
 @pytest.mark.parametrize(
     ("table", "changes", "said"),
     [

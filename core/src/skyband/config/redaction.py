@@ -6,7 +6,7 @@ holds of this is learnt when it is read, so that it is hidden wherever it comes 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -44,6 +44,11 @@ def learn(tables: Mapping[str, Any]) -> None:
     for key, value in tables.items():
         if key.partition(".")[0] not in ("query", "backends"):
             _known.update(_secrets(key, value))
+
+
+def hide(secrets: Iterable[str]) -> None:
+    """Hide these from now on, whatever their keys say."""
+    _known.update(secret for secret in secrets if secret.strip() and secret.lower() not in _PLAIN)
 
 
 def without_passwords(text: str) -> str:

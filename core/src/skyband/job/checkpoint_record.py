@@ -11,6 +11,7 @@ from typing import Any
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.job.model import Job
 from skyband.job.savepoints.savepoint import fact_text, path_to_keep, source_facts
+from skyband.job.spark.sink_log import latest
 
 RECORD = "skyband-job.json"
 _PATH = "source.path"
@@ -26,10 +27,13 @@ _POSITION = "how far the other one was read means nothing in this"
 def check_goes_on(job: Job, checkpoint: Path) -> None:
     """Raise ConfigError, with every change, where the job may not go on with a checkpoint; else record what it is.
 
-    One of an older Skyband, which has no record yet, gets one.
+    One of an older Skyband, which has no record yet, gets one; of a stream that failed before its first micro-batch it
+    is written anew.
     """
     path, now = checkpoint / RECORD, _facts(job)
     written = _read(path)
+    if latest(checkpoint / "offsets") < 0:
+        written = {}
     before = {name: path_to_keep(value) if name == _PATH else value for name, value in written.items()}
     problems = [
         Problem(name, f"was {fact_text(before[name])} when the checkpoint was begun (got {fact_text(now.get(name))}): "

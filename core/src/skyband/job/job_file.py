@@ -9,6 +9,7 @@ from typing import Any
 from skyband.config.literals import MOST_DIGITS, is_huge, literal
 from skyband.config.redaction import learn, redacted_line
 from skyband.errors import ConfigError, Problem
+from skyband.job.environment import expand
 from skyband.job.job_error import JobError
 
 MOST_BYTES = 10_000_000
@@ -36,11 +37,16 @@ def assignments(sets: Iterable[str]) -> dict[str, Any]:
 
 
 def tables_of(path: Path, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of a job's file with what was typed put into them. Raises ConfigError where they cannot be read."""
+    """The tables of a job's file with what was typed, and what the environment has, put into them.
+
+    Raises ConfigError where they cannot be read.
+    """
     tables = _parsed(path)
     learn(tables)
     for key, value in typed.items():
         _put(tables, key, value)
+    learn(tables)
+    tables = expand(tables)
     learn(tables)
     wrong = [Problem(place, _TOO_MANY_DIGITS) for place in _huge_numbers("", tables)]
     if wrong:

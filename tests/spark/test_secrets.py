@@ -1,0 +1,64 @@
+"""Nothing that a run on Spark leaves behind holds a secret of the job: checkpoint, savepoint, answers, Spark's log."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from . import faults
+
+pytestmark = pytest.mark.spark
+
+PLANTED = "hunter2planted"
+SECRETS = """
+"spark.hadoop.fs.s3a.secret.key" = "${PLANTED}"
+"spark.hadoop.fs.azure.account.key.lake" = "${PLANTED}"
+"spark.ssl.keyPassword" = "${PLANTED}"
+
+[backends]
+sketch = "exact"
+
+[sink.options]
+password = "${PLANTED}"
+url = "jdbc:postgresql://reader:${PLANTED}@lake/x?password=${PLANTED}"
+"s3.secret-access-key" = "${PLANTED}"
+"""
+RUNS = """
+import os
+import pathlib
+import sys
+from click.testing import CliRunner
+from skyband.cli.commands import group
+
+for status, *words in ([0, "run", "job.toml"], [0, "run", "job.toml"], [0, "savepoint", "job.toml", "saved"],
+                       [0, "state", "job.toml"], [1, "run", "job.toml", "--set", "source.where=nothing(ts) = 1"],
+                       [1, "run", "job.toml", "--set", "source.path=broken", "--set", "sink.checkpoint=of broken"]):
+    ran = CliRunner().invoke(group, words)
+    print(ran.output)
+    for log in pathlib.Path(os.environ["TMPDIR"]).glob("*.log"):
+        print("Spark wrote", log.read_text("utf-8", "replace"))
+    assert ran.exit_code == status, words
+"""
+
+
+def test_checkpoints_savepoints_answers_and_logs_hold_no_secret(tmp_path):
+    home, kept = tmp_path / "home", tmp_path / "kept"
+    home.mkdir()
+    kept.mkdir()
+    faults.write_source(home / "source", 2)
+    (home / "broken").mkdir()
+    (home / "broken" / "0.parquet").write_bytes(b"PAR1 and nothing of what should follow")
+    job = faults.write_job(home, "job", "local[1]", SECRETS)
+    job.write_text(job.read_text().replace("maxFilesPerTrigger = 1", 'maxFilesPerTrigger = 1, token = "${PLANTED}"'))
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", RUNS], cwd=home, capture_output=True, text=True, check=False,
+        env={**os.environ, "PLANTED": PLANTED, "TMPDIR": str(kept)},
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert PLANTED not in ran.stdout + ran.stderr
+    assert "Spark wrote" in ran.stdout
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    names = {path.name for path in written}
+    assert {"skyband-job.json", "savepoint.json"} <= names
+    assert [path for path in written if PLANTED.encode() in path.read_bytes()] == []
