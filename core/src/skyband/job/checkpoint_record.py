@@ -31,9 +31,7 @@ def check_goes_on(job: Job, checkpoint: Path) -> None:
     is written anew.
     """
     path, now = checkpoint / RECORD, _facts(job)
-    written = _read(path)
-    if latest(checkpoint / "offsets") < 0:
-        written = {}
+    written = _read(path) if latest(checkpoint / "offsets") >= 0 else {}
     before = {name: path_to_keep(value) if name == _PATH else value for name, value in written.items()}
     problems = [
         Problem(name, f"was {fact_text(before[name])} when the checkpoint was begun (got {fact_text(now.get(name))}): "

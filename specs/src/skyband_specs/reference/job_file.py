@@ -69,11 +69,12 @@ def job_page() -> str:
 
 
 _ENVIRONMENT = (
-    "`${NAME}` in any text of a job is what the environment has under that name, so that a password need not stand in a "
-    "file; `${NAME:-default}` has a default, and a name that is not set is an error of `skyband check`. `$${NAME}` is the "
-    "text `${NAME}`. What comes so into `options`, `catalog` and `[spark]` is hidden wherever something is shown or written "
-    "down, as is what stands under a key such as `password` or in the password of a URL. Elsewhere it is shown as if it stood "
-    "in the file: a path, a column or a number of the query is kept in the checkpoint, which must know it."
+    "`${NAME}` in any text of a job is what the environment has under that name, so that a password need not "
+    "stand in a file; `${NAME:-default}` has a default, and a name that is not set is an error of `skyband "
+    "check`. `$${NAME}` is the text `${NAME}`. What comes so into `options`, `catalog` and `[spark]` is hidden "
+    "wherever something is shown or written down, as is what stands under a key such as `password` or in the "
+    "password of a URL. Elsewhere it is shown as if it stood in the file: a path, a column or a number of the "
+    "query is kept in the checkpoint, which must know it."
 )
 
 
