@@ -11,6 +11,7 @@ from families import FAMILIES, events, family
 from skyband import snapshot
 from skyband.engines.local import LocalRun
 from skyband.errors import SnapshotError
+from skyband.queries.query import FREE
 from skyband.registry import installed
 
 OTHERS = {
@@ -99,7 +100,7 @@ def ran(asked, table=None, backends=None) -> LocalRun:
 
 def keys_of(kind: str) -> list[str]:
     cls = type(family(kind))
-    return [field.name for field in attrs.fields(cls) if field.init and field.name not in cls.evolvable]
+    return [field.name for field in attrs.fields(cls) if field.init and field.name not in (*cls.evolvable, *FREE)]
 
 
 @pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind in FAMILIES for key in keys_of(kind)])

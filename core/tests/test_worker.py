@@ -18,7 +18,7 @@ from skyband.engines.spark.worker import warn_of_broken_promises
 FIRST_TASK = """
 import gc, pyarrow as pa
 from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.engines.spark.worker import settle
+from skyband.engines.spark.worker import load_and_freeze
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband.operator.bind_backends import bind
@@ -27,10 +27,10 @@ schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("name", pa.string())])
 minute = {"windows": ["1 minute"], "every": "1 minute"}
 query = make_query({"kind": "distinct-count", "time": "ts", "item": "name", **minute})
 plan = ShardedPlan(query, bind(query, schema), schema, 1)
-settle(plan)
+load_and_freeze(plan)
 print(gc.get_freeze_count() > 10_000, len(gc.get_objects()) < 1_000)
 operator = plan.operator()
-settle(plan)
+load_and_freeze(plan)
 print(any(isinstance(held, Operator) for held in gc.get_objects()))
 """
 

@@ -53,8 +53,8 @@ def _as_it_was_before_a_change(self, plan, number, load=StateStore.load):
 
 
 def _with_what_came_before(self, take=Operator.take_metrics):
-    late_by, metrics = self._late_by, take(self)
-    self._late_by = late_by
+    late_by, metrics = self._counters.late_by, take(self)
+    self._counters.late_by = late_by
     return metrics
 
 

@@ -41,7 +41,7 @@ def expected(folder):
 
 
 def test_foreach_batch_overwrites_what_it_wrote_before_a_crash(session, visits, tmp_path):
-    (recipe,) = blocks("sources.md", "python")
+    (recipe,) = (block for block in blocks("sources.md", "python") if "foreachBatch" in block)
     names = {"counts": str(tmp_path / "counts"), "checkpoint": str(tmp_path / "checkpoint")}
     answers = spark.apply(visits, faults.QUERY, shards=2)
     exec(recipe, {**names, "answers": answers})

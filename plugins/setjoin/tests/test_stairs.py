@@ -26,7 +26,7 @@ def settled(numbers, sets, k=1_000_000):
     for number in numbers:
         kskyband_kernels.add(band, 0.5, sets.records[number & (len(sets.records) - 1)]["time"], number, 2**62)
     band, built = memory.with_room_to_flush(band, stairs.new())
-    stairs.settle(band, built, sets)
+    stairs.canonicalize(band, built, sets)
     return band, built
 
 

@@ -4,13 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from attrs import frozen
-from pyspark import cloudpickle
 
 from skyband.engines.spark import executor_version_check
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.version import __version__
-
-cloudpickle.register_pickle_by_value(executor_version_check)
 
 T = TypeVar("T")
 
@@ -31,6 +28,9 @@ class _PickledWithVersions:
         return self.payload(*arguments)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        from pyspark import cloudpickle  # this room is read without Spark too
+
+        cloudpickle.register_pickle_by_value(executor_version_check)
         return executor_version_check.unpickle_checked, (self.made_with, cloudpickle.dumps(self.payload))
 
 
