@@ -74,6 +74,7 @@ STEADY: dict[str, dict[str, Any]] = {
     "top-k in rows with words": COMMON | QUERIES["top-k"] | WORDS_IN_ROWS,
     "top-k-workload in rows": {"time": "ts", "by": ["group"], "object": "item", "score": "value", "queries": IN_ROWS},
     "near-duplicates in rows": BY_ROW | SETS | {"threshold": 0.6, "window": "10 rows"},
+    "quantiles": COMMON | {"value": "value", "windows": ["10 minutes"], "at": [0.5, 0.95, 0.99]},
     "heavy-hitters in rows": COMMON | {"object": "item", "windows": ["10 rows"], "every": "1 rows", "k": 3},
 }
 FEW = {name: COMMON | spec for name, spec in QUERIES.items()}

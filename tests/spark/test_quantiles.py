@@ -2,9 +2,15 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
+from families import events, family
 from skyband import spark, spark_states, states
 from skyband.engines import local
+
+from .conftest import rows_of
+from .test_savepoints import Jobs
 
 pytestmark = pytest.mark.spark
 START = 1_760_000_400_000_000
@@ -50,3 +56,34 @@ def test_any_quantile_and_share_in_sql_and_on_columns(session):
     assert [(entry["quantile"], entry["above"]) for entry in one["two"]] == [(0.5, None), (0.99, None)]
     assert one["share"] == asked[-1]["share"]
     made.unpersist()
+
+
+OTHERWISE = {"at": [0.99, 0.25], "above": [0.7, 0.05], "windows": ["1 minute", "15 seconds"]}
+
+
+def after(table, at):
+    """Rows of the answers after a moment."""
+    kept = table.filter(pc.greater(table["at"], at))
+    return rows_of(kept.to_pylist(), kept.column_names)
+
+
+def test_a_stream_goes_on_with_other_questions_and_shards(session, files, tmp_path):
+    """From a savepoint, and from a table of states, of groups both small and grown."""
+    table = events(7, rows=7_200, span=240)
+    first, second = table.slice(0, 4_000), table.slice(4_000)
+    jobs = Jobs(tmp_path, "quantiles")
+    one, two, three = jobs.write("one", 2), jobs.write("two", 3, **OTHERWISE), jobs.write("three", 1, **OTHERWISE)
+    files(first, 2)
+    jobs.call("run", one)
+    assert jobs.rows(session, "one") == jobs.expected(first)
+    at = pc.max(jobs.asked(first)["at"])
+    jobs.call("savepoint", one, tmp_path / "saved")
+    files(second, 2)
+    jobs.call("run", two, "--from", tmp_path / "saved")
+    expected = after(Jobs(tmp_path, "quantiles", **OTHERWISE).asked(table), at)
+    assert jobs.rows(session, "two") == expected and expected
+    pq.write_table(local.apply(table, family("quantiles", by=["place"], emit="state")), tmp_path / "states.parquet")
+    states_at = ["--states", tmp_path / "states.parquet", "--at", at.as_py().isoformat()]
+    jobs.call("savepoint", three, tmp_path / "of states", *states_at)
+    jobs.call("run", three, "--from", tmp_path / "of states")
+    assert jobs.rows(session, "three") == expected

@@ -469,3 +469,16 @@ def test_quantiles_have_a_band_each_and_limits_go_across():
     shares = [row["value"] for row in answers.to_pylist() if row["above"] is not None]
     assert [row["value"] for row in drawn(only)[1]] == pytest.approx(shares)
     assert "share above" in json.dumps(specification(only))
+
+
+def test_a_file_of_answers_alone_has_the_number_that_the_bounds_are_of():
+    quantiles = {"quantile": [0.5, 0.99] * 3, "value": [40.0, 410, 42, 380, 41, 395]}
+    answers = pa.table({"at": np.repeat(moments(3).to_numpy(), 2), "window": ["1 hour"] * 6, **quantiles})
+    for name, factor in (("low", 0.99), ("high", 1.01)):
+        answers = answers.append_column(name, pa.array(np.array(quantiles["value"]) * factor))
+    answers = answers.append_column("rows", pa.array([7] * 6))
+    chart = skyband.plot(answers)
+    found = [(row["line"], row["value"]) for row in drawn(chart)[1]]
+    assert sorted(found) == sorted(zip(map(str, quantiles["quantile"]), quantiles["value"], strict=True))
+    alone = skyband.plot(answers, only={"quantile": 0.99})
+    assert [row["value"] for row in drawn(alone)[1]] == [410, 380, 395]

@@ -59,12 +59,26 @@ def lines_of(answers: Answers) -> Lines | None:
     numbers = [name for name in names if name not in ("low", "high") and answers.is_number(name)]
     if not numbers:
         return None
-    value = answers.numbers(numbers[0])
     if "low" not in names or "high" not in names:
+        value = answers.numbers(numbers[0])
         return Lines({numbers[0]: (value, value, value)})
-    low, high = answers.numbers("low"), answers.numbers("high")
+    bounded = _bounded(names, numbers)
+    value, low, high = (answers.numbers(name) for name in (bounded, "low", "high"))
     told = "the band is from low to high, the bounds that the backend declares" if (low < high).any() else ""
-    return Lines({numbers[0]: (value, low, high)}, told)
+    return Lines({bounded: (value, low, high)}, told, _told_apart(answers, names[: names.index(bounded)]))
+
+
+def _bounded(names: list[str], numbers: list[str]) -> str:
+    """The number that low and high are the bounds of, which stands right before them; else the first."""
+    before = names[: min(names.index("low"), names.index("high"))]
+    return before[-1] if before and before[-1] in numbers else numbers[0]
+
+
+def _told_apart(answers: Answers, before: list[str]) -> tuple[str, ...]:
+    """The columns before the number, where a group has several answers of one moment and window."""
+    split = [name for name in SPLIT if name in answers.after]
+    each = [answers.at, *(answers.codes(name)[0] for name in (*answers.by, *split))]
+    return tuple(before) if len(np.unique(np.stack(each), axis=1).T) < len(answers) else ()
 
 
 def draw(alt: Any, answers: Answers, lines: Lines) -> tuple[Any, list[str]]:
