@@ -14,16 +14,21 @@ PLUGIN = Path(skyband_quantiles.__file__).parent
 TRIAL = """
 import sys, warnings
 import numpy as np
+import pytest
 from skyband.registry import installed, load_class
 from skyband_specs.checks import checks_for
 from skyband_specs.runner import subject
 import skyband_quantiles
 
 assert skyband_quantiles.__file__.startswith(sys.argv[1]), "the copy is not what is tried"
+if sys.argv[2] == "tests":
+    print("begun", flush=True)
+    sys.exit(pytest.main(["-qx", "-p", "no:cacheprovider", "-p", "no:xdist", "-Wignore", *sys.argv[3:]]))
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
 info = installed().bind("quantile-sketch", sys.argv[2], None).info
 tried = subject(info, load_class(info))
+print("begun", flush=True)
 for check in checks_for("quantile-sketch"):
     if check.name in sys.argv[3:]:
         print(check.name, tried.run(check).outcome)
@@ -34,6 +39,9 @@ RANKS, SEEDED, ODD = (
     "shares_are_the_decimals_they_are_written_as", "seeded_streams_equal_the_oracle", "odd_streams_equal_the_oracle",
 )  # fmt: skip
 ANSWERING, PLACES, STEPS = "buckets/answering.py", "buckets/places.py", "buckets/steps.py"
+TESTS = Path(__file__).parents[2] / "plugins" / "quantiles" / "tests"
+SMALL, SAMPLES = str(TESTS / "test_small_groups.py"), str(TESTS / "test_sample_bounds.py")
+CAPPED = f"{TESTS / 'test_unkind_streams.py'}::test_a_queue_whose_most_rows_are_of_its_largest_value_is_split_below_it"
 MUTANTS = {
     "the node across counts whole": (
         "buckets",
@@ -206,25 +214,104 @@ MUTANTS = {
         "return low, (low + int(reached[0])) // 2 if len(reached) else rows + 1",
         BOUNDS,
     ),
+    "the lower rank is one too high": (
+        "tests",
+        "sample_bounds.py",
+        "return low, int(reached[0])",
+        "return low + 1, int(reached[0])",
+        SAMPLES,
+    ),
+    "the upper rank is one too low": (
+        "tests",
+        "sample_bounds.py",
+        "int(reached[0]) if",
+        "int(reached[0]) - 1 if",
+        SAMPLES,
+    ),
+    "a queue is split at its largest value": (
+        "tests",
+        "exact/balance.py",
+        "if cut < largest:",
+        "if True:",
+        CAPPED,
+    ),
+    "a small group's quantiles are walked as they were given": (
+        "tests",
+        "quantiles/small_groups.py",
+        'np.argsort(self._parts, kind="stable")',
+        "np.arange(len(self._parts))",
+        SMALL,
+    ),
+    "a small group's walk counts rows of before the window": (
+        "tests",
+        "quantiles/small_groups_kernels.py",
+        "seen += time[entry] >= since",
+        "seen += 1",
+        SMALL,
+    ),
+    "a small group's share is of all its rows": (
+        "tests",
+        "quantiles/small_groups_kernels.py",
+        "above += time[entry] >= since",
+        "above += 1",
+        SMALL,
+    ),
+    "a grown group's values go apart from their times": (
+        "tests",
+        "quantiles/small_groups.py",
+        'Rows(entries["time"], {"value": entries["value"]})',
+        'Rows(entries["time"], {"value": np.sort(entries["value"])})',
+        SMALL,
+    ),
+    "entries of one value stand by falling times": (
+        "tests",
+        "quantiles/small_groups_kernels.py",
+        "if value[middle] <= new_value:",
+        "if value[middle] < new_value:",
+        SMALL,
+    ),
 }  # fmt: skip
+CONTROLS = {
+    backend: sorted({check for mutant in MUTANTS.values() if mutant[0] == backend for check in mutant[4:]})
+    for backend in ("buckets", "exact", "k-skb", "tests")
+}
 
 
 @pytest.mark.parametrize("kind", MUTANTS)
 def test_a_check_sees_it(kind, tmp_path):
     backend, file, turn, wrong, *checks = MUTANTS[kind]
-    copytree(PLUGIN, tmp_path / "skyband_quantiles", ignore=lambda *_: ["__pycache__"])
+    copy_plugin(tmp_path)
     place = tmp_path / "skyband_quantiles" / file
     text = place.read_text("utf-8")
     assert text.count(turn) >= 1, "the turn is not there any more"
     place.write_text(text.replace(turn, wrong), "utf-8")
-    env = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    ran = subprocess.run(
-        [sys.executable, "-c", TRIAL, str(tmp_path), backend, *checks],
+    ran = tried(tmp_path, backend, checks)
+    assert ran.stdout.startswith("begun"), f"{kind}: was not tried: {ran.stderr}"
+    assert ran.returncode != 0 or "failed" in ran.stdout, f"{kind}: came through {ran.stdout}"
+
+
+@pytest.mark.parametrize("backend", CONTROLS)
+def test_a_copy_without_a_wrong_turn_comes_through(backend, tmp_path):
+    """What fails above fails for its turn: not for the copy, the environment or the check."""
+    copy_plugin(tmp_path)
+    ran = tried(tmp_path, backend, CONTROLS[backend])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    begun, *outcomes = ran.stdout.splitlines()
+    assert begun == "begun"
+    if backend != "tests":
+        assert sorted(outcomes) == [f"{check} passed" for check in CONTROLS[backend]]
+
+
+def copy_plugin(folder):
+    copytree(PLUGIN, folder / "skyband_quantiles", ignore=lambda *_: ["__pycache__"])
+
+
+def tried(folder, backend, checks):
+    env = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", TRIAL, str(folder), backend, *checks],
         env=env,
         capture_output=True,
         text=True,
         timeout=300,
     )
-    seen = ran.returncode != 0 or "failed" in ran.stdout
-    assert "is not what is tried" not in ran.stderr
-    assert seen, f"{kind}: came through {ran.stdout}"

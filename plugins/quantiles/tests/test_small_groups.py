@@ -5,6 +5,11 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.groups import small_groups
+from skyband.operator.bind_backends import bind
+from skyband.operator.operator import Operator
+from skyband.operator.resharding import take_over
+from skyband.queries import make_query
+from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000
 KEYS = {"kind": "quantiles", "time": "ts", "value": "value", "by": ["group"], "at": [0.95, 0.07, 0.5, 1, 0]}
@@ -34,3 +39,23 @@ def test_always_small_grown_at_once_and_never_small_are_one(unit, backend, monke
     assert len(found[0]) > 300
     assert found[0].equals(found[2])
     assert found[1].equals(found[2])
+
+
+def test_a_state_of_small_groups_whose_rows_are_of_few_values_is_taken_over():
+    rng = np.random.default_rng(4)
+    times = pa.array(np.sort(rng.integers(0, 60, 200)) * SECOND, pa.timestamp("us"))
+    rows = pa.record_batch({"ts": times, "group": rng.integers(0, 3, 200), "value": rng.integers(0, 3, 200) * 1.0})
+    query = make_query(KEYS | LENGTHS["time"])
+
+    def operator(_=None):
+        return Operator(query, bind(query, rows.schema, None), rows.schema)
+
+    began, always = operator(), operator()
+    for part in (rows.slice(0, 120), rows.slice(120)):
+        frame = encode(query, part).frame
+        began.add(frame)
+        always.add(frame)
+        reached = int(frame.column("time").to_numpy().max())
+        answers = [pa.Table.from_batches([one.advance(reached)]) for one in (began, always)]
+        assert answers[0].equals(answers[1]) and len(answers[0])
+        (began,) = take_over([began.snapshot()], query, operator, 1)

@@ -61,6 +61,13 @@ def test_bounds_are_never_broken(stream):
         assert whole.quantiles(borders[1], AT)[:, 1].tolist() == whole.quantiles(borders[1], AT)[:, 2].tolist()
 
 
+def test_a_queue_whose_most_rows_are_of_its_largest_value_is_split_below_it():
+    rows = 3000
+    sketch = skyband.create("quantile-sketch", "exact", longest=rows)
+    sketch.update(np.arange(rows), np.minimum(LATENCIES[:rows], 40.0))
+    assert sketch.nbytes <= 18 * rows + 32_000
+
+
 @pytest.mark.parametrize("stream", ["20 values", "drift over four decades", "rising", "one ulp apart"])
 def test_a_sample_misses_as_seldom_as_it_says(stream):
     values, times, misses, asked = STREAMS[stream], np.arange(ROWS), 0, 0
