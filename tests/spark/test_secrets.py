@@ -33,7 +33,8 @@ from skyband.cli.commands import group
 
 for status, *words in ([0, "run", "job.toml"], [0, "run", "job.toml"], [0, "savepoint", "job.toml", "saved"],
                        [0, "state", "job.toml"], [1, "run", "job.toml", "--set", "source.where=nothing(ts) = 1"],
-                       [1, "run", "job.toml", "--set", "source.path=broken", "--set", "sink.checkpoint=of broken"]):
+                       [1, "run", "job.toml", "--set", "source.path=broken", "--set", "sink.checkpoint=of broken",
+                        "--set", "sink.path=from broken"]):
     ran = CliRunner().invoke(group, words)
     print(ran.output)
     for log in pathlib.Path(os.environ["TMPDIR"]).glob("*.log"):
