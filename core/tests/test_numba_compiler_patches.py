@@ -77,3 +77,40 @@ def test_the_kernels_of_a_family_answer_the_same_compiled_by_numba_alone(tmp_pat
     *answer, kept = map(int, run(f"{NEWER}\n{FAMILY}", tmp_path)[-1].split())
     assert answer == best
     assert kept == sum(sum(other * 37 % 101 > one * 37 % 101 for other in alive if other > one) < 3 for one in alive)
+
+
+SIGNALS = """
+import signal
+from typing import NamedTuple
+from skyband.kernels.nested import kernel_njit, shared_njit
+
+class Column(NamedTuple):
+    values: np.ndarray
+    size: int
+
+def work(values, rounds):
+    total = 0.0
+    for step in range(rounds):
+        total += np.sin(step + total)
+    return Column(values, rounds), (values[1:], Column(values * total, 0)), total
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for njit in (kernel_njit, shared_njit, numba.njit):
+    kernel, values = njit(work), np.zeros(3)
+    column, (rest, other), _ = kernel(values, 1)
+    assert (type(column), type(other), column.size, other.size) == (Column, Column, 1, 0)
+    assert np.shares_memory(column.values, values) and np.shares_memory(rest, values)
+    interrupted = 0
+    for _ in range(60):
+        signal.setitimer(signal.ITIMER_REAL, 0.0005)
+        try:
+            kernel(values, 600_000)  # takes some 10 ms
+        except KeyboardInterrupt:
+            interrupted += 1
+    print(interrupted)
+"""
+
+
+def test_a_signal_while_a_kernel_runs_is_handled_once_it_has_returned(tmp_path):
+    """numba's own way ends the process, or raises SystemError: it runs Python while it makes arrays and tuples."""
+    assert run(SIGNALS, tmp_path) == ["60"] * 3

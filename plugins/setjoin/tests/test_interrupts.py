@@ -1,19 +1,23 @@
-"""Ctrl-C while compiled code runs: the call ends, KeyboardInterrupt comes, and the process lives."""
+"""A signal while compiled code runs: the call is cut short, its backend takes no further one, and the process lives."""
 
+import signal
 import subprocess
 import sys
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 
 INTERRUPTED = """
-import os, signal, sys, threading
+import signal, sys
 import numpy as np
 import skyband
 from skyband.errors import BrokenError
 
 role, name = sys.argv[1].split("/")
 rng = np.random.default_rng(1)
-n = 12_000
+n = 8_000 if role == "set-matcher" else 1_500
 window = {"window": n} if role == "set-matcher" else {"window": n, "k": 10}
 only = {"threshold": 0.3} if role == "set-matcher" else {}
 sets = {
@@ -23,12 +27,13 @@ sets = {
 }
 few = {"times": sets["times"][:50], "offsets": sets["offsets"][:51], "tokens": sets["tokens"][:600]}
 skyband.create(role, name, **window, **only).update(**few)  # its kernels are there now
-for after in (0.01, 0.03, 0.1):
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for after in (0.01, 0.02, 0.05):
     backend = skyband.create(role, name, **window, **only)
-    threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
+    signal.setitimer(signal.ITIMER_REAL, after)
     try:
         backend.update(**sets)
-        signal.pause()
+        print("too quick")
     except KeyboardInterrupt:
         print("interrupted", flush=True)
     try:
@@ -36,12 +41,63 @@ for after in (0.01, 0.03, 0.1):
         print("whole")
     except BrokenError:
         print("broken", flush=True)
-assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 """
 
 
-@pytest.mark.parametrize("backend", ["set-matcher/prefix", "set-matcher/inverted"])
-def test_a_call_ends_before_it_is_interrupted(backend):
+@pytest.mark.parametrize("backend", ["set-matcher/prefix", "set-matcher/inverted", "pair-ranker/scase"])
+def test_a_call_that_a_signal_cuts_short_breaks_its_backend_alone(backend):
     command = [sys.executable, "-P", "-c", INTERRUPTED, backend]
     child = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (child.returncode, child.stdout.split()) == (0, ["interrupted", "broken"] * 3), child.stderr
+
+
+JOB = """
+[source]
+format = "parquet"
+path = "sets"
+
+[query]
+kind = "near-duplicates"
+time = "ts"
+id = "ts"
+tokens = "tokens"
+window = "100000 rows"
+threshold = 0.3
+
+[sink]
+format = "parquet"
+path = "matches"
+"""
+ENDS = """
+import os, subprocess, sys
+from skyband.__main__ import main
+from skyband.job.local import run as run_local
+
+answers, number = run_local._answers, sys.argv.pop()
+
+def ends(*arguments):
+    subprocess.Popen(["sh", "-c", f"sleep 0.2; kill -{number} {os.getpid()}"])
+    return answers(*arguments)
+
+run_local._answers = ends
+main()
+"""
+
+
+def run(home, rows, number):
+    (home / "sets").mkdir(parents=True)
+    (home / "job.toml").write_text(JOB)
+    tokens = np.random.default_rng(1).integers(0, 25, (rows, 12)) + np.arange(12) * 25
+    lists = pa.ListArray.from_arrays(pa.array(np.arange(rows + 1) * 12, pa.int32()), tokens.ravel())
+    parquet.write_table(pa.table({"ts": np.arange(rows), "tokens": lists}), home / "sets/0.parquet")
+    command = [sys.executable, "-P", "-c", ENDS, "run", "job.toml", "--engine", "local", str(int(number))]
+    return subprocess.run(command, cwd=home, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_a_run_that_a_signal_ends_within_compiled_code_says_which(tmp_path):
+    assert run(tmp_path / "few", 50, 0).returncode == 0, "which has the kernels compiled"
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        home = tmp_path / number.name
+        ran = run(home, 20_000, number)
+        assert ran.returncode == 128 + number, ran.stderr
+        assert list((home / "matches").iterdir()) == []

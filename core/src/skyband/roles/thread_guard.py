@@ -4,12 +4,8 @@ Compiled code works on a backend's arrays in place and without Python's lock: tw
 answers or a dead process. Waiting for one another would hide that, so the second is told at once. The same holds after
 Ctrl-C, or any error but InputError, which leaves a backend as it was, ended a call half-way: what the arrays hold then,
 the next must not rely on.
-
-Ctrl-C waits for the call that it meets: where compiled code gives its arrays to Python, numba takes no exception, and a
-KeyboardInterrupt there would end the process.
 """
 
-import _signal as signals  # type: ignore[import-not-found] # of `signal`, without its slow enumerations
 from _thread import get_ident
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,7 +38,6 @@ def guarded({declared}):
         if owner == me:
             return method({given})
         refuse(self, method)
-    holds = getsignal(SIGINT) is interrupt and hold()
     try:
         own(self, me)
         answer = method({given})
@@ -52,10 +47,6 @@ def guarded({declared}):
     except BaseException:
         own(self, -1)
         raise
-    finally:
-        if holds and release():
-            own(self, -1)
-            raise KeyboardInterrupt
     own(self, 0)
     return answer
 """
@@ -66,34 +57,9 @@ Written out for each list of parameters: passing on whatever comes (`*arguments`
 """
 
 
-_interrupted: list[int] = []
-"""A Ctrl-C that waits for the end of a call."""
-
-
-def _note(*_: object) -> None:
-    _interrupted.append(signals.SIGINT)
-
-
-def hold() -> bool:
-    """Let Ctrl-C wait; False in a thread that gets none."""
-    try:
-        signals.signal(signals.SIGINT, _note)
-    except ValueError:  # no main thread
-        return False
-    return True
-
-
-def release() -> bool:
-    """Let Ctrl-C interrupt again; whether one has waited."""
-    signals.signal(signals.SIGINT, signals.default_int_handler)
-    waited = bool(_interrupted)
-    _interrupted.clear()
-    return waited
-
-
 def guard(cls: type) -> None:
     """Make the public methods that `cls` defines raise BusyError in a second thread, BrokenError after a call that was
-    cut short, and Ctrl-C wait for the end of a call. Costs about 1 us a call."""
+    cut short. Costs about 100 ns a call."""
     for name, method in list(vars(cls).items()):
         public = name == "__len__" or not (name.startswith("_") or name in _UNGUARDED)
         if not public or not isinstance(method, FunctionType):
@@ -140,8 +106,6 @@ def _slot(cls: type) -> Any:
 
 def _guarded(method: FunctionType, own: Callable[[Any, int], None]) -> FunctionType:
     names = {"get_ident": get_ident, "method": method, "refuse": refuse, "own": own}
-    names |= {"getsignal": signals.getsignal, "SIGINT": signals.SIGINT, "interrupt": signals.default_int_handler}
-    names |= {"hold": hold, "release": release}
     names["refusals"] = (InputError, ConfigError) if method.__name__ in _CHECKED_FIRST else InputError
     made = FunctionType(_code(*_calls(method)), names, method.__name__, method.__defaults__)
     made.__kwdefaults__ = method.__kwdefaults__

@@ -1,9 +1,10 @@
 """All that Skyband changes in numba's private classes, and up to which release of numba it does so.
 
-There are two parts. Kernels compile sooner (`nested_functions`, `repeated_work`, `reference_counts`): that is built on
-numba's compiler as it is in the releases that were tested, and beyond them kernels are compiled by `numba.njit` alone,
-which takes longer and answers the same. Kernels are kept on disk with care (`without_cache`, `cache_invalidation`):
-that wraps five functions, and is left out only where one of them is missing.
+Kernels compile sooner (`nested_functions`, `repeated_work`, `reference_counts`): that is built on numba's compiler as
+it is in the releases that were tested, and beyond them kernels are compiled by `numba.njit` alone, which takes longer
+and answers the same. Kernels are kept on disk with care (`without_cache`, `cache_invalidation`): that wraps five
+functions, and is left out only where one of them is missing. Kernels are safe from signals (`return_values`): that
+replaces how two kinds of values are made, likewise.
 
 Nothing is changed before everything is there that it needs: a numba without it is as good as a later one.
 """
@@ -54,6 +55,18 @@ def keeps_with_care() -> bool:
     return True
 
 
+@cache
+def returns_safely() -> bool:
+    """Whether numba makes what a kernel gives back as `return_values` has it; the first call has numba do so."""
+    try:
+        from skyband.kernels.numba_compiler_patches import return_values
+    except (ImportError, AttributeError) as error:
+        _notice(f"not as it was ({error}), so that a signal while a kernel runs may end the process")
+        return False
+    return_values.install()
+    return True
+
+
 def _look_at_caching(kept: Any, file: Any) -> None:
     """AttributeError, or ImportError, where numba lacks one of the five functions, or what these are called with."""
     _ = kept.load_overload, kept.save_overload, file._load_index, file._load_data
@@ -74,3 +87,4 @@ def _notice(why: str) -> None:
 
 
 keeps_with_care()
+returns_safely()
