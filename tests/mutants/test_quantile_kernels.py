@@ -38,8 +38,11 @@ ERRORS, CUTS, FEW = "errors_are_as_declared", "shares_above_known_limits_are_exa
 RANKS, SEEDED, ODD = (
     "shares_are_the_decimals_they_are_written_as", "seeded_streams_equal_the_oracle", "odd_streams_equal_the_oracle",
 )  # fmt: skip
+UNITED = "united_counts_stay_near"
 ANSWERING, PLACES, STEPS = "buckets/answering.py", "buckets/places.py", "buckets/steps.py"
+UNITING = "buckets/uniting.py"
 TESTS = Path(__file__).parents[2] / "plugins" / "quantiles" / "tests"
+UNIONS = str(TESTS / "test_unions.py")
 SMALL, SAMPLES = str(TESTS / "test_small_groups.py"), str(TESTS / "test_sample_bounds.py")
 CAPPED = f"{TESTS / 'test_unkind_streams.py'}::test_a_queue_whose_most_rows_are_of_its_largest_value_is_split_below_it"
 MUTANTS = {
@@ -204,6 +207,92 @@ MUTANTS = {
         "exact/queues.py",
         "if times[here] >= since:",
         "if times[here] > since:",
+        SEEDED,
+        FEW,
+    ),
+    "raw rows that expired stay in the totals": (
+        "buckets",
+        STEPS,
+        "history.total[place] -= 1\n",
+        "pass\n",
+        BOUNDS,
+    ),
+    "coarsening keeps the largest value of the lower half": (
+        "buckets",
+        PLACES,
+        "history.largest[into] = max(history.largest[into], history.largest[place])",
+        "pass",
+        BOUNDS,
+    ),
+    "a bucket's middle is halfway between its ends": (
+        "buckets",
+        ANSWERING,
+        "least * (2 / (1 + least / largest))",
+        "(least / 2 + largest / 2)",
+        ERRORS,
+    ),
+    "what is above a cut counts in nodes before the window": (
+        "buckets",
+        ANSWERING,
+        "for node in range(numbers[NODE_START] + history.passed[window], end):",
+        "for node in range(numbers[NODE_START], end):",
+        CUTS,
+    ),
+    "nodes of a union are one whatever they begin before": (
+        "buckets",
+        UNITING,
+        "np.where(united, cells, np.where(across, count + cells, alone))",
+        "cells",
+        UNITED,
+    ),
+    "what reaches back farthest is united as well": (
+        "tests",
+        UNITING,
+        "np.where(united, cells, np.where(across, count + cells, alone))",
+        "np.where(united, cells, count + cells)",
+        UNIONS,
+    ),
+    "a union has places that have no rows any more": (
+        "tests",
+        UNITING,
+        "np.flatnonzero(np.bincount(place, minlength=len(part.ids))) for place, part in",
+        "np.arange(len(part.ids)) for place, part in",
+        UNIONS,
+    ),
+    "cells of a union are four times as large": (
+        "buckets",
+        UNITING,
+        "rules.epsilon * younger",
+        "4 * rules.epsilon * younger",
+        UNITED,
+    ),
+    "the k-th smallest number is of the sample": (
+        "tests",
+        "sample_answers.py",
+        "values = values[scores < np.uint64(limit)]",
+        "values = values[scores <= np.uint64(limit)]",
+        SAMPLES,
+    ),
+    "the sample ends at the number after the k-th": (
+        "tests",
+        "sample_answers.py",
+        "np.partition(scores, size - 1)[size - 1])",
+        "np.partition(scores, min(size, len(scores) - 1))[min(size, len(scores) - 1)])",
+        SAMPLES,
+    ),
+    "rows that expire stay counted as passed": (
+        "exact",
+        "exact/queues.py",
+        "queues.passed[window, queue] = max(queues.passed[window, queue] - gone, 0)",
+        "pass",
+        SEEDED,
+        "answers_are_update_and_quantiles",
+    ),
+    "a value is looked for in the bin before its own": (
+        "exact",
+        "quickselect.py",
+        "while below + counts[bin_] <= k:",
+        "while below + counts[bin_] < k:",
         SEEDED,
         FEW,
     ),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import skyband
 from skyband import SnapshotError, snapshot
+from skyband_quantiles.conformance.checks.merging import most_across
 from skyband_quantiles.conformance.oracle import QuantileOracle
 from skyband_quantiles.conformance.streams import bursts, lognormal, steady
 from skyband_quantiles.quantile_reader import BucketsReader, ExactReader, KSkbReader
@@ -96,7 +97,7 @@ def test_a_union_of_64_states_keeps_its_bounds_in_about_as_many_nodes_as_one_str
         rows, values, _ = oracle.answer(since, 2**64, AT, ())
         _, low, high = whole.count(since)
         assert low <= rows <= high
-        assert high - low <= 3.3 * 0.02 * rows + 32
+        assert high - low <= most_across(0.02, rows)
         for (_, least, most), (true, *_) in zip(whole.quantiles(since, AT).tolist(), values, strict=True):
             assert least <= true <= most
 

@@ -1,9 +1,13 @@
 # mypy: disable-error-code="untyped-decorator"
 """The k-th smallest of some numbers without sorting them, in compiled code."""
 
+from math import isfinite
 from typing import Any
 
+import numpy as np
 from skyband.kernels.nested import nested_njit
+
+BINS = 256
 
 
 @nested_njit
@@ -32,3 +36,39 @@ def kth(values: Any, low: int, high: int, k: int) -> Any:
         else:
             break
     return values[k]
+
+
+@nested_njit
+def count_by_bin(values: Any, least: float, largest: float, counts: Any) -> float:
+    """Count the values in BINS bins of one width; returns bins a unit, 0 where they cannot be told apart so."""
+    scale = BINS / (largest - least) if largest > least else 0.0
+    if not isfinite(scale) or not isfinite(largest - least) or len(values) < BINS // 4:
+        return 0.0
+    for place in range(BINS):
+        counts[place] = 0
+    for row in range(len(values)):
+        counts[bin_of(values[row], least, scale)] += 1
+    return scale
+
+
+@nested_njit
+def bin_of(value: float, least: float, scale: float) -> Any:
+    """The bin of a value. Each operation is rounded, and none falls where the value rises: nor does the bin."""
+    return min(np.int64((value - least) * scale), BINS - 1)
+
+
+@nested_njit
+def kth_by_bin(values: Any, k: int, least: float, scale: float, counts: Any) -> Any:
+    """The k-th smallest (from 0), by what `count_by_bin` counted: only its own bin is selected from. O(n)."""
+    if scale == 0.0:
+        return kth(values, 0, len(values), k)
+    below, bin_ = 0, 0
+    while below + counts[bin_] <= k:
+        below += counts[bin_]
+        bin_ += 1
+    few, held = np.empty(counts[bin_]), 0
+    for row in range(len(values)):
+        if bin_of(values[row], least, scale) == bin_:
+            few[held] = values[row]
+            held += 1
+    return kth(few, 0, held, k - below)

@@ -48,8 +48,9 @@ class Buckets(QuantileSketch):
     A bucket is a prefix of the bits of a float: it holds the values within a part `alpha` of its middle, or one value
     alone while these are at most 1024. Low and high hold the truth, always: since multiples of `every` (moved by
     `offset`), up to 512 of them, it is known which rows count, and values are off by `alpha` at most. Since other
-    moments at most `epsilon` of the rows may count or not. Exact over the youngest 64 / epsilon rows, and where values
-    are few; shares above `cuts` are exact where it is known which rows count.
+    moments at most `epsilon` of the rows may count or not, of streams that were merged a little over three times as
+    many. Exact over the youngest 64 / epsilon rows, and where values are few; shares above `cuts` are exact where it is
+    known which rows count.
 
     Where values are near one another, `alpha` of the value may be many ranks: take a smaller one, or another backend.
 

@@ -2,9 +2,9 @@
 
 The nodes of all parts are put in the order of their last rows and cut into cells, youngest first, of at most epsilon
 of all that is younger. In each cell those nodes unite that begin no earlier than the next older cell's rows end, and
-those that lie across that end and reach back no farther than it; the others stay alone. So few nodes lie across any
-moment, however many parts there are, two cells and two of what lies between cells with epsilon of the rows each and one
-of each part, and no bound is lost.
+those that lie across that end and reach back no farther than that cell; the others stay alone. So few nodes lie across
+any moment, however many parts there are: of two cells, and those that lie across the end of one. The proof is in the
+README of this distribution, under "Unions".
 """
 
 from collections.abc import Sequence
@@ -65,8 +65,8 @@ def unite(parts: Sequence[Contents], oldest: int, rules: Rules) -> Contents:
     cut = max(len(times) - rules.raw_most, 0)
     if len(nodes.first):
         cut = max(cut, int(np.searchsorted(times, nodes.last.max())))
-    shift, ids, least, largest, places = _places(parts, values, rules.widest)
-    nodes = nodes._replace(place=_mapped(parts, places, oldest))
+    shift, ids, least, largest, place = _places(parts, values, rules.widest, oldest)
+    nodes = nodes._replace(place=place)
     old = _base_nodes(times[:cut], values[:cut], np.searchsorted(ids, keys_of(values[:cut]) >> shift), rules)
     nodes = _sorted(_together([nodes, old]))
     groups = _groups(nodes, len(times) - cut, rules)
@@ -86,11 +86,18 @@ def _together(parts: Sequence[Nodes]) -> Nodes:
     return Nodes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _places(parts: Sequence[Contents], values: Float64, widest: int) -> Any:
-    """(shift, ids, least, largest) of all buckets, and of each part int64[its places]: what they have become."""
+def _places(parts: Sequence[Contents], values: Float64, widest: int, oldest: int) -> Any:
+    """(shift, ids, least, largest) of all buckets that have rows, and int64[entries]: the places of all nodes' entries.
+
+    What a part knows of a bucket counts only where a node has it: no place is without rows.
+    """
     shift = max(part.shift for part in parts)
-    ids = [part.ids >> (shift - part.shift) for part in parts]
-    keys = np.concatenate([*ids, keys_of(values) >> shift])
+    entries = [part.place[np.repeat(part.last >= oldest, part.sizes)] for part in parts]
+    used = [
+        np.flatnonzero(np.bincount(place, minlength=len(part.ids))) for place, part in zip(entries, parts, strict=True)
+    ]
+    known = [(part, some) for part, some in zip(parts, used, strict=True)]
+    keys = np.concatenate([*(part.ids[some] >> (shift - part.shift) for part, some in known), keys_of(values) >> shift])
     # np.unique hashes whole numbers, slowly where their last bits are zeros.
     different, more = _once(np.sort(keys)), 0
     while len(different) > _PLACES and shift + more < widest:
@@ -98,21 +105,16 @@ def _places(parts: Sequence[Contents], values: Float64, widest: int) -> Any:
         different = _once(different >> 1)
     where = np.searchsorted(different, keys >> more)
     least, largest = np.full(len(different), np.inf), np.full(len(different), -np.inf)
-    np.minimum.at(least, where, np.concatenate([*(part.least for part in parts), values]))
-    np.maximum.at(largest, where, np.concatenate([*(part.largest for part in parts), values]))
-    ends = np.cumsum([len(part.ids) for part in parts])
-    return shift + more, different, least, largest, np.split(where, ends)[: len(parts)]
+    np.minimum.at(least, where, np.concatenate([*(part.least[some] for part, some in known), values]))
+    np.maximum.at(largest, where, np.concatenate([*(part.largest[some] for part, some in known), values]))
+    became = np.split(where, np.cumsum([len(some) for some in used]))
+    mapped = [new[np.searchsorted(some, place)] for place, some, new in zip(entries, used, became[:-1], strict=True)]
+    return shift + more, different, least, largest, np.concatenate(mapped)
 
 
 def _once(ids: Int64) -> Int64:
     """Ascending numbers, each once."""
     return ids[np.append(True, ids[1:] != ids[:-1])[: len(ids)]]
-
-
-def _mapped(parts: Sequence[Contents], places: Sequence[Int64], oldest: int) -> Int64:
-    """int64[entries]: the places of all parts' entries as those of the union."""
-    kept = [part.place[np.repeat(part.last >= oldest, part.sizes)] for part in parts]
-    return np.concatenate([became[place] for became, place in zip(places, kept, strict=True)])
 
 
 def _panes(times: Int64, rules: Rules) -> Int64:

@@ -27,11 +27,12 @@ class QuantileSketchDriver(Driver):
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
         """Windows of few rows and of many, borders at every moment and at few, limits known ahead, both clocks.
 
-        `epsilon` and `alpha` are coarse, so that what is old is summed up after few rows.
+        `epsilon` and `alpha` are coarse, so that what is old is summed up after few rows; buckets of two bits are just
+        within 1 / 9.
         """
         return [
             {"longest": 3, "every": 1, "epsilon": 0.25},
-            {"longest": 2, "every": 2, "alpha": 0.1, "epsilon": 0.1},
+            {"longest": 2, "every": 2, "alpha": 1 / 9, "epsilon": 0.1},
             {"longest": 60, "every": 6, "offset": 1, "cuts": (0.0, 50.0), "alpha": 0.1, "epsilon": 0.25, "delta": 0.2},
             {"longest": 400, "every": 400, "epsilon": 0.25, "delta": 0.1},
             {"longest": 900, "every": 100, "by": "rows", "epsilon": 0.25},

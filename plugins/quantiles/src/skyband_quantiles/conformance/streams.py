@@ -76,6 +76,31 @@ def different(rows: int, values: int, per_time: int) -> NumberStream:
     return stream(np.arange(rows) // per_time, found)
 
 
+def of_uneven_paces(end: int) -> list[NumberStream]:
+    """Four at one pace, and six of a row each fourth moment and thousands shortly before the end.
+
+    Of the latter a hundred old rows are few of all, so that one node may hold them, and it reaches far back.
+    """
+    even = [end - 600 - 37 * part + np.arange(15 * (600 + 37 * part)) // 15 for part in range(4)]
+    slow = [end - 900 - 30 * part + 4 * np.arange(225) for part in range(6)]
+    at_once = end - 50 + np.arange(2500) // 60
+    times = [*even, *(np.append(some[some < end - 60], at_once) for some in slow)]
+    return [stream(some, np.arange(len(some)) % 777) for some in times]
+
+
+def silence_then_burst() -> NumberStream:
+    """Rows of one kind, of which the last ones are left after a silence, and many of another at once."""
+    times = np.append(np.arange(2100) // 7, 890 + np.arange(2000) // 100)
+    return stream(times, np.append(1e6 + np.arange(2100), np.arange(2000) % 97))
+
+
+def ends_of_buckets() -> NumberStream:
+    """The first and the last number of the first quarter of 600 octaves: no value lies farther from both than these."""
+    rng = np.random.default_rng(38)
+    ends = np.array([1.0, np.nextafter(1.25, 0)])
+    return stream(np.arange(6000) // 10, np.ldexp(rng.choice(ends, 6000), rng.integers(-300, 300, 6000)))
+
+
 def any_bits(seed: int, rows: int, per_time: int) -> NumberStream:
     """Random bit patterns, but for those that are no numbers."""
     rng = np.random.default_rng([35, seed])

@@ -25,8 +25,8 @@ _FEWEST, _MOST = 64.0, 4096.0
 
 @nested_njit
 def target_of(queues: Any) -> Any:
-    """How large queues should be."""
-    return int(min(max(sqrt(queues.numbers[ROWS]) / 2, _FEWEST), _MOST))
+    """How large queues should be: an answer walks over all queues, and over the rows of one for each quantile."""
+    return int(min(max(2 * sqrt(queues.numbers[ROWS]), _FEWEST), _MOST))
 
 
 @nested_njit

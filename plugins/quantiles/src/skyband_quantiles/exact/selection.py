@@ -8,7 +8,7 @@ from skyband.kernels.nested import nested_njit
 
 from skyband_quantiles.compiled_ranks import rank_of
 from skyband_quantiles.exact.queues import CHUNK, QUEUES, following_place
-from skyband_quantiles.quickselect import kth
+from skyband_quantiles.quickselect import BINS, count_by_bin, kth_by_bin
 
 
 @nested_njit
@@ -22,18 +22,26 @@ def rows_in(queues: Any, window: int) -> Any:
 
 
 @nested_njit
-def _copy(queues: Any, window: int, queue: int, values: Any) -> None:
-    """Write the values of a queue's rows in a window, of which there is one."""
+def _copy(queues: Any, window: int, queue: int, values: Any) -> Any:
+    """Write the values of a queue's rows in a window, of which there is one; returns the least and the largest."""
     passed = queues.passed[window, queue]
-    rows = queues.size[queue] - passed
+    left = queues.size[queue] - passed
     if passed == 0:
         place = CHUNK * queues.head[queue] + np.int64(queues.start[queue])
     else:
         place = following_place(queues, queues.place[window, queue])
-    for row in range(rows):
-        values[row] = queues.values[place]
-        if row + 1 < rows:
-            place = following_place(queues, place)
+    least = largest = queues.values[place]
+    written = 0
+    while left > 0:
+        rows = min(CHUNK - place % CHUNK, left)
+        for row in range(rows):
+            value = queues.values[place + row]
+            values[written + row] = value
+            least, largest = min(least, value), max(largest, value)
+        written, left = written + rows, left - rows
+        if left:
+            place = CHUNK * queues.following[place // CHUNK]
+    return least, largest
 
 
 @nested_njit
@@ -45,8 +53,8 @@ def answer(queues: Any, window: int, parts: Any, ascending: Any, limits: Any, va
     rows = rows_in(queues, window)
     if rows == 0:
         return 0
-    number, before, held, low = 0, 0, -1, 0
-    scratch = np.empty(0)
+    number, before, held = 0, 0, -1
+    scratch, counts, scale, least = np.empty(0), np.empty(BINS, np.int64), 0.0, 0.0
     for turn in range(len(ascending)):
         place = ascending[turn]
         rank = rank_of(parts[place], rows)
@@ -58,13 +66,12 @@ def answer(queues: Any, window: int, parts: Any, ascending: Any, limits: Any, va
         if queues.one[queue]:
             found = queues.only[queue]
         else:
-            size = queues.size[queue] - queues.passed[window, queue]
             if held != number:
-                scratch = np.empty(size)
-                _copy(queues, window, queue, scratch)
-                held, low = number, 0
-            found = kth(scratch, low, size, rank - before - 1)
-            low = rank - before - 1
+                scratch = np.empty(queues.size[queue] - queues.passed[window, queue])
+                least, largest = _copy(queues, window, queue, scratch)
+                scale = count_by_bin(scratch, least, largest, counts)
+                held = number
+            found = kth_by_bin(scratch, rank - before - 1, least, scale, counts)
         for column in range(3):
             values[place, column] = found
     for place in range(len(limits)):

@@ -11,7 +11,17 @@ from skyband_specs.driver import Case
 
 from skyband_quantiles.conformance.oracle import QuantileOracle, rank
 from skyband_quantiles.conformance.plain import ABOVE, AT, plain
-from skyband_quantiles.conformance.streams import NumberStream, any_bits, bursts, different, lognormal, steady, stream
+from skyband_quantiles.conformance.streams import (
+    NumberStream,
+    any_bits,
+    bursts,
+    different,
+    ends_of_buckets,
+    lognormal,
+    silence_then_burst,
+    steady,
+    stream,
+)
 
 COUNT = 8
 FLAKE = 1e-9
@@ -28,6 +38,8 @@ def _large() -> Iterator[tuple[str, NumberStream]]:
     yield "bursts", bursts(9, 5000)
     yield "falling", stream(np.arange(5000) // 8, 1e6 - np.arange(5000.0))
     yield "millis", NumberStream(*_millis())
+    yield "a silence, then a burst", silence_then_burst()
+    yield "ends of buckets", ends_of_buckets()
 
 
 def _millis() -> tuple[Any, Any]:

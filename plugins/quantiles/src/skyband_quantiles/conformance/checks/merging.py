@@ -1,5 +1,6 @@
 """The sketch of two streams: merged, it is that of both."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from skyband_specs.driver import Case
 from skyband_quantiles.conformance.driver import beginnings
 from skyband_quantiles.conformance.oracle import QuantileOracle, rank
 from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since
-from skyband_quantiles.conformance.streams import NumberStream, different, lognormal
+from skyband_quantiles.conformance.streams import NumberStream, different, lognormal, of_uneven_paces
 
 COUNT = 5
 PARTS = 8
@@ -95,34 +96,51 @@ def check_merge_commutes(make: Make, case: Case) -> None:
 
 @check("merge", needs=("merge",))
 def check_united_counts_stay_near(make: Make, case: Case) -> None:
-    """However many are united, few rows are of unknown side: three times `epsilon`, and one node."""
+    """However many are united, and unions again, few rows are of unknown side (`most_across`), and bounds hold.
+
+    Of streams at an even pace, and of some that came slowly and then at once: their nodes reach back over many others.
+    """
     if make().by == "rows":
         return
-    parts = [lognormal(60 + part, 2000 + 4000 * (part % 3), 2 + 6 * part) for part in range(PARTS)]
-    parts += [different(4000, 20, 20), different(6000, 1020, 10)]
-    whole = make(longest=LONG)
-    for part in parts:
-        one = make(longest=LONG)
-        case.driver.feed(one, part, 0, len(part))
-        one.advance(END)
+    even = [lognormal(60 + part, 2000 + 4000 * (part % 3), 2 + 6 * part) for part in range(PARTS)]
+    even += [different(4000, 20, 20), different(6000, 1020, 10)]
+    wide = {"every": LONG, **({"epsilon": 0.05} if hasattr(make(), "alpha") else {})}
+    for parts, parameters in ((even, {}), (of_uneven_paces(END), wide)):
+        made = [make(longest=LONG, **parameters) for _ in parts]
+        for one, part in zip(made, parts, strict=True):
+            case.driver.feed(one, part, 0, len(part))
+            one.advance(END)
+        _expect_near(_united(make, parameters, made), parts, 1)
+        if case.has("snapshot"):
+            unions = [_united(make, parameters, some) for some in (made[::2], made[1::2])]
+            stored = [case.restore(union.snapshot()) for union in unions]
+            _expect_near(_united(make, parameters, stored), parts, 2)
+
+
+def _united(make: Make, parameters: Any, made: Sequence[Any]) -> Any:
+    whole = make(longest=LONG, **parameters)
+    for one in made:
         whole.merge(one)
+    return whole
+
+
+def _expect_near(whole: Any, parts: Sequence[NumberStream], levels: int) -> None:
     times, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("times", "values"))
+    sampled, label = getattr(whole, "delta", 0.0), f"{levels} levels of unions"
     for since in range(whole.now - LONG, whole.now, 7):
         rows = int(np.count_nonzero(times >= since))
         _, low, high = whole.count(since)
-        epsilon = getattr(whole, "epsilon", 0.0)
-        near = low <= rows <= high if not getattr(whole, "delta", 0.0) else True
-        expect(near, f"{rows} rows since {since}, the bounds are {low} to {high}")
+        near = sampled or low <= rows <= high
+        expect(near, f"{label}: {rows} rows since {since}, the bounds are {low} to {high}")
         if hasattr(whole, "alpha"):
-            most = 3.3 * epsilon * rows + 32
-            expect(high - low <= most, f"{high - low} rows of unknown side since {since}, {most} may be")
-    if getattr(whole, "delta", 0.0):
-        return
-    for since in (whole.now - LONG, whole.now - LONG // 3, whole.now - LONG // 19):
+            most = most_across(whole.epsilon, rows, levels)
+            expect(high - low <= most, f"{label}: {high - low} rows of unknown side since {since}, {most} may be")
+    for since in (whole.now - LONG, whole.now - LONG // 3, whole.now - LONG // 19) if not sampled else ():
         inside = np.sort(values[times >= since])
         truth = [float(inside[rank(q, len(inside)) - 1]) if len(inside) else None for q in AT]
         for q, (_, low, high), true in zip(AT, whole.quantiles(since, AT).tolist(), truth, strict=True):
-            expect(true is None or low <= true <= high, f"since {since}: {true} is not from {low} to {high}, {q}")
+            within = true is None or low <= true <= high
+            expect(within, f"{label}, since {since}: {true} is not from {low} to {high}, {q}")
 
 
 @check("merge", needs=("merge",))
@@ -141,6 +159,14 @@ def check_merge_refuses_other_sketches(make: Make, case: Case) -> None:
             expect_equal(visible(case, backend, rows, len(rows)), before, f"after {label}, which was refused")
             continue
         raise AssertionError(f"{label} was merged; it must raise InputError")
+
+
+def most_across(epsilon: float, rows: int, levels: int = 1) -> float:
+    """Rows of unknown side, at most, of so many since a moment, after unions of unions: the README proves it."""
+    share, others = epsilon, 0.0
+    for _ in range(levels):
+        share, others = (1 + share) * (1 + 2 * epsilon) - 1, (others + 32) * (1 + 2 * epsilon)
+    return share * rows + others
 
 
 def _dealt(rows: NumberStream) -> tuple[NumberStream, NumberStream]:

@@ -1,0 +1,74 @@
+"""Histories united: few rows lie across any moment, as is proved in the README, and every place has rows."""
+
+import numpy as np
+import pytest
+import skyband
+from skyband import snapshot
+from skyband.state_validation import StateReader
+from skyband_quantiles import varints
+from skyband_quantiles.buckets import uniting
+from skyband_quantiles.buckets.contents import keys_of, raw_rows
+from skyband_quantiles.buckets.uniting import Nodes, Rules
+from skyband_quantiles.conformance.checks.merging import most_across
+from skyband_quantiles.conformance.streams import bursts, decades, silence_then_burst
+from skyband_quantiles.rows_in_states import rows_from_state
+
+SPAN = 10**6
+
+
+def history(rng, epsilon):
+    """Nodes of a stream at one pace, each of at most epsilon of what is younger, after which rows came at once."""
+    pace = 0.01 * np.exp(rng.normal(0, 1.5))
+    younger = int(raw_rows(epsilon) * np.exp(max(rng.uniform(-0.7, 3), 0)))
+    recent, time, nodes = younger, SPAN * (1 - 0.01 * rng.random()), []
+    while time > 0 and len(nodes) < 400:
+        rows = max(int(epsilon * younger * rng.uniform(0.5, 1)), 1)
+        nodes.append((int(time - rows / pace), int(time), rows))
+        time, younger = nodes[-1][0] - 1, younger + rows
+    return np.array(nodes[::-1], np.int64), recent
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.1, 0.5])
+@pytest.mark.parametrize("parts", [2, 60])
+def test_rows_across_any_moment_are_as_few_as_is_proved(epsilon, parts):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        made = [history(rng, epsilon) for _ in range(parts)]
+        first, last, rows = np.concatenate([nodes for nodes, _ in made]).T
+        recent, ones = sum(some for _, some in made), np.ones(len(first), np.int64)
+        nodes = uniting._sorted(Nodes(first, last, rows, np.empty((len(first), 0), np.int64), ones, 0 * ones, rows))
+        rules = Rules(epsilon, raw_rows(epsilon), 46, None, np.empty(0))
+        whole = uniting._summed(nodes, uniting._groups(nodes, recent, rules))
+        for since in np.unique(np.append(whole.first + 1, whole.last)):
+            across = whole.rows[(whole.first < since) & (whole.last >= since)].sum()
+            surely = recent + nodes.rows[nodes.first >= since].sum()
+            assert across <= most_across(epsilon, surely)
+
+
+def unused(sketch):
+    """Buckets in the state of a sketch that no node has and no raw row."""
+    held = snapshot.decode(sketch.snapshot()).arrays
+    sizes = held["sizes"].astype(np.int64)
+    steps = varints.from_bytes("entries", held["entries"])[::2] + 1
+    starts = np.cumsum(sizes) - sizes
+    along = np.cumsum(steps)
+    places = along - np.repeat(along[starts] - steps[starts], sizes) - 1 if len(sizes) else along
+    _, values = rows_from_state(StateReader(held), sketch.latest)
+    of_nodes = held["ids"][np.unique(places)]
+    return np.setdiff1d(held["ids"], [*of_nodes, *(keys_of(values) >> held["stand"][1])])
+
+
+def made(rows, start, stop):
+    sketch = skyband.create("quantile-sketch", "buckets", longest=300, every=50, epsilon=0.25)
+    sketch.update(rows.times[start:stop], rows.values[start:stop])
+    return sketch
+
+
+@pytest.mark.parametrize("rows", [bursts(5, 6000), decades(9000, 8), silence_then_burst()])
+def test_no_place_is_without_rows_whenever_one_looks_and_of_unions(rows):
+    """So that none is dropped by who looks, and none is missing in a state."""
+    for stop in (*range(700, len(rows), 1111), len(rows)):
+        sketch, later = made(rows, 0, stop), made(rows, stop // 2, len(rows))
+        assert len(unused(sketch)) == 0
+        sketch.merge(later)
+        assert len(unused(sketch)) == 0
