@@ -33,9 +33,9 @@ def history(rng, epsilon):
 def test_rows_across_any_moment_are_as_few_as_is_proved(epsilon, parts):
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        made = [history(rng, epsilon) for _ in range(parts)]
-        first, last, rows = np.concatenate([nodes for nodes, _ in made]).T
-        recent, ones = sum(some for _, some in made), np.ones(len(first), np.int64)
+        histories = [history(rng, epsilon) for _ in range(parts)]
+        first, last, rows = np.concatenate([nodes for nodes, _ in histories]).T
+        recent, ones = sum(some for _, some in histories), np.ones(len(first), np.int64)
         nodes = uniting._sorted(Nodes(first, last, rows, np.empty((len(first), 0), np.int64), ones, 0 * ones, rows))
         rules = Rules(epsilon, raw_rows(epsilon), 46, None, np.empty(0))
         whole = uniting._summed(nodes, uniting._groups(nodes, recent, rules))
@@ -47,18 +47,18 @@ def test_rows_across_any_moment_are_as_few_as_is_proved(epsilon, parts):
 
 def unused(sketch):
     """Buckets in the state of a sketch that no node has and no raw row."""
-    held = snapshot.decode(sketch.snapshot()).arrays
-    sizes = held["sizes"].astype(np.int64)
-    steps = varints.from_bytes("entries", held["entries"])[::2] + 1
+    arrays = snapshot.decode(sketch.snapshot()).arrays
+    sizes = arrays["sizes"].astype(np.int64)
+    steps = varints.from_bytes("entries", arrays["entries"])[::2] + 1
     starts = np.cumsum(sizes) - sizes
     along = np.cumsum(steps)
     places = along - np.repeat(along[starts] - steps[starts], sizes) - 1 if len(sizes) else along
-    _, values = rows_from_state(StateReader(held), sketch.latest)
-    of_nodes = held["ids"][np.unique(places)]
-    return np.setdiff1d(held["ids"], [*of_nodes, *(keys_of(values) >> held["stand"][1])])
+    _, values = rows_from_state(StateReader(arrays), sketch.latest)
+    of_nodes = arrays["ids"][np.unique(places)]
+    return np.setdiff1d(arrays["ids"], [*of_nodes, *(keys_of(values) >> arrays["stand"][1])])
 
 
-def made(rows, start, stop):
+def sketch_of(rows, start, stop):
     sketch = skyband.create("quantile-sketch", "buckets", longest=300, every=50, epsilon=0.25)
     sketch.update(rows.times[start:stop], rows.values[start:stop])
     return sketch
@@ -68,7 +68,7 @@ def made(rows, start, stop):
 def test_no_place_is_without_rows_whenever_one_looks_and_of_unions(rows):
     """So that none is dropped by who looks, and none is missing in a state."""
     for stop in (*range(700, len(rows), 1111), len(rows)):
-        sketch, later = made(rows, 0, stop), made(rows, stop // 2, len(rows))
+        sketch, later = sketch_of(rows, 0, stop), sketch_of(rows, stop // 2, len(rows))
         assert len(unused(sketch)) == 0
         sketch.merge(later)
         assert len(unused(sketch)) == 0

@@ -66,9 +66,9 @@ def kth_by_bin(values: Any, k: int, least: float, scale: float, counts: Any) -> 
     while below + counts[bin_] <= k:
         below += counts[bin_]
         bin_ += 1
-    few, held = np.empty(counts[bin_]), 0
+    few, size = np.empty(counts[bin_]), 0
     for row in range(len(values)):
         if bin_of(values[row], least, scale) == bin_:
-            few[held] = values[row]
-            held += 1
-    return kth(few, 0, held, k - below)
+            few[size] = values[row]
+            size += 1
+    return kth(few, 0, size, k - below)

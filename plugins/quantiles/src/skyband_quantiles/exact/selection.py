@@ -25,21 +25,21 @@ def rows_in(queues: Any, window: int) -> Any:
 def _copy(queues: Any, window: int, queue: int, values: Any) -> Any:
     """Write the values of a queue's rows in a window, of which there is one; returns the least and the largest."""
     passed = queues.passed[window, queue]
-    left = queues.size[queue] - passed
+    more = queues.size[queue] - passed
     if passed == 0:
         place = CHUNK * queues.head[queue] + np.int64(queues.start[queue])
     else:
         place = following_place(queues, queues.place[window, queue])
     least = largest = queues.values[place]
-    written = 0
-    while left > 0:
-        rows = min(CHUNK - place % CHUNK, left)
+    row_number = 0
+    while more > 0:
+        rows = min(CHUNK - place % CHUNK, more)
         for row in range(rows):
             value = queues.values[place + row]
-            values[written + row] = value
+            values[row_number + row] = value
             least, largest = min(least, value), max(largest, value)
-        written, left = written + rows, left - rows
-        if left:
+        row_number, more = row_number + rows, more - rows
+        if more:
             place = CHUNK * queues.following[place // CHUNK]
     return least, largest
 
@@ -53,7 +53,7 @@ def answer(queues: Any, window: int, parts: Any, ascending: Any, limits: Any, va
     rows = rows_in(queues, window)
     if rows == 0:
         return 0
-    number, before, held = 0, 0, -1
+    number, before, counted = 0, 0, -1
     scratch, counts, scale, least = np.empty(0), np.empty(BINS, np.int64), 0.0, 0.0
     for turn in range(len(ascending)):
         place = ascending[turn]
@@ -66,11 +66,11 @@ def answer(queues: Any, window: int, parts: Any, ascending: Any, limits: Any, va
         if queues.one[queue]:
             found = queues.only[queue]
         else:
-            if held != number:
+            if counted != number:
                 scratch = np.empty(queues.size[queue] - queues.passed[window, queue])
                 least, largest = _copy(queues, window, queue, scratch)
                 scale = count_by_bin(scratch, least, largest, counts)
-                held = number
+                counted = number
             found = kth_by_bin(scratch, rank - before - 1, least, scale, counts)
         for column in range(3):
             values[place, column] = found

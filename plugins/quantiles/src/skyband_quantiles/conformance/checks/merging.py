@@ -106,20 +106,20 @@ def check_united_counts_stay_near(make: Make, case: Case) -> None:
     even += [different(4000, 20, 20), different(6000, 1020, 10)]
     wide = {"every": LONG, **({"epsilon": 0.05} if hasattr(make(), "alpha") else {})}
     for parts, parameters in ((even, {}), (of_uneven_paces(END), wide)):
-        made = [make(longest=LONG, **parameters) for _ in parts]
-        for one, part in zip(made, parts, strict=True):
+        sketches = [make(longest=LONG, **parameters) for _ in parts]
+        for one, part in zip(sketches, parts, strict=True):
             case.driver.feed(one, part, 0, len(part))
             one.advance(END)
-        _expect_near(_united(make, parameters, made), parts, 1)
+        _expect_near(_united(make, parameters, sketches), parts, 1)
         if case.has("snapshot"):
-            unions = [_united(make, parameters, some) for some in (made[::2], made[1::2])]
+            unions = [_united(make, parameters, some) for some in (sketches[::2], sketches[1::2])]
             stored = [case.restore(union.snapshot()) for union in unions]
             _expect_near(_united(make, parameters, stored), parts, 2)
 
 
-def _united(make: Make, parameters: Any, made: Sequence[Any]) -> Any:
+def _united(make: Make, parameters: Any, sketches: Sequence[Any]) -> Any:
     whole = make(longest=LONG, **parameters)
-    for one in made:
+    for one in sketches:
         whole.merge(one)
     return whole
 
