@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 from skyband.errors import ConfigError
 from skyband.job.model import Source
-from skyband.job.spark.python_file_reader import choose_reader
+from skyband.job.spark.python_file_reader import as_spark, choose_reader
 
 PYTHON = "Python, where rows are packed"
 MASTER = "spark.master"
@@ -49,6 +49,45 @@ def test_only_columns_that_are_read_count(tmp_path):
     assert str(choose_reader(source, {}, ["small"])).startswith("Spark (column 'small' is uint8")
     with pytest.raises(ConfigError, match="files cannot be read in Python: column 'small' is uint8"):
         choose_reader(Source(format="parquet", path=str(tmp_path), reader="files"), {}, ["small"])
+
+
+def test_the_last_file_may_be_of_other_types_as_well_as_the_first(tmp_path):
+    for name, kind in (("a", pa.int64()), ("b", pa.int32())):
+        pq.write_table(pa.table({"n": pa.array([1], kind)}), tmp_path / f"{name}.parquet")
+    for schema in ("n BIGINT", "n INT"):
+        choice = choose_reader(Source(format="parquet", path=str(tmp_path), schema=schema), {}, ["n"])
+        assert str(choice) == "Spark (its files have other types than source.schema)"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "same"),
+    [
+        ([pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_(), pa.date32()], None),
+        ([pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], pa.string()),
+        ([pa.binary(), pa.large_binary(), pa.binary_view()], pa.binary()),
+        ([pa.timestamp(unit) for unit in ("s", "ms", "us")], pa.timestamp("us")),
+        ([pa.timestamp(unit, "Asia/Tokyo") for unit in ("s", "ms", "us")], pa.timestamp("us", "Asia/Tokyo")),
+        ([pa.decimal128(38, 0), pa.decimal128(5, 2)], None),
+        ([pa.list_(pa.int64())], None),
+        ([pa.list_(pa.large_string()), pa.large_list(pa.string())], pa.list_(pa.string())),
+    ],
+)
+def test_types_that_spark_has_are_its_own(kinds, same):
+    for kind in kinds:
+        assert as_spark(kind) == (kind if same is None else same)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(pa.timestamp("ns", zone) for zone in (None, "UTC")), pa.uint8(), pa.uint64(), pa.float16(), pa.date64(),
+        pa.time64("us"), pa.duration("us"), pa.decimal256(40, 0), pa.decimal128(3, -2), pa.binary(3), pa.null(),
+        pa.list_(pa.uint8()), pa.list_(pa.timestamp("ns")), pa.struct([("n", pa.int64())]), pa.list_(pa.int8(), 2),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_types_that_spark_has_in_its_own_way_are_left_to_it(kind):
+    assert as_spark(kind) is None
 
 
 def test_text_with_times_of_another_zone_is_read_by_spark(tmp_path):

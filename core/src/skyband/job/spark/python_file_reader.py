@@ -162,11 +162,9 @@ def _declared_otherwise(files: Files) -> bool:
     """Whether Parquet or Arrow files have a column of another type than the schema that was given for them."""
     if files.layout is None or files.source.schema is None or not files.paths:
         return False
-    there = {
-        field.name: field.type for path in {files.paths[0], files.paths[-1]} for field in files.layout.read_schema(path)
-    }
-    pairs = [(field.type, there[field.name]) for field in files.raw if field.name in there]
-    return any(as_spark(declared) != as_spark(kind) for declared, kind in pairs)
+    declared = dict(zip(files.raw.names, files.raw.types, strict=True))
+    there = [field for path in {files.paths[0], files.paths[-1]} for field in files.layout.read_schema(path)]
+    return any(as_spark(declared[field.name]) != as_spark(field.type) for field in there if field.name in declared)
 
 
 def _needed(files: Files, rest: Source, columns: Iterable[str] | None) -> Sequence[str]:
