@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from families import FAMILIES, events, family
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
@@ -88,6 +89,29 @@ def test_an_error_without_rows_stands_for_its_row_alone():
     assert rest.column("n").to_pylist() == [1, 3]
     assert bad.column("n").to_pylist() == [-2, -4]
     assert bad.column("_reason").to_pylist() == ["must not be negative (got -2)", "must not be negative (got -4)"]
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_what_is_wrong_with_a_key_is_told_by_its_column_and_as_the_value_came(kind):
+    """Of several columns of a key the first; an error of another names it."""
+    query, table = family(kind, by="place"), events(1, rows=3)
+    firsts = {column.key: column for column in reversed(query.inputs())}
+    for column in query.inputs():
+        values = table.column(column.column).to_pylist()
+        batch = table.set_column(
+            table.schema.get_field_index(column.column), column.column, pa.array([values[0], None, values[2]])
+        )
+
+        named = column.key if firsts[column.key] is column else column.column
+
+        def refuses_two(query, batch, named=named):
+            if len(batch) > 1:
+                raise InputError(named, "is not wanted", rows=np.array([1, 2]))
+            return batch
+
+        _, bad = without_bad_rows(query, batch.combine_chunks().to_batches()[0], refuses_two)
+        assert bad.column("_field").to_pylist() == [column.column] * 2
+        assert bad.column("_value").to_pylist() == [None, str(values[2])]
 
 
 @pytest.mark.parametrize(

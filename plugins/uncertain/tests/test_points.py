@@ -250,8 +250,9 @@ def test_a_null_in_any_coordinate_leaves_a_row_out():
 @pytest.mark.parametrize(
     ("changes", "key", "said"),
     [
-        ({"y": [1.0, 2.0, 3.0]}, "values", r"must have as many samples in column 'y' as in the first \(got 3, not 2\)"),
-        ({"y": [1.0, float("inf")]}, "values", r"must be finite in column 'y' \(got inf\)"),
+        ({"y": [1.0, 2.0, 3.0]}, "y", r"must have as many samples as the first column of values \(got 3, not 2\)"),
+        ({"y": [1.0, float("inf")]}, "y", r"must be finite \(got inf\)"),
+        ({"x": [1.0, float("inf")]}, "values", r"must be finite \(got inf\)"),
         ({"chances": [0.5]}, "probabilities", "must have one entry for each of the values"),
     ],
 )

@@ -56,8 +56,9 @@ def _refused(error: InputError, length: int) -> Array | None:
 
 
 def _with_reason(query: Query, rows: pa.RecordBatch, error: InputError) -> pa.RecordBatch:
-    keys = {column.key: column.column for column in query.inputs()}
-    column = keys.get(error.argument, error.argument)
+    # Of a key with several columns the first: an error of another names that itself.
+    of_key = (column.column for column in query.inputs() if column.key == error.argument)
+    column = next(of_key, error.argument)
     texts: list[str | None] = [None] * len(rows)
     if column in rows.schema.names:
         texts = [None if value is None else str(value) for value in python_values(rows.column(column))]

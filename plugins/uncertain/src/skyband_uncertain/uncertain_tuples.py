@@ -173,9 +173,9 @@ def _checked(values: pa.Array, probabilities: pa.Array, rows: Int64, further: Ma
         own = np.diff(_offsets(column))
         uneven = np.flatnonzero(own != lengths)
         if len(uneven):
-            reason = f"must have as many samples in column {name!r} as in the first"
+            reason = "must have as many samples as the first column of values"
             got = f"(got {own[uneven[0]]}, not {lengths[uneven[0]]}): one for each of the points"
-            raise InputError("values", f"{reason} {got}", int(rows[uneven[0]]), rows=rows[uneven], reason=reason)
+            raise InputError(name, f"{reason} {got}", int(rows[uneven[0]]), rows=rows[uneven], reason=reason)
     flat = tuple(map(_flat, further.values()))
     samples = Samples(_offsets(values), _flat(values), _flat(probabilities), flat)
     uneven = np.flatnonzero(np.diff(samples.offsets) != np.diff(_offsets(probabilities)))
@@ -185,7 +185,7 @@ def _checked(values: pa.Array, probabilities: pa.Array, rows: Int64, further: Ma
     owners = np.repeat(rows, np.diff(samples.offsets))
     _refuse("values", samples.values, ~np.isfinite(samples.values), owners, "must be finite")
     for name, coordinates in zip(further, samples.further, strict=True):
-        _refuse("values", coordinates, ~np.isfinite(coordinates), owners, f"must be finite in column {name!r}")
+        _refuse(name, coordinates, ~np.isfinite(coordinates), owners, "must be finite")
     outside = ~((samples.probabilities >= 0.0) & (samples.probabilities <= 1.0))
     _refuse("probabilities", samples.probabilities, outside, owners, "must be numbers from 0 to 1")
     sums = _sums(samples.probabilities, samples.offsets)
