@@ -11,7 +11,8 @@ STEPS = ("rename", "replace", "link", "unlink", "rmdir")
 
 
 class Disk:
-    """Copies of a folder before each step and at the end: as it is, and as power that fails then leaves it.
+    """Copies of a folder before each step, before bytes are flushed after one, and at the end: as it is, and as power
+    that fails then leaves it.
 
     Of a file whose bytes were not flushed (`os.fsync`) since they were last written nothing is left but its name. What
     is there when a recording begins is safe.
@@ -21,6 +22,7 @@ class Disk:
         self.folder, self.copies = folder, copies
         self.moments: list[Path] = []
         self._safe = {self._bytes_of(path) for path in self._files()}
+        self._has_changed_names = False
 
     def _files(self):
         return [path for path in self.folder.rglob("*") if path.is_file() and not path.is_symlink()]
@@ -29,6 +31,17 @@ class Disk:
     def _bytes_of(path):
         about = path.stat()
         return about.st_ino, about.st_size, about.st_mtime_ns
+
+    def step(self):
+        """Before a name is given or taken."""
+        self.copy()
+        self._has_changed_names = True
+
+    def flush(self):
+        """Before bytes are flushed: what a name was given to before may not be on the disk yet."""
+        if self._has_changed_names:
+            self.copy()
+        self._has_changed_names = False
 
     def flushed(self, handle):
         about = os.fstat(handle)
@@ -53,12 +66,13 @@ def recorded(folder: Path, copies: Path, monkeypatch):
 
         def with_copy(step):
             def stepping(*args, **keys):
-                disk.copy()
+                disk.step()
                 return step(*args, **keys)
 
             return stepping
 
         def fsync(handle, flush=os.fsync):
+            disk.flush()
             flush(handle if isinstance(handle, int) else handle.fileno())
             disk.flushed(handle if isinstance(handle, int) else handle.fileno())
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from in_process_shards import on_shards
+from skyband.arrays import TIME_MIN
 from skyband.columns import keyed_frames
 from skyband.engines import local
 from skyband.engines.local import LocalRun
@@ -19,6 +20,7 @@ from skyband.operator.bind_backends import bind
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.queries import make_query
 from skyband.queries.row_encoding import encode
+from skyband.watermark import EventTimeProgress
 
 HOUR = 3_600_000_000
 FAR = 253_402_000_000_000_000
@@ -40,6 +42,29 @@ def first(table):
 
 def counts(answers):
     return sorted(map(str, answers.to_pylist()))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 4), st.integers(0, 1)), max_size=6),
+    st.none() | st.integers(0, 20),
+    st.integers(0, 5),
+)
+def test_rows_that_are_cut_leave_no_trace_in_how_far_time_has_come(spans, newest, ahead):
+    def progress_of(spans):
+        progress = EventTimeProgress.nowhere(2)
+        for start, length, source in spans:
+            of_source = [start + length if place == source else TIME_MIN for place in range(2)]
+            progress.add(EventTimeProgress(of_source, start, spans=[(start, start + length, source)]))
+        return progress
+
+    near, limit = [], newest
+    for start, length, source in sorted(spans):
+        if limit is None or start <= limit + ahead:
+            near.append((start, length, source))
+            limit = max(start + length, start if limit is None else limit)
+    cut, kept = progress_of(spans), progress_of(near)
+    assert cut.cut_ahead(newest, ahead) == limit
+    assert (cut.latest, cut.earliest, cut.spans) == (kept.latest, kept.earliest, [])
 
 
 def in_spark_batch(table, query, shards):

@@ -35,6 +35,10 @@ def test_text_with_what_the_environment_has(text, expanded):
     assert expand(tables) == {"source": {"path": expanded, "select": [expanded, 1]}, "name": expanded, "shards": 2}
 
 
+def test_a_name_that_is_written_out_need_not_be_set():
+    assert expand({"name": "$${UNSET} ${UNSET:-east}"}) == {"name": "${UNSET} east"}
+
+
 def test_what_it_has_is_not_expanded_once_more(monkeypatch):
     monkeypatch.setenv("HOST", "${PW_1}")
     assert expand({"name": "${HOST}"}) == {"name": "${PW_1}"}
@@ -47,7 +51,7 @@ def test_every_name_that_is_not_set_is_told_at_once():
     assert "the environment variable UNSET is not set: set it, or write a default, ${UNSET:-…}" in str(told.value)
 
 
-@pytest.mark.parametrize("table", ["options", "catalog"])
+@pytest.mark.parametrize("table", ["options", "catalog", "spark"])
 def test_it_is_hidden_where_anything_may_be_secret(monkeypatch, table):
     monkeypatch.setenv("PLAIN_NAME", f"nobody's business in {table}")
     expand({"sink": {table: {"whatever": "${PLAIN_NAME}"}}, "name": "${HOST}"})

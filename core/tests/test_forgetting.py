@@ -23,6 +23,12 @@ QUERIES = {
     "heavy": {"kind": "heavy-hitters", "object": "name", "k": 3} | SEVERAL,
     "heavy with what its rows say": {"kind": "heavy-hitters", "object": "name", "k": 3, "carry": ["side"]} | SEVERAL,
 }
+LAST = {"time": "ts", "window": "40 rows", "every": "20 rows"}
+OF_ROWS = {
+    "top-k of rows": QUERIES["top-k"] | LAST,
+    "heavy of rows": QUERIES["heavy"] | {"windows": ["40 rows"], "every": "20 rows"},
+}
+"""Their groups never leave: of each the last rows count."""
 
 
 def window(number, rows=60):
@@ -64,15 +70,18 @@ def size(root):
     return total
 
 
-@pytest.mark.parametrize("by", [[], ["place"]])
-@pytest.mark.parametrize("kind", QUERIES)
+@pytest.mark.parametrize(
+    ("kind", "by"),
+    [(kind, by) for kind in QUERIES for by in ([], ["place"])]
+    + [(kind, by) for kind in OF_ROWS for by in ([], ["side"])],
+)
 def test_memory_follows_the_window_and_not_the_stream(kind, by, monkeypatch):
     monkeypatch.setattr(processor_cache, "MOST_ACTIVE", 1)
     monkeypatch.setattr(processor_cache, "FEW_ACTIVE", 1)
     # Up to a thousand names, entries and rows wait to be swept out, as forty windows have: a leak would not show there.
     for sweeping in (ids, rows_behind_answers, small_group_entries):
         monkeypatch.setattr(sweeping, "_LEAST", 8)
-    run = LocalRun.start({**QUERIES[kind], "by": by}, window(0).schema)
+    run = LocalRun.start({**(QUERIES | OF_ROWS)[kind], "by": by}, window(0).schema)
     taken, written, known = [], [], []
     for number in range(200):
         run.push(window(number))

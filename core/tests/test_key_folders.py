@@ -11,10 +11,10 @@ from skyband.job.model import Source
 from skyband.job.sources.source_files import open_files
 
 VALUES = {
-    "int32": ["1", "-2", "007"],
-    "int64": ["1", "3000000000"],
-    "decimal128(38, 0)": ["1", "12345678901234567890"],
-    "double": ["1", "2.5", "1e3"],
+    "int32": ["1", "-2", "007", "-2147483648", "2147483647"],
+    "int64": ["1", "2147483648", "-9223372036854775808", "9223372036854775807"],
+    "decimal128(38, 0)": ["1", "9223372036854775808", "9" * 38],
+    "double": ["1", "2.5", "1e3", "9" * 39],
     "date32[day]": ["2026-01-01", "2026-12-31"],
     "timestamp[us, tz=UTC]": ["2026-01-01 10%3A00%3A00"],
     "string": ["1", "a"],
@@ -63,6 +63,21 @@ def test_every_format_has_the_columns_of_its_folders(tmp_path, format):
     ]
     declared = files_of(tmp_path, format, schema="n BIGINT, day STRING", where="day = '2026-01-02'")
     assert rows_of(declared, "day", "n") == [("2026-01-02", 1)]
+
+
+@pytest.mark.parametrize(
+    "value", ["-2147483649", "2147483648", "-9223372036854775809", "9223372036854775808", "1" * 39]
+)
+def test_a_number_beyond_a_type_has_the_next(tmp_path, value):
+    put(tmp_path / f"key={value}", "parquet")
+    kind = {10: "int64", 11: "int64", 19: "decimal128(38, 0)", 20: "decimal128(38, 0)", 39: "double"}[len(value)]
+    assert str(files_of(tmp_path, "parquet").schema.field("key").type) == kind
+
+
+@pytest.mark.parametrize("pattern", ["year*", "year 200?", "year 200[78]"])
+def test_folders_below_a_pattern_are_columns(tmp_path, pattern):
+    put(tmp_path / "year 2007" / "day=3", "parquet")
+    assert rows_of(files_of(tmp_path / pattern, "parquet"), "day", "n") == [(3, 1)]
 
 
 def test_a_folder_that_is_not_of_its_type_is_named(tmp_path):

@@ -93,6 +93,14 @@ def test_files_come_in_order_of_their_change(tmp_path):
     assert [row["n"] for row in rows("parquet", tmp_path / "[ab].parquet")] == [1, 2]
 
 
+def test_files_of_one_instant_come_by_name_and_a_nanosecond_tells_them_apart(tmp_path):
+    for number, (name, nanoseconds) in enumerate([("c", 1), ("b", 2), ("d", 2), ("a", 3)]):
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table({"n": [number]}), path)
+        os.utime(path, ns=(0, 1_700_000_000_000_000_000 + nanoseconds))
+    assert [row["n"] for row in rows("parquet", tmp_path)] == [0, 1, 2, 3]
+
+
 def test_folders_named_key_value_are_columns(tmp_path):
     for day in ("1", "2"):
         (tmp_path / f"day={day}").mkdir()

@@ -6,6 +6,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from power_loss import recorded
 from skyband.cli.commands import group
 
 JOB = """
@@ -97,6 +98,14 @@ def test_neither_is_written_where_the_other_cannot_be(run, tmp_path):
     assert not list((tmp_path / "counts").glob("part*"))
 
 
+def test_answers_are_never_there_without_them(run, tmp_path, tmp_path_factory, monkeypatch):
+    """Whenever the run is killed, or the power fails."""
+    with recorded(tmp_path, tmp_path_factory.mktemp("copies"), monkeypatch) as disk:
+        assert run(PLACE.format("json")).exit_code == 0
+    kept = {tuple(any((moment / name).glob("part*")) for name in ("counts", "bad")) for moment in disk.moments}
+    assert (True, True) in kept and (True, False) not in kept
+
+
 def test_a_table_of_a_plugin_takes_them(run, tmp_path):
     ended = run(PLACE.format("delta"))
     assert ended.exit_code == 0, ended.stderr
@@ -121,6 +130,13 @@ def test_a_place_that_is_none_is_refused_before_the_run(run, bad_rows, message):
     refused = run(bad_rows, command="check")
     assert refused.exit_code == 1
     assert message in refused.output
+
+
+def test_a_place_within_the_checkpoint_is_refused(run):
+    refused = run(
+        'bad_rows = { format = "json", path = "point/bad" }', "--set", "sink.checkpoint=point", command="check"
+    )
+    assert "is, holds or lies in sink.checkpoint" in refused.output
 
 
 def test_columns_that_they_have_are_refused_in_the_source(run):

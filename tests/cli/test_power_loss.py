@@ -64,6 +64,8 @@ def test_a_sink_after_any_step(folder, runs, format, mode, tmp_path_factory, mon
     kept = old if mode == "append" else {}
     assert sorted(new.values()) == sorted([*kept.values(), rows])
     assert len(disk.moments) >= 6
+    noted = {line.partition("  ")[2] for line in (sink / "_skyband.sha256").read_text().splitlines()}
+    assert noted == {*new}
     for moment in disk.moments:
         there = answers(moment, format)
         fresh = [part for part in there.values() if part == rows]
@@ -76,6 +78,8 @@ def test_a_sink_after_any_step(folder, runs, format, mode, tmp_path_factory, mon
         again = folder.run(f"sink.format={format}", "sink.mode=overwrite")
         assert again.exit_code == 0, again.stderr
         assert list(answers(sink, format).values()) == [rows]
+        noted = [line.partition("  ")[2] for line in (sink / "_skyband.sha256").read_text().splitlines()]
+        assert noted == [*answers(sink, format)], "what `sha256sum -c` looks for is there"
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband import SnapshotError, snapshot
 from skyband.columns import keyed_frames
+from skyband.columns.hashing import hash_columns
 from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.resharding import take_over
+from skyband.operator.shard import Shard
 from skyband.queries import make_query
 from skyband.queries.row_encoding import encode
 from skyband.watermark import EventTimeProgress, Ticking
@@ -156,6 +158,17 @@ def test_what_is_withheld_goes_with_its_group_and_its_query():
     given = [operator.finish(60 * SECOND) for operator in shards]
     assert sum(len(each) > 0 for each in given) == 2, "each group is in a shard of its own"
     assert lines(*given) == lines(run.operator.finish(60 * SECOND))
+
+
+@pytest.mark.parametrize("by", [["place"], ["place", "name"], ["name", "place"]])
+def test_what_is_withheld_of_a_group_goes_to_the_shard_of_the_group(by):
+    run, table = finished(by=by)
+    query = run.operator.query
+    shards = take_over([run.operator.snapshot()], query, lambda _: LocalRun.start(query, table.schema).operator, 4)
+    for number, operator in enumerate(shards):
+        given = operator.finish(60 * SECOND)
+        keys = hash_columns([given.column(name) for name in by]) if len(given) else np.empty(0, np.uint64)
+        Shard(number, 4).check_groups(keys)
 
 
 def test_damaged_answers_that_are_withheld_are_refused():

@@ -157,6 +157,15 @@ def distinct(windows, every, **more):
     return {"kind": "distinct-count", "item": "object", "windows": windows, "every": every, **more}
 
 
+def numbers(windows, every, **more):
+    return {"kind": "quantiles", "value": "score", "windows": windows, "every": every, "at": [0.5, 0.1, 1], **more}
+
+
+NUMBERS = [
+    numbers(["20 seconds", "4 seconds"], "4 seconds", above=[1.5, 0]),
+    numbers(["7 seconds"], "3 seconds", offset="1 second"),
+    numbers(["12 rows", "5 rows"], "1 row", above=[1.5]),
+]
 DAYS = {"window": "1 day in Europe/Paris", "every": "1 day in Europe/Paris"}
 TODAY = {"window": "today in Europe/Paris", "every": "5 hours", "offset": "1 hour"}
 CALENDAR = [
@@ -208,6 +217,7 @@ SPECS = [
     *CARRYING_ROWS,
     *CALENDAR,
     *CALLED,
+    *NUMBERS,
 ]
 
 
@@ -298,6 +308,41 @@ def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, 
     assert not any(name.startswith("small_groups") for name in processors)
     if most == 512:
         assert len(whole[1]["processors.key"]) == 0
+
+
+IN_PARTS = [
+    SPECS[0], SPECS[3], HEAVY[2], PAIRS[0], NEAR[0], ONCE[0], BY_ROWS[0], BY_ROWS[3], BY_ROWS[16], CARRYING_ROWS[0],
+    distinct(["10 seconds"], "4 seconds"), NUMBERS[0],
+    {"kind": "uncertain-sum", "values": "score", "probabilities": "chance", "window": "9 seconds"},
+    {"kind": "uncertain-sum", "values": "score", "probabilities": "chance", "size": 3, "alpha": 0.9},
+    {"kind": "uncertain-join", "id": "object", "values": "score", "probabilities": "chance", "size": 3, "epsilon": 1,
+     "beta": 0.01},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(IN_PARTS)))
+def test_rows_given_in_several_parts_before_a_turn_count_as_given_at_once(number, monkeypatch):
+    """As `SmallGroups.add` says, whoever calls it."""
+    at_most(20, monkeypatch)
+    table = stream(number)
+    table = table.append_column("chance", pa.array(np.random.default_rng(number).random(len(table)) / 2))
+    asked, found = query(IN_PARTS[number], by=["group"]), []
+    for parts in (1, 3):
+        host = local.LocalRun.start(asked, table.schema)
+        small = host.operator._groups._small_groups
+
+        def add(keys, rows, small=small, parts=parts):
+            which = np.searchsorted(np.sort(rows.times), rows.times) * parts // max(len(rows), 1)
+            for part in range(parts):
+                type(small).add(small, keys[which == part], rows.pick(which == part))
+
+        monkeypatch.setattr(small, "add", add)
+        answers = [host.push(batch) for batch in table.to_batches(max_chunksize=60)]
+        state = host.operator.groups.dump_state()
+        rows = pa.Table.from_batches([*answers, host.finish()]).to_pylist()
+        found.append((sorted(map(str, rows)), state))
+    assert found[0][0] == found[1][0] != []
+    np.testing.assert_equal(found[0][1], found[1][1])
 
 
 @pytest.mark.parametrize("number", [*range(OFTEN), *(SPECS.index(spec) for spec in CALENDAR)])

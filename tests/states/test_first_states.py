@@ -144,6 +144,23 @@ def test_the_newest_moment_and_other_windows_up_to_what_is_covered(tmp_path):
     assert in_order(stream.push(TABLE)) == in_order(later)
 
 
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+@pytest.mark.parametrize("case", ["exact", "quantiles"])
+def test_windows_may_reach_back_to_the_first_row_covered_and_no_microsecond_further(tmp_path, case, beyond):
+    """The next answers are five minutes on, so that windows of 65 minutes begin where those of the states did."""
+    query, backends = CASES[case]
+    at, length = START + 140 * MINUTE, 65 * MINUTE + beyond
+    wider = {**query, "windows": [f"{length} microseconds"]}
+    stream = Stream(wider, backends)
+    if beyond > 0:
+        with pytest.raises(ConfigError, match=r"query.windows: the states cover 1 hour, rows before .* were forgotten"):
+            begin_with_states(stream.operator, emitted(case, tmp_path / "states"), at)
+        return
+    begin_with_states(stream.operator, emitted(case, tmp_path / "states"), at)
+    later = [row for row in Stream(wider, backends).push(TABLE) if row["at"].timestamp() * 1_000_000 > at]
+    assert in_order(stream.push(TABLE)) == in_order(later) != []
+
+
 @pytest.mark.parametrize("case", ["quantiles", "buckets", "numbers"])
 @pytest.mark.parametrize("emit", ["state", "changed-state"])
 def test_what_is_asked_of_quantiles_may_be_other_than_of_their_states(tmp_path, case, emit):

@@ -133,6 +133,19 @@ def test_a_savepoint_holds_no_password_and_is_of_the_same_source_under_a_new_one
             _check_source(evolve(job, source=Source("parquet", "s3a://reader:hunter2@lake/others", stream=True)), held)
 
 
+@pytest.mark.parametrize("name", ["subscribe", "subscribePattern", "assign"])
+def test_a_position_means_nothing_in_other_topics(tmp_path, name):
+    def source(topics):
+        return Source("kafka", options={name: topics, "startingOffsets": topics}, stream=True)
+
+    position = Position(source_facts(source("visits")), "-", None)
+    held = savepoint.write(tmp_path / "saved", family("distinct-count"), STATES, 7, {}, position)
+    job = Job("counts", source("visits"), held.query, {}, Sink("parquet", "counts", "checkpoint"), {}, None)
+    _check_source(job, held)
+    with pytest.raises(ConfigError, match=f"source.{name}: was 'visits' .*got 'orders'"):
+        _check_source(evolve(job, source=source("orders")), held)
+
+
 def cut_a_state(folder):
     (folder / "states" / "00001.skyband").write_bytes(b"two")
 
@@ -149,6 +162,10 @@ def change_json(**changes):
     ("damage", "said"),
     [
         (cut_a_state, "damaged: .*00001.skyband' should have 12 bytes"),
+        (
+            lambda folder: (folder / "states" / "00000.skyband").write_bytes(b"one and more"),
+            "damaged: .*00000.skyband' should have 3 bytes",
+        ),
         (lambda folder: (folder / "savepoint.json").write_text("{"), "damaged: savepoint.json"),
         (lambda folder: (folder / "savepoint.json").write_text("[]"), "holds no table"),
         (lambda folder: (folder / "savepoint.json").unlink(), "holds no savepoint.json"),

@@ -40,3 +40,15 @@ def test_the_sample_is_of_the_rows_below_the_kth_smallest_number(more):
     assert shares[0, 0] == 9 / (size - 1)
     count, (median, *_), _ = of_sample(scores[:0], values[:0], size, 0.5, np.array([0]), np.empty(0))
     assert count == (0.0, 0.0, 0.0) and np.isnan(median).all()
+
+
+@pytest.mark.parametrize("size", [2, 5, 60])
+def test_a_quantile_lies_between_the_values_of_its_two_ranks(size):
+    """Without bound on a side where the sample has no such rank."""
+    values = np.random.default_rng(size).normal(size=size).round(1)
+    parts = np.array([1, 200_000_000, 500_000_000, 900_000_000, BILLION])
+    scores = np.arange(size, dtype=np.uint64)
+    _, quantiles, _ = of_sample(scores, values, size, 0.3, parts, np.empty(0))
+    ranked = [-np.inf, *sorted(values[:-1].tolist()), np.inf]
+    for part, (_, low, high) in zip(parts.tolist(), quantiles.tolist(), strict=True):
+        assert [low, high] == [ranked[place] for place in ranks_around(part, size - 1, 0.3)]

@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.engines import local
-from skyband.groups import small_groups
+from skyband.errors import SnapshotError
+from skyband.groups import small_groups, state_arrays
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
@@ -59,3 +60,27 @@ def test_a_state_of_small_groups_whose_rows_are_of_few_values_is_taken_over():
         answers = [pa.Table.from_batches([one.advance(reached)]) for one in (began, always)]
         assert answers[0].equals(answers[1]) and len(answers[0])
         (began,) = take_over([began.snapshot()], query, operator, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("time", lambda times: times[::-1], "value: must be by value and time"),
+        ("value", lambda values: values[::-1], "value: must be by value and time"),
+        ("value", lambda values: values + np.nan, "value"),
+        ("value", lambda values: values[1:], "value"),
+    ],
+)
+def test_a_state_that_cannot_be_is_refused(name, change, said):
+    """Of one group: rows of one value in order of their times, then those of a larger one."""
+    times = pa.array(np.arange(6) * SECOND, pa.timestamp("us"))
+    values = [2.0, 2.0, 2.0, 2.0, 3.0 if name == "value" else 2.0, 2.0]
+    rows = pa.record_batch({"ts": times, "group": [1] * 6, "value": values})
+    run = local.LocalRun.start(KEYS | LENGTHS["time"], rows.schema)
+    run.push(rows)
+    state = state_arrays.without_prefix("small_groups", run.operator.groups.dump_state())
+    fresh = Operator(run.operator.query, run.operator.bindings, rows.schema)._groups._small_groups
+    with pytest.raises(SnapshotError, match=said):
+        fresh.load_state(state | {f"entries.{name}": change(state[f"entries.{name}"])})
+    fresh.load_state(state)
+    np.testing.assert_equal(fresh.dump_state(), state)
