@@ -1,10 +1,12 @@
 """Text that a Parquet file holds as a dictionary stays one on its way to the operator: quicker, and the same bytes."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skyband.columns import hashing
 from skyband.columns.hashing import hash_column
 from skyband.engines.local import LocalRun
 from skyband.engines.spark.sharded_plan import ShardedPlan
@@ -91,3 +93,13 @@ def test_a_dictionary_is_never_taken_for_another(dictionaries):
     for words in dictionaries * 2:
         column = pa.DictionaryArray.from_arrays(pa.array(range(len(words)), pa.int32()), pa.array(words))
         assert hash_column(column).tolist() == hash_column(pa.array(words)).tolist()
+
+
+def test_the_text_of_a_row_group_is_hashed_once(files, monkeypatch):
+    hashed = []
+    monkeypatch.setattr(hashing, "_words", [])
+    monkeypatch.setattr(hashing, "_hash_values", lambda column, seed: hashed.append(len(column)) or np.arange(500))
+    monkeypatch.setattr(columnar_files, "_BATCH", 1000)
+    for batch in files.batches(["text"], dictionaries=True):
+        hash_column(batch.column(0))
+    assert len(hashed) <= 3

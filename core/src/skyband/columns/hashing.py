@@ -54,33 +54,24 @@ def hash_column(column: pa.Array | pa.ChunkedArray, seed: int = 0) -> UInt64:
 
 
 _words: list[tuple[pa.Array, int, UInt64]] = []
-"""The last dictionaries of text, which the batches of a row group share, by seed: hashed once. They are kept alive, so
-that no other can be where they are."""
-_MOST_WORDS = 4
+"""Copies of the last dictionaries of text, by seed, with their hashes: the batches of a row group have one dictionary,
+which is hashed once. What a reader of files gives has buffers that may be written to, so it is known by its words."""
+_MOST_WORDS, _FEWEST = 4, 64
 
 
 def _hash_words(dictionary: pa.Array, seed: int) -> UInt64:
     """uint64[w] of a dictionary, which nobody may write to."""
-    place = _place_of(dictionary)
-    if place is None:
+    if len(dictionary) < _FEWEST or not pa.types.is_string(dictionary.type) or dictionary.null_count:
         return hash_column(dictionary, seed)
     for other, other_seed, hashes in tuple(_words):
-        if other_seed == seed and _place_of(other) == place:
+        if other_seed == seed and other.equals(dictionary):
             return hashes
     hashes = hash_column(dictionary, seed)
     hashes.flags.writeable = False
-    _words[:] = [(dictionary, seed, hashes), *_words[: _MOST_WORDS - 1]]
+    copied = [None if buffer is None else pa.py_buffer(buffer.to_pybytes()) for buffer in dictionary.buffers()]
+    copy = pa.Array.from_buffers(dictionary.type, len(dictionary), copied, offset=dictionary.offset)
+    _words[:] = [(copy, seed, hashes), *_words[: _MOST_WORDS - 1]]
     return hashes
-
-
-def _place_of(dictionary: pa.Array) -> tuple[object, ...] | None:
-    """What tells text from all other text in memory; None where it may change, or is too little to matter."""
-    if len(dictionary) < 64 or not pa.types.is_string(dictionary.type) or dictionary.null_count:
-        return None
-    buffers = [buffer for buffer in dictionary.buffers() if buffer is not None]
-    if any(buffer.is_mutable for buffer in buffers):
-        return None
-    return (len(dictionary), dictionary.offset, *(buffer.address for buffer in buffers))
 
 
 def hash_columns(columns: list[pa.Array], seed: int = 0) -> UInt64:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64
 from skyband.columns import keyed_frames
+from skyband.columns.dictionaries import is_dictionary_of_text, last_of_each
 from skyband.columns.hashing import hash_column, is_hashable
 from skyband.columns.integer_ids import SIGN
 from skyband.columns.integer_ids import integers_of as integers_of  # for authors of queries
@@ -35,7 +36,8 @@ def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
     every engine.
     """
     if not is_integer_id(plain_type(column.type)):
-        return hash_column(column).view(np.int64), keyed_frames.with_one_zero(keyed_frames.decoded(column))
+        names = column if is_dictionary_of_text(column.type) else keyed_frames.decoded(column)
+        return hash_column(column).view(np.int64), keyed_frames.with_one_zero(names)
     values = keyed_frames.decoded(column).fill_null(0)
     if values.type == pa.uint64():
         return (values.to_numpy(zero_copy_only=False) ^ SIGN).view(np.int64), None
@@ -46,7 +48,10 @@ def id_values(rows: Rows, kind: pa.DataType) -> pa.Array:
     """The values that name a frame's rows, from what `to_ids` gave: columns `code` and, where needed, `name`."""
     if is_integer_id(kind):
         return integers_of(rows["code"], kind)
-    values = rows["name"]
+    return _names_as(rows["name"], kind)
+
+
+def _names_as(values: pa.Array | Array, kind: pa.DataType) -> pa.Array:
     return (pa.array(values) if isinstance(values, np.ndarray) else values).cast(kind)
 
 
@@ -65,7 +70,11 @@ class ValuesById:
     def update(self, times: Int64, rows: Rows) -> None:
         """Learn the names of rows at these times: columns `object` and, where needed, `name`."""
         if self.needed:
-            self._new.append(_names(times, rows["object"], id_values(rows, self._kind)))
+            ids, names = rows["object"], rows["name"]
+            last = None if isinstance(names, np.ndarray) else last_of_each(names)
+            if last is not None:
+                times, ids, names = times[last], ids[last], names.take(pa.array(last))
+            self._new.append(_names(times, ids, _names_as(names, self._kind)))
             self._rows += len(times)
             if self._rows > 2 * len(self._known) + _LEAST:
                 self._settle()

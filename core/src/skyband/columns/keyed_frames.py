@@ -1,32 +1,49 @@
 """Frames: record batches with a time and a group for each row, in the form operators take and engines ship."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.columns import record_batch_bytes
+from skyband.columns import compact_frames, dictionaries, record_batch_bytes
 from skyband.roles.sharding import BOTH
 
 TIME = "time"
 GROUP = "group"
+_BY = "by."
+NAME = "name"
+"""The text, or other value, of an object that its id does not tell; text may be a dictionary."""
 PART = "part"
 """What a row does in a shard, where it goes to several (see `skyband.queries.partitioning`)."""
 
 
 def by_column(number: int) -> str:
     """The frame column that carries the grouping column of this number."""
-    return f"by.{number}"
+    return f"{_BY}{number}"
 
 
 def concatenated(frames: list[pa.RecordBatch]) -> pa.RecordBatch:
     """One frame of several, not empty. Dictionaries are decoded, so that none grows for ever."""
-    plain = [
-        pa.RecordBatch.from_arrays([decoded(column) for column in frame.columns], names=frame.schema.names)
-        for frame in frames
-    ]
+    plain = [with_columns(frame, decoded) for frame in frames]
     return plain[0] if len(plain) == 1 else pa.concat_batches(plain)
+
+
+def joined(frames: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """One frame of several, not empty, in which the texts that name groups and objects may stay dictionaries."""
+    schema = frames[0].schema
+    columns = []
+    for place, name in enumerate(schema.names):
+        pieces = [frame.column(place) for frame in frames]
+        named = name == NAME or name.startswith(_BY)
+        columns.append(dictionaries.joined(pieces if named else [decoded(piece) for piece in pieces]))
+    return pa.RecordBatch.from_arrays(columns, names=schema.names)
+
+
+def with_columns(frame: pa.RecordBatch, make: Callable[[pa.Array], pa.Array]) -> pa.RecordBatch:
+    """The frame with what is made of each column."""
+    return pa.RecordBatch.from_arrays([make(column) for column in frame.columns], names=frame.schema.names)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -91,7 +108,7 @@ def payload(frame: pa.RecordBatch) -> tuple[Int64, dict[str, Any]]:
     """A frame's times and its query's columns: numbers as numpy, lists and ids of any type as Arrow arrays."""
     columns = {}
     for name, column in zip(frame.schema.names, frame.columns, strict=True):
-        if name not in (TIME, GROUP) and not name.startswith("by."):
+        if name not in (TIME, GROUP) and not name.startswith(_BY):
             number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
             columns[name] = column.to_numpy() if number and not column.null_count else column
     return frame.column(TIME).to_numpy(), columns
@@ -106,10 +123,10 @@ def own(frame: pa.RecordBatch) -> Array:
 
 
 def to_bytes(frame: pa.RecordBatch) -> bytes:
-    """A frame as bytes."""
+    """A frame as bytes, each column as it is: equal frames give equal bytes."""
     return record_batch_bytes.to_bytes(frame)
 
 
-def from_bytes(data: bytes | Array) -> pa.RecordBatch:
-    """A frame back from its bytes, without copying them. Raises SnapshotError where they are none."""
-    return record_batch_bytes.from_bytes(data if isinstance(data, bytes) else data.data)
+def from_bytes(data: bytes | memoryview | Array) -> pa.RecordBatch:
+    """A frame back from its bytes, or those of `compact_frames.to_bytes`. Raises SnapshotError where they are none."""
+    return compact_frames.from_bytes(data.data if isinstance(data, np.ndarray) else data)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.arrays import Array
-from skyband.columns import record_batch_bytes
+from skyband.columns import dictionaries, record_batch_bytes
 from skyband.state_validation import StateReader
 
 Kind: TypeAlias = npt.DTypeLike | pa.DataType
@@ -39,7 +39,7 @@ def of_kind(column: Column, kind: Kind) -> Column:
 
 def joined(columns: Sequence[Column]) -> Column:
     """Columns of one kind, at least one, one after another."""
-    return np.concatenate(columns) if isinstance(columns[0], np.ndarray) else pa.concat_arrays(columns)
+    return np.concatenate(columns) if isinstance(columns[0], np.ndarray) else dictionaries.joined(columns)
 
 
 def to_arrays(name: str, column: Column) -> dict[str, Array]:

@@ -5,7 +5,7 @@ Here a batch is what `skyband.snapshot.pack` writes: for each column its type as
 Arrow's layout but without what a slice leaves out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -33,8 +33,7 @@ Arrays = dict[str, Array]
 
 def to_bytes(frame: pa.RecordBatch) -> bytes:
     """A record batch as bytes. O(bytes)."""
-    columns = [[name, _type_as_json(kind)] for name, kind in zip(frame.schema.names, frame.schema.types, strict=True)]
-    return snapshot.pack({"rows": frame.num_rows, "columns": columns}, to_arrays(frame, "column"))
+    return snapshot.pack(to_header(frame), to_arrays(frame, "column"))
 
 
 def from_bytes(data: bytes | memoryview) -> pa.RecordBatch:
@@ -44,37 +43,57 @@ def from_bytes(data: bytes | memoryview) -> pa.RecordBatch:
     UTF-8, a code without a word in its dictionary.
     """
     header, arrays = snapshot.unpack(data)
+    return from_arrays(*from_header(header), "column", arrays)
+
+
+def to_header(frame: pa.RecordBatch) -> dict[str, Any]:
+    """How many rows there are, and the names and types of the columns."""
+    columns = [[name, _type_as_json(kind)] for name, kind in zip(frame.schema.names, frame.schema.types, strict=True)]
+    return {"rows": frame.num_rows, "columns": columns}
+
+
+def from_header(header: Mapping[str, Any]) -> tuple[pa.Schema, int]:
+    """The schema, and how many rows. Raises SnapshotError."""
     try:
         schema = pa.schema([(name, _type_of(described)) for name, described in header["columns"]])
-        rows = _length(header["rows"])
+        return schema, _length(header["rows"])
     except SnapshotError:
         raise
     except Exception as error:  # JSON of another shape
         raise SnapshotError(f"holds rows that cannot be read: {type(error).__name__}: {error}") from error
-    return from_arrays(schema, rows, "column", arrays)
 
 
 def to_arrays(frame: pa.RecordBatch, name: str) -> Arrays:
     """A record batch as flat arrays, under names that begin with `name`. Its schema is not among them."""
     arrays: Arrays = {}
     for number, column in enumerate(frame.columns):
-        _take_apart(column, f"{name} {number}", arrays)
+        take_apart(column, f"{name} {number}", arrays)
     return arrays
 
 
 def from_arrays(schema: pa.Schema, rows: int, name: str, arrays: Mapping[str, Array]) -> pa.RecordBatch:
     """The record batch of `rows` rows that `to_arrays` took apart. Raises SnapshotError as `from_bytes`."""
     mine = {key: values for key, values in arrays.items() if key.startswith(f"{name} ")}
+    return whole_frame(schema, rows, mine, lambda number, kind: put_together(kind, rows, f"{name} {number}", mine))
+
+
+def whole_frame(
+    schema: pa.Schema, rows: int, arrays: Mapping[str, Array], column_at: Callable[[int, pa.DataType], pa.Array]
+) -> pa.RecordBatch:
+    """The record batch of the columns that `column_at` gives by place and type, and takes out of `arrays`.
+
+    Raises SnapshotError where they are none, or something is left.
+    """
     try:
-        columns = [_put_together(kind, rows, f"{name} {number}", mine) for number, kind in enumerate(schema.types)]
+        columns = [column_at(number, kind) for number, kind in enumerate(schema.types)]
         frame = pa.RecordBatch.from_arrays(columns, schema=schema)
         frame.validate(full=True)
     except SnapshotError:
         raise
     except Exception as error:  # what Arrow finds wrong
         raise SnapshotError(f"holds rows that cannot be read: {type(error).__name__}: {error}") from error
-    if mine or frame.num_rows != rows:
-        raise SnapshotError(f"holds rows that contradict themselves: {sorted(mine)} left over, {rows} rows")
+    if arrays or frame.num_rows != rows:
+        raise SnapshotError(f"holds rows that contradict themselves: {sorted(arrays)} left over, {rows} rows")
     return frame
 
 
@@ -115,19 +134,19 @@ def _length(value: Any) -> int:
     return value
 
 
-def _take_apart(column: pa.Array, path: str, arrays: Arrays) -> None:
+def take_apart(column: pa.Array, path: str, arrays: Arrays) -> None:
     """Put the buffers of a column into `arrays`, those of its children under names that begin with its own."""
     if column.type in _NUMBERS and not column.null_count:  # what most columns are, and what many small states wait for
         arrays[f"{path} data"] = column.to_numpy().view(np.uint8)
         return None
     kind, start, stop = column.type, column.offset, column.offset + len(column)
     if kind in _DENSE:
-        return _take_apart(column.cast(_DENSE[kind]), path, arrays)
+        return take_apart(column.cast(_DENSE[kind]), path, arrays)
     if column.null_count and not pa.types.is_null(kind):
         arrays[f"{path} valid"] = np.packbits(column.is_valid().to_numpy(zero_copy_only=False), bitorder="little")
     if pa.types.is_dictionary(kind):
-        _take_apart(column.indices, f"{path} codes", arrays)
-        _take_apart(column.dictionary, f"{path} words", arrays)
+        take_apart(column.indices, f"{path} codes", arrays)
+        take_apart(column.dictionary, f"{path} words", arrays)
         arrays[f"{path} length"] = np.array([len(column.dictionary)])
     elif pa.types.is_boolean(kind):
         bits = column.fill_null(False) if column.null_count else column
@@ -139,7 +158,7 @@ def _take_apart(column: pa.Array, path: str, arrays: Arrays) -> None:
         first, last = int(offsets[0]), int(offsets[-1])
         arrays[f"{path} offsets"] = (offsets - first).astype(offset_type, copy=False)
         if pa.types.is_nested(kind):
-            _take_apart(column.values[first:last], f"{path} values", arrays)
+            take_apart(column.values[first:last], f"{path} values", arrays)
         else:
             arrays[f"{path} data"] = _bytes_of(buffers[2])[first:last]
     elif not pa.types.is_null(kind):
@@ -148,36 +167,36 @@ def _take_apart(column: pa.Array, path: str, arrays: Arrays) -> None:
     return None
 
 
-def _put_together(kind: pa.DataType, length: int, path: str, arrays: Arrays) -> pa.Array:
-    """The column whose buffers `_take_apart` put there, which are taken out."""
+def put_together(kind: pa.DataType, length: int, path: str, arrays: Arrays) -> pa.Array:
+    """The column whose buffers `take_apart` put there, which are taken out."""
     if kind in _NUMBERS and f"{path} valid" not in arrays:
-        data = _taken(arrays, f"{path} data", np.uint8, length * (kind.bit_width // 8))
+        data = take_out(arrays, f"{path} data", np.uint8, length * (kind.bit_width // 8))
         return pa.Array.from_buffers(kind, length, [None, pa.py_buffer(data)])
     if kind in _DENSE:
-        return _put_together(_DENSE[kind], length, path, arrays).cast(kind)
+        return put_together(_DENSE[kind], length, path, arrays).cast(kind)
     valid = None
     if f"{path} valid" in arrays:
-        valid = pa.py_buffer(_taken(arrays, f"{path} valid", np.uint8, -(-length // 8)))
+        valid = pa.py_buffer(take_out(arrays, f"{path} valid", np.uint8, -(-length // 8)))
     if pa.types.is_null(kind):
         return pa.nulls(length)
     if pa.types.is_dictionary(kind):
-        known = int(_taken(arrays, f"{path} length", np.int64, 1)[0])
-        codes = _put_together(kind.index_type, length, f"{path} codes", arrays)
-        words = _put_together(kind.value_type, _length(known), f"{path} words", arrays)
+        known = int(take_out(arrays, f"{path} length", np.int64, 1)[0])
+        codes = put_together(kind.index_type, length, f"{path} codes", arrays)
+        words = put_together(kind.value_type, _length(known), f"{path} words", arrays)
         return pa.DictionaryArray.from_arrays(codes, words, ordered=kind.ordered, safe=True)
     offset_type = _offset_type(kind)
     if offset_type is None:
         size = -(-length // 8) if pa.types.is_boolean(kind) else length * (kind.bit_width // 8)
-        data = pa.py_buffer(_taken(arrays, f"{path} data", np.uint8, size))
+        data = pa.py_buffer(take_out(arrays, f"{path} data", np.uint8, size))
         return pa.Array.from_buffers(kind, length, [valid, data])
-    offsets = _taken(arrays, f"{path} offsets", offset_type, length + 1)
+    offsets = take_out(arrays, f"{path} offsets", offset_type, length + 1)
     last = int(offsets[-1])
     if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
         raise SnapshotError(f"holds rows that contradict themselves: offsets of column {path} must ascend from 0")
     if pa.types.is_nested(kind):
-        values = _put_together(kind.value_type, last, f"{path} values", arrays)
+        values = put_together(kind.value_type, last, f"{path} values", arrays)
         return pa.Array.from_buffers(kind, length, [valid, pa.py_buffer(offsets)], children=[values])
-    data = pa.py_buffer(_taken(arrays, f"{path} data", np.uint8, last))
+    data = pa.py_buffer(take_out(arrays, f"{path} data", np.uint8, last))
     return pa.Array.from_buffers(kind, length, [valid, pa.py_buffer(offsets), data])
 
 
@@ -194,7 +213,8 @@ def _bytes_of(buffer: pa.Buffer | None) -> Array:
     return np.empty(0, np.uint8) if buffer is None else np.frombuffer(buffer, np.uint8)
 
 
-def _taken(arrays: Arrays, name: str, dtype: Any, length: int) -> Array:
+def take_out(arrays: Arrays, name: str, dtype: Any, length: int) -> Array:
+    """Take an array of this type and length out of `arrays`. Raises SnapshotError where it is none."""
     values = arrays.pop(name, None)
     if values is None or values.dtype != dtype or len(values) != length:
         found = "nothing" if values is None else f"{len(values)} of {values.dtype}"

@@ -150,10 +150,11 @@ class Groups:
             return
         rows = pa.array(firsts[new])
         columns = [
-            keyed_frames.decoded(ready.column(keyed_frames.by_column(number))) for number in range(len(self._by))
+            keyed_frames.decoded(ready.column(keyed_frames.by_column(number)).take(rows))
+            for number in range(len(self._by))
         ]
         named = zip(columns, self._values.schema.types, strict=True)
-        values = pa.RecordBatch.from_arrays([c.take(rows).cast(kind) for c, kind in named], schema=self._values.schema)
+        values = pa.RecordBatch.from_arrays([column.cast(kind) for column, kind in named], schema=self._values.schema)
         self._key = np.concatenate([self._key, keys[new]])
         self._values = pa.concat_batches([self._values, values])
         self._pick(np.argsort(self._key))

@@ -8,6 +8,7 @@ from attrs import define, field
 
 from skyband.arrays import Array, UInt64
 from skyband.columns import keyed_frames
+from skyband.columns.dictionaries import compact, is_dictionary_of_text
 from skyband.errors import SnapshotError
 
 
@@ -40,13 +41,13 @@ class WaitingRows:
         """The rows before `until`, all where that is None, in canonical order: they wait no longer. O(n log n)."""
         if not self._frames:
             return None
-        rows = keyed_frames.concatenated(self._frames)
+        rows = keyed_frames.joined(self._frames)
         self._frames = []
         if until is not None:
             ready = rows.column(keyed_frames.TIME).to_numpy() < until
             if not ready.all():
                 rows, later = keyed_frames.parted(rows, ready)
-                self._frames = [later]
+                self._frames = [keyed_frames.with_columns(later, _of_its_own)]
         return keyed_frames.ordered(rows, ties) if len(rows) else None
 
     def absorb(self, other: "WaitingRows", select: Callable[[UInt64], Array]) -> None:
@@ -70,3 +71,8 @@ class WaitingRows:
         if watermark is not None and len(times) and times.min() < watermark:
             raise SnapshotError("contradicts itself: rows before its watermark wait for that")
         self.add(rows)
+
+
+def _of_its_own(column: pa.Array) -> pa.Array:
+    """A column whose dictionary has no words of rows that have gone: it would grow for ever."""
+    return compact(column) if is_dictionary_of_text(column.type) else column

@@ -6,8 +6,9 @@ import pyarrow.compute as pc
 from attrs import evolve
 
 from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.columns.dictionaries import compact, is_dictionary_of_text
 from skyband.columns.hashing import hash_columns
-from skyband.columns.keyed_frames import GROUP, TIME, by_column, decoded, with_one_zero
+from skyband.columns.keyed_frames import GROUP, NAME, TIME, by_column, decoded, with_one_zero
 from skyband.config.calendar_lengths import UTC, Length, zone_of
 from skyband.config.durations import MOST
 from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
@@ -48,7 +49,7 @@ def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
         {
             TIME: times,
             GROUP: groups,
-            **{name: decoded(column) for name, column in columns.items()},
+            **{name: column if name == NAME else decoded(column) for name, column in columns.items()},
             **{by_column(number): _compact(column) for number, column in enumerate(grouping)},
         }
     )
@@ -200,8 +201,4 @@ def _compact(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return pc.dictionary_encode(column)
-    if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
-        used = pc.dictionary_encode(column.indices)
-        words = column.dictionary.take(used.dictionary)
-        return pa.DictionaryArray.from_arrays(used.indices, words)
-    return with_one_zero(column)
+    return compact(column) if is_dictionary_of_text(kind) else with_one_zero(column)

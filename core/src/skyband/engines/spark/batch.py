@@ -11,6 +11,9 @@ from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
 
+ENOUGH = 1 << 18
+"""Rows that wait before they are answered, where a later frame is not before them: each turn costs each group some."""
+
 
 def run(packed: Any, plan: ShardedPlan) -> Any:
     """The unpacked answers of a bounded DataFrame of packed rows, computed when they are asked for.
@@ -39,7 +42,7 @@ def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[p
         for row in batch.to_pylist():
             if row["frame"] is not None:
                 limit = operator.drop_ahead(end.progress) if limit is None else limit
-                if limit is None or row["first"] <= limit:
+                if operator.waiting >= ENOUGH and (limit is None or row["first"] <= limit):
                     yield results_and_metrics.answer_rows(plan, operator.advance(row["first"]))
                 operator.add(keyed_frames.from_bytes(row["frame"]))
                 if limit is not None:

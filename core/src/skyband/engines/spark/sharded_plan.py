@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.arrays import TIME_MAX, TIME_MIN
-from skyband.columns import keyed_frames
+from skyband.columns import compact_frames, keyed_frames
 from skyband.columns.arrow_normalization import columns_as
 from skyband.groups.execution import execution_of
 from skyband.operator.operator import Operator
@@ -101,10 +101,10 @@ class ShardedPlan:
         """The rows of a frame by shard, each shard's as one packed row."""
         times = frame.column(keyed_frames.TIME).to_numpy()
         if self.shards == 1:
-            return [{"shard": 0, "first": int(times.min()), "frame": keyed_frames.to_bytes(frame)}]
+            return [{"shard": 0, "first": int(times.min()), "frame": compact_frames.to_bytes(frame)}]
         partitioning = self._partition(frame)
-        order = np.argsort(partitioning.shards, kind="stable")
-        cuts = np.searchsorted(partitioning.shards[order], np.arange(self.shards + 1))
+        order = np.argsort(partitioning.shards.astype(np.uint16), kind="stable")  # of few bits by their digits: O(n)
+        cuts = np.append(0, np.cumsum(np.bincount(partitioning.shards, minlength=self.shards)))
         pieces = []
         for shard in np.flatnonzero(cuts[1:] > cuts[:-1]).tolist():
             chosen = order[cuts[shard] : cuts[shard + 1]]
@@ -112,7 +112,7 @@ class ShardedPlan:
             piece = frame.take(pa.array(rows))
             if partitioning.parts is not None:
                 piece = piece.append_column(keyed_frames.PART, pa.array(partitioning.parts[chosen]))
-            pieces.append({"shard": shard, "first": int(times[rows].min()), "frame": keyed_frames.to_bytes(piece)})
+            pieces.append({"shard": shard, "first": int(times[rows].min()), "frame": compact_frames.to_bytes(piece)})
         return pieces
 
     def _partition(self, frame: pa.RecordBatch) -> Partitioning:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
+from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
 from skyband.groups.processor import GroupProcessor, WindowedProcessor
 from skyband.queries import emitted_states
 from skyband.queries.row_encoding import moments
@@ -24,14 +25,18 @@ class CountingProcessor(WindowedProcessor):
     """One group's sketch, asked for every window, and range, at each moment."""
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
-        self._labels = [str(window) for window in query.windows]
         self._ranges, self._valued = query.ranges, query.value is not None
+        self._labels = {
+            "window": pa.array([str(window) for window in query.windows]),
+            "range": pa.array([str(within) for within in query.ranges or ()], pa.string()),
+        }
         schedule = query.schedule
         super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
         self._new_sketch = partial(query.sketch_of, bindings)
         self._schema = answers
         self._sketch = self._new_sketch()
-        self._answers: list[tuple[Any, ...]] = []
+        self._answers: list[tuple[float, ...]] = []
+        """Moment, places of the window, and of the range where there are some, and the numbers."""
 
     def begin(self, last: int, times: Int64, keys: UInt64) -> "CountingProcessor":
         """Go on from the small groups: the time of the last row, and each key with its last time, by time."""
@@ -51,21 +56,20 @@ class CountingProcessor(WindowedProcessor):
 
     def answer(self, at: int) -> None:
         starts = self._schedule.starts(at)
-        for since, name in zip(starts, self._labels, strict=True):
+        for window, since in enumerate(starts):
             if self._ranges is None:
-                self._answers.append((at, name, *self._sketch.estimate_with_bounds(since)))
-            for within in self._ranges or ():
+                self._answers.append((at, window, *self._sketch.estimate_with_bounds(since)))
+            for place, within in enumerate(self._ranges or ()):
                 counts = self._sketch.estimate_between(since, within.low, within.high)
-                self._answers.append((at, name, str(within), *counts))
+                self._answers.append((at, window, place, *counts))
         self._sketch.forget(min(starts))
 
-    def collect(self) -> pa.RecordBatch | None:
+    def collect(self) -> ProcessorAnswers | None:
         if not self._answers:
             return None
-        at, *others = zip(*self._answers, strict=True)
+        columns = [np.array(column) for column in zip(*self._answers, strict=True)]
         self._answers = []
-        columns = [moments(np.array(at), self._schema.field("at").type), *map(pa.array, others)]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return AnswerColumns(self._schema, columns, self._labels)
 
     def clear(self) -> None:
         self._sketch = self._new_sketch()

@@ -1,0 +1,49 @@
+"""Columns of text as dictionaries: of the words that are there, and which row has each last."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.arrays import Int64
+
+_SAMPLE = 1024
+_MOST_DISTINCT = 0.7
+"""Of a sample of rows, from which on codes are not worth their making."""
+
+
+def is_dictionary_of_text(kind: pa.DataType) -> bool:
+    """Whether columns of this type are text that stands once."""
+    return pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type)
+
+
+def compact(column: pa.Array) -> pa.Array:
+    """A dictionary with the words that are there alone, in the order in which they come. O(rows)."""
+    used = pc.dictionary_encode(column.indices)
+    return pa.DictionaryArray.from_arrays(used.indices, column.dictionary.take(used.dictionary))
+
+
+def repeats(values: pa.Array) -> bool:
+    """Whether a column, by a sample of its rows, has its values several times."""
+    sample = values.take(pa.array(np.arange(0, len(values), max(len(values) // _SAMPLE, 1))))
+    return pc.count_distinct(sample, mode="all").as_py() < _MOST_DISTINCT * len(sample)
+
+
+def joined(columns: Sequence[pa.Array]) -> pa.Array:
+    """Columns of one kind of values, at least one, one after another; text stays a dictionary where it is all so."""
+    if len(columns) == 1:
+        return columns[0]
+    if any(column.type != columns[0].type for column in columns):
+        columns = [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in columns]
+    return pa.concat_arrays(columns)
+
+
+def last_of_each(column: pa.Array) -> Int64 | None:
+    """int64[m], ascending: the last row of each word of a dictionary; None where it is none, or has too many words."""
+    if not pa.types.is_dictionary(column.type) or column.null_count or 2 * len(column.dictionary) > len(column):
+        return None
+    last = np.full(len(column.dictionary), -1, np.int64)
+    last[column.indices.to_numpy()] = np.arange(len(column))  # of rows of one word the last is the one that stays
+    last.sort()
+    return last[np.searchsorted(last, 0) :]

@@ -1,0 +1,123 @@
+"""Frames in few bytes: every value comes back, whatever way its column was written in."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from skyband.columns import compact_frames, record_batch_bytes
+from skyband.columns.keyed_frames import decoded, with_columns
+from skyband.errors import SnapshotError
+from skyband.operator.waiting_rows import WaitingRows
+
+ROWS = 600
+INTEGERS = st.sampled_from([0, 1, 255, 256, 2**16, 2**32 - 1, 2**32, 2**62])
+
+
+def column(kind, seed, most, distinct):
+    """Numbers from −most to most, of which `distinct` are different, and text of them."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(-most, most, distinct, endpoint=True)[rng.integers(0, distinct, ROWS)]
+    made = {
+        "ascending": lambda: pa.array(np.sort(numbers)),
+        "int64": lambda: pa.array(numbers),
+        "uint64": lambda: pa.array(numbers.view(np.uint64)),
+        "float64": lambda: pa.array(numbers.view(np.float64)),
+        "int32": lambda: pa.array(numbers.astype(np.int32)),
+        "null": lambda: pa.array(numbers, mask=numbers % 2 == 0),
+        "text": lambda: pa.array([f"{number} é" for number in numbers.tolist()]),
+        "some text": lambda: pa.array([f"{number} é" if number % 3 else None for number in numbers.tolist()]),
+    }
+    return made[kind]()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["ascending", "int64", "uint64", "float64", "int32", "null", "text", "some text"]),
+            st.integers(0, 3),
+            INTEGERS,
+            st.sampled_from([1, 5, 300, 5000]),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.integers(0, ROWS),
+)
+def test_every_value_comes_back(columns, start):
+    plain = [column(*how) for *how, _ in columns]
+    coded = [
+        values.dictionary_encode() if is_coded and values.type == pa.string() else values
+        for values, (*_, is_coded) in zip(plain, columns, strict=True)
+    ]
+    names = [f"c{place}" for place in range(len(plain))]
+    for made in (plain, coded):
+        frame = pa.RecordBatch.from_arrays(made, names=names).slice(start)
+        back = with_columns(compact_frames.from_bytes(compact_frames.to_bytes(frame)), decoded)
+        assert record_batch_bytes.to_bytes(back) == record_batch_bytes.to_bytes(with_columns(frame, decoded))
+
+
+def visits(rows=10_000, objects=1_000):
+    """A frame of rows that come one after another, of a text, its hash twice, and no groups."""
+    rng = np.random.default_rng(7)
+    codes = rng.integers(0, objects, rows)
+    hashes = rng.integers(-(2**63), 2**63, objects)
+    return pa.RecordBatch.from_pydict(
+        {
+            "time": np.cumsum(rng.integers(0, 60_000, rows)),
+            "group": np.zeros(rows, np.uint64),
+            "object": hashes[codes],
+            "key": hashes[codes].view(np.uint64),
+            "name": pa.array([f"client-{number:06}" for number in range(objects)]).take(pa.array(codes)),
+        }
+    )
+
+
+def test_what_repeats_takes_no_bytes_again():
+    frame = visits()
+    assert len(record_batch_bytes.to_bytes(frame)) > 48 * len(frame)
+    assert len(compact_frames.to_bytes(frame)) < 7.5 * len(frame)
+
+
+def test_whoever_reads_the_text_the_bytes_are_the_same():
+    frame = visits()
+    coded = frame.set_column(4, "name", pa.array([*frame["name"].to_pylist(), "unused"]).dictionary_encode()[:-1])
+    assert compact_frames.to_bytes(coded) == compact_frames.to_bytes(frame)
+
+
+def test_damaged_bytes_are_refused_or_whole():
+    data = compact_frames.to_bytes(visits(300, 20))
+    rng, refused = np.random.default_rng(3), 0
+    places = [*range(700), *rng.integers(0, len(data), 300).tolist()]
+    for place in places:
+        broken = bytearray(data)
+        broken[place] ^= 1 << int(rng.integers(8))
+        try:
+            compact_frames.from_bytes(bytes(broken)).validate(full=True)
+        except SnapshotError:
+            refused += 1
+    assert refused > 100
+
+
+@pytest.mark.parametrize("way", [[1, 0], [5, 0], [6, 0], [6, 3], [7, 0], [4, 0]])
+def test_the_number_of_rows_is_that_of_numbers_that_are_there(way):
+    from skyband import snapshot
+
+    header, arrays = snapshot.unpack(compact_frames.to_bytes(visits(300, 20)))
+    for rows in (2**40, 299):
+        changed = {**header, "rows": rows, "ways": [way, *header["ways"][1:]]}
+        with pytest.raises(SnapshotError):
+            compact_frames.from_bytes(snapshot.pack(changed, arrays))
+
+
+def test_rows_that_wait_keep_no_words_of_rows_that_went():
+    waiting = WaitingRows()
+    for turn in range(20):
+        names = pa.array([f"{turn} {number}" for number in range(50)]).dictionary_encode()
+        waiting.add(
+            pa.RecordBatch.from_pydict({"time": np.arange(50), "group": np.zeros(50, np.uint64), "name": names})
+        )
+        waiting.release(49, ())
+        assert max(len(frame["name"].dictionary) for frame in waiting._frames) <= turn + 1
