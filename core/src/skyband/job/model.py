@@ -113,7 +113,10 @@ def _path(default: Any = NOTHING, *, help: str) -> Any:
 
 def _table() -> Any:
     return checked(
-        None, type="str", check=_table_problem, help="of a format with a catalogue: its name there, such as db.answers"
+        None,
+        type="str",
+        check=_table_problem,
+        help='of a format with a catalogue, or format = "table": its name there, such as db.answers',
     )
 
 

@@ -8,6 +8,9 @@ from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.registry.install_hints import format_comes_with
 from skyband.tables import InstalledFormat, TableKeys, format_named
 
+SPARK_TABLE = "table"
+"""The format of tables that Spark's own catalogues know by name."""
+
 
 def place_key(table: Source | Sink) -> str:
     """The key that says where a job's table is."""
@@ -55,6 +58,8 @@ def in_process(table: Source | Sink, setting: Callable[[str], str] = lambda _: "
 
 def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
     """What a source's or sink's format has against its keys; of other formats, keys that only such a one has."""
+    if table.format == SPARK_TABLE:
+        return _of_spark_table(table)
     try:
         bound = format_of(table)
         if bound is not None and _ability(table) in bound.info.can:
@@ -73,6 +78,18 @@ def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
         message = f"is of formats that plugins bring: drop it (got format {table.format!r})"
         problems.append(Problem("distribution", message))
     return problems
+
+
+def _of_spark_table(table: Source | Sink) -> list[Problem]:
+    """The engine says itself that it does not know such tables."""
+    problems = [] if table.table is not None else [Problem("table", "is required: its name, such as main.sales.orders")]
+    remedies = {
+        "path": "is the catalogue's to say: drop it",
+        "catalog": 'is said by Spark\'s settings, such as [spark] "spark.sql.catalog.main" = "…": drop it',
+        "schema": "is the table's own: drop it",
+        "distribution": "is of formats that plugins bring: drop it",
+    }
+    return problems + [Problem(name, remedy) for name, remedy in remedies.items() if getattr(table, name, None)]
 
 
 def _ability(table: Source | Sink) -> str:

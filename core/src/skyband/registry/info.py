@@ -30,7 +30,7 @@ FORMAT_ABILITIES = ("reads", "writes", "streams")
 micro-batch of a stream once."""
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc", "text", "avro", "arrow")
-ENGINE_FORMATS = (*FILE_FORMATS, "console", "jdbc", "memory", "noop", "rate", "socket")
+ENGINE_FORMATS = (*FILE_FORMATS, "console", "jdbc", "memory", "noop", "rate", "socket", "table")
 """The formats of jobs that engines have themselves, files and others: no plugin's is called so."""
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -13,6 +13,7 @@ from skyband.job.model import Sink, Source, local_path, option_text
 from skyband.job.progress import Progress, Totals
 from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.spark_ddl import ZONE_SETTING
+from skyband.job.table_location import SPARK_TABLE
 from skyband.registry.install_hints import format_comes_with
 from skyband.tables import names_of_formats
 
@@ -59,6 +60,9 @@ def _unknown(table: str, does: str, known: tuple[str, ...], format: str) -> list
     """A format that is none of these, where nothing is known of what to install for it, which is told else."""
     if format in known or (format not in names_of_formats() and format_comes_with(format)):
         return []
+    if format == SPARK_TABLE:
+        message = "a table of Spark's catalogue: use --engine spark, or for Delta and Iceberg their own formats"
+        return [Problem(f"{table}.format", message)]
     listed = f"{', '.join(known[:-1])} and {known[-1]}"
     return [Problem(f"{table}.format", f"the local engine {does} {listed} (got {format!r})")]
 

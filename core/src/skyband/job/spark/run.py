@@ -22,7 +22,7 @@ from skyband.job.model import AVAILABLE_NOW, Job, local_path
 from skyband.job.names_alike import check_names, tells_case
 from skyband.job.progress import Progress, Totals
 from skyband.job.savepoints.stream_lock import in_use
-from skyband.job.spark import bad_rows
+from skyband.job.spark import bad_rows, catalog_table
 from skyband.job.spark.bad_rows import Beside
 from skyband.job.spark.errors import plain_errors, python_was_late
 from skyband.job.spark.plain_files_of_tables import is_ours
@@ -105,8 +105,11 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
         if job.sink.format == "console":
             Console(job.query, progress, together=True).write(_in_order(job, answers.toArrow()))
         elif is_ours(session, job.sink):
-            if not _into_table(job, answers, progress):
-                return totals
+            if not _into_table(job, answers):
+                return _nothing_done(job, progress, totals)
+        elif catalog_table.is_named(job.sink):
+            if not catalog_table.write_batch(session, job.sink, answers, text_options(job.sink.options)):
+                return _nothing_done(job, progress, totals)
         else:
             writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
             writer.options(**text_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
@@ -122,7 +125,7 @@ def _check_names(job: Job, answers: Any) -> None:
         check_names(job.sink, answers.columns)
 
 
-def _into_table(job: Job, answers: Any, progress: Progress) -> bool:
+def _into_table(job: Job, answers: Any) -> bool:
     """Write a batch's answers from here; False where the table is there and the mode says to leave it."""
     with told_of_sink():
         sink = sink_of(job.sink)
@@ -130,8 +133,12 @@ def _into_table(job: Job, answers: Any, progress: Progress) -> bool:
         if is_free(job, sink):
             sink.append(_in_order(job, answers.toArrow()), replace=job.sink.mode == "overwrite")
             return True
-    progress.note(f'{place_of(job.sink)} holds answers already and sink.mode is "ignore": nothing was done')
     return False
+
+
+def _nothing_done(job: Job, progress: Progress, totals: Totals) -> Totals:
+    progress.note(f'{place_of(job.sink)} holds answers already and sink.mode is "ignore": nothing was done')
+    return totals
 
 
 def _arrow_schema(answers: Any) -> Any:
@@ -191,6 +198,8 @@ def _start(job: Job, source: Any, plan: ShardedPlan, progress: Progress, last: b
             check_columns(job.sink, _arrow_schema(answers))
             check_goes_on(job, sink)
         return writer.foreachBatch(sink).start()
+    if catalog_table.is_named(job.sink):
+        return catalog_table.start_stream(source.sparkSession, job, answers, writer)
     return writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))
 
 

@@ -13,36 +13,43 @@ LOG = "_spark_metadata"
 _NO_FILES = b"v1"
 
 
-def check_belong(checkpoint: Path, sink: Path) -> None:
-    """Raise ConfigError, naming the folder and the remedy, where going on would lose or hide answers."""
+def check_belong(checkpoint: Path, sink: Path, key: str = "path") -> None:
+    """Raise ConfigError, naming the folder and the remedy, where going on would lose or hide answers.
+
+    key: the one that says which folder it is, `path` or `table`.
+    """
     committed, begun = latest(checkpoint / "commits"), latest(checkpoint / "offsets")
     logged = latest(sink / LOG)
     if begun < 0 and committed < 0:
-        _check_new(checkpoint, sink, logged)
+        _check_new(checkpoint, sink, logged, key)
     elif logged < committed:
         there = f"is known only up to {logged}" if logged >= 0 else "is gone"
         _refuse(
+            key,
             f"the log of answers {str(sink / LOG)!r} {there}, and the checkpoint {str(checkpoint)!r} has written "
-            f"micro-batch {committed}: bring the log back, or begin anew with another path and another checkpoint"
+            f"micro-batch {committed}: bring the log back, or begin anew with another {key} and another checkpoint",
         )
     elif logged > begun:
         _refuse(
+            key,
             f"{str(sink)!r} has the answers of micro-batch {logged}, and the checkpoint {str(checkpoint)!r} is only at "
-            f"{begun}: Spark would drop answers up to there; bring the newer checkpoint back, or choose another path"
+            f"{begun}: Spark would drop answers up to there; bring the newer checkpoint back, or choose another {key}",
         )
 
 
-def _check_new(checkpoint: Path, sink: Path, logged: int) -> None:
+def _check_new(checkpoint: Path, sink: Path, logged: int, key: str) -> None:
     if logged >= 0:  # a stream that was stopped before its first micro-batch leaves an empty log
         what = "is empty" if checkpoint.exists() else "is no checkpoint of it"
         _refuse(
+            key,
             f"{str(sink)!r} holds the answers of another stream, up to micro-batch {logged}, and "
-            f"{str(checkpoint)!r} {what}: choose another path, or bring the checkpoint back"
+            f"{str(checkpoint)!r} {what}: choose another {key}, or bring the checkpoint back",
         )
     if sink.is_dir() and any(path.name.startswith("part-") for path in sink.iterdir()):
         _refuse(
+            key,
             f"{str(sink)!r} holds answers that no stream wrote, which Spark's readers would see no more: "
-            "choose another path, or move them away"
+            f"choose another {key}, or move them away",
         )
 
 
@@ -70,5 +77,5 @@ def latest(log: Path) -> int:
     return max((int(number) for number in numbers if number.isascii() and number.isdigit()), default=-1)
 
 
-def _refuse(message: str) -> None:
-    raise ConfigError(Problem("sink.path", message))
+def _refuse(key: str, message: str) -> None:
+    raise ConfigError(Problem(f"sink.{key}", message))

@@ -6,6 +6,7 @@ from skyband import spark
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.job.checked_job import CheckedJob
 from skyband.job.model import Source, option_text
+from skyband.job.spark import catalog_table
 from skyband.job.spark.errors import sql_of
 from skyband.job.spark.plain_files_of_tables import is_ours, table_frame
 from skyband.job.spark.python_file_reader import choose_reader, file_frame, settings_of, spark_defaults
@@ -22,6 +23,8 @@ def open_source(session: Any, job: CheckedJob) -> tuple[Any, str | None]:
     source = job.source
     if is_ours(session, source):
         return _shaped(table_frame(session, source), source), None
+    if catalog_table.is_named(source):
+        return _shaped(catalog_table.read(session, source, text_options(source.options)), source), None
     if not source.of_files:
         return _shaped(_read_by_spark(session, source), source), None
     choice = choose_reader(source, settings_of(session, source), job.query.columns, job.rows)

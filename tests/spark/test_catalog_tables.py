@@ -1,0 +1,119 @@
+"""Tables by name, of the catalogue of the session: read, written to, and looked at before anything is written."""
+
+import pytest
+from click.testing import CliRunner
+from skyband.cli.commands import group
+from skyband.engines import local
+from skyband.queries import make_query
+from skyband_distinct.demo.weblog import make_weblog
+
+pytestmark = pytest.mark.spark
+
+QUERY = {"kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 hour"], "every": "30 minutes"}
+JOB = """
+[source]
+format = "table"
+table = "shop.requests"
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "client"
+windows = ["1 hour"]
+every = "30 minutes"
+
+[backends]
+sketch = "exact"
+
+[sink]
+format = "table"
+table = "shop.counts"
+"""
+STREAM = "source.stream=true", "source.finish=true", "sink.trigger=available-now", "sink.checkpoint=checkpoint"
+
+
+@pytest.fixture
+def shop(session, tmp_path):
+    """A schema of the session's catalogue with a table of requests, and a job over it."""
+    LOG.write(tmp_path / "files")
+    session.sql(f"CREATE DATABASE shop LOCATION '{tmp_path}/shop'")
+    session.read.parquet(str(tmp_path / "files")).write.saveAsTable("shop.requests")
+    (tmp_path / "job.toml").write_text(JOB)
+    yield tmp_path
+    session.sql("DROP DATABASE shop CASCADE")
+
+
+LOG = make_weblog(3_000)
+
+
+def run(folder, *sets, engine="spark"):
+    changes = [part for change in sets for part in ("--set", change)]
+    return CliRunner().invoke(group, ["run", str(folder / "job.toml"), "--engine", engine, *changes])
+
+
+def answers(session, name="shop.counts"):
+    return sorted(map(tuple, session.table(name).select("at", "window", "count").collect()))
+
+
+def test_a_batch_from_one_table_into_another(session, shop):
+    rows = session.table("shop.requests").toArrow()
+    expected = local.apply(rows, make_query(QUERY), {"sketch": "exact"})
+    ran = run(shop)
+    assert ran.exit_code == 0, ran.output
+    assert session.table("shop.counts").count() == len(expected) > 5
+    before = answers(session)
+    again = run(shop)
+    assert again.exit_code == 1
+    assert "sink.table: 'shop.counts' exists already" in again.output
+    assert run(shop, "sink.mode=ignore").exit_code == 0
+    assert run(shop, "sink.mode=overwrite").exit_code == 0
+    assert answers(session) == before
+    assert run(shop, "sink.mode=append").exit_code == 0
+    assert answers(session) == sorted(2 * before)
+
+
+def test_a_stream_goes_on_from_one_table_into_another(session, shop):
+    assert run(shop).exit_code == 0
+    batch = answers(session)
+    session.sql("CREATE TABLE shop.streamed LIKE shop.counts")
+    for _ in range(2):
+        ran = run(shop, *STREAM, "sink.table=shop.streamed")
+        assert ran.exit_code == 0, ran.output
+        assert answers(session, "shop.streamed") == batch
+    lost = run(shop, *STREAM, "sink.table=shop.streamed", "sink.checkpoint=another")
+    assert lost.exit_code == 1
+    assert "sink.table: " in lost.output and "holds the answers of another stream" in lost.output
+
+
+def test_a_table_keeps_the_order_of_its_columns(session, shop):
+    assert run(shop).exit_code == 0
+    names = session.table("shop.counts").columns
+    session.sql(f"CREATE TABLE shop.turned AS SELECT {', '.join(reversed(names))} FROM shop.counts WHERE false")
+    assert run(shop, "sink.table=shop.turned", "sink.mode=append").exit_code == 0
+    assert session.table("shop.turned").columns == names[::-1]
+    assert answers(session, "shop.turned") == answers(session)
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        (["source.table=shop.request"], "source.table: there is no table 'shop.request' in Spark's catalogue; did you"),
+        (["source.table=sho.requests"], "nor a schema 'sho' with tables in it"),
+        (["sink.table=shop.other"], "'shop.other' has other columns (at missing"),
+        (["sink.table=shop.requests"], "is the source: choose another table"),
+        (["sink.path=x"], "sink.path: is the catalogue's to say: drop it"),
+        (["source.catalog={uri='x'}"], "source.catalog: is said by Spark's settings"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_written(session, shop, sets, message):
+    session.sql("CREATE TABLE shop.other (n BIGINT, count BIGINT) USING parquet")
+    ran = run(shop, *sets, "sink.mode=append")
+    assert ran.exit_code == 1
+    assert message in ran.output
+    assert not session.catalog.tableExists("shop.counts")
+    assert session.table("shop.other").count() == 0
+
+
+def test_without_spark_there_is_no_such_catalogue(shop):
+    ran = run(shop, engine="local")
+    assert "source.format: a table of Spark's catalogue: use --engine spark" in ran.output
