@@ -20,7 +20,7 @@ def is_named(table: Source | Sink) -> bool:
     return table.format == SPARK_TABLE
 
 
-def read(session: Any, source: Source, options: Mapping[str, str]) -> Any:
+def table_frame(session: Any, source: Source, options: Mapping[str, str]) -> Any:
     """The rows of a job's table, as a DataFrame. Raises ConfigError where there is no such table."""
     _require(session, source.table or "", "source.table")
     reader = (session.readStream if source.stream else session.read).options(**options)

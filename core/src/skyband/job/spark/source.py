@@ -24,7 +24,7 @@ def open_source(session: Any, job: CheckedJob) -> tuple[Any, str | None]:
     if is_ours(session, source):
         return _shaped(table_frame(session, source), source), None
     if catalog_table.is_named(source):
-        return _shaped(catalog_table.read(session, source, text_options(source.options)), source), None
+        return _shaped(catalog_table.table_frame(session, source, text_options(source.options)), source), None
     if not source.of_files:
         return _shaped(_read_by_spark(session, source), source), None
     choice = choose_reader(source, settings_of(session, source), job.query.columns, job.rows)
