@@ -66,7 +66,7 @@ def test_so_does_a_check_that_looks_at_rows(folder):
 
 
 @pytest.mark.spark
-def test_a_run_on_spark_binds_its_query_once_though_it_finishes_in_two(shaped):
+def test_a_run_on_spark_binds_its_query_once_though_it_finishes_in_two(session, shaped):
     sets = ["source.stream=true", "source.finish=true", "sink.trigger=available-now", "sink.checkpoint=checkpoint"]
     with steps_counted() as taken:
         ran = shaped.run(*sets, engine="spark")

@@ -121,9 +121,9 @@ class HllPanes(Sketch):
         since = moment("since", since)
         if since % self.pane:
             raise InputError("since", f"must be a multiple of {self.pane}, the length of a pane (got {since})")
-        union = hll_union(self._lg_k)
+        union, first = hll_union(self._lg_k), since // self.pane
         for pane, sketch in self._panes.items():
-            if pane >= since // self.pane:
+            if pane >= first:
                 union.update(sketch)
         return float(union.get_estimate())
 

@@ -12,6 +12,7 @@ from skyband_specs.object_ranker import trials
 from skyband_specs.object_ranker.oracle import ObjectOracle
 from skyband_specs.object_ranker.streams import ObjectStream, bursts, steady, tiny
 from skyband_specs.odd_streams import NAMES, moved, neighbours, numbered, stretched
+from skyband_specs.oracle_memory import answer_once
 
 STEADY_ROWS = 24_000
 ODD_ROWS = 90
@@ -21,6 +22,13 @@ def _from_lower(stream: ObjectStream, case: Case) -> ObjectStream:
     """The stream with its values, from 0 to `upper`, spread to those from `lower` on."""
     lower, upper = case.parameters.get("lower", 0.0), case.parameters.get("upper", 1.0)
     return evolve(stream, values=stream.values + lower * (1 - stream.values / upper)) if lower else stream
+
+
+@answer_once
+def _by_definition(parameters: Mapping[str, Any], stream: ObjectStream, stop: int) -> list[Any]:
+    oracle = ObjectOracle(parameters).feed(stream, 0, stop)
+    top = ([], []) if oracle.now is None else oracle.top(oracle.now)
+    return [oracle.now, oracle.repeated, *top]
 
 
 class ObjectRankerDriver(Driver):
@@ -93,9 +101,7 @@ class ObjectRankerDriver(Driver):
 
     def expected(self, case: Case, stream: ObjectStream, stop: int) -> list[Any]:
         """The same by definition."""
-        oracle = ObjectOracle(case.parameters).feed(stream, 0, stop)
-        top = ([], []) if oracle.now is None else oracle.top(oracle.now)
-        return [oracle.now, oracle.repeated, *top]
+        return _by_definition(case.parameters, stream, stop)
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
         """Streams, values and times that do not exist, lengths and dtypes that do not fit."""

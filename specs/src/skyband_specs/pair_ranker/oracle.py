@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from skyband.roles.sharding import BUILD, PROBE
 
+from skyband_specs.oracle_memory import answer_once
 from skyband_specs.pair_ranker.streams import PairStream
 
 Similarity = Callable[[int, int, int], float]
@@ -20,6 +21,10 @@ SIMILARITIES: Mapping[str, Similarity] = {
     "hamming": lambda overlap, n, m: float(2 * overlap - n - m),
     "containment": lambda overlap, n, m: overlap / min(n, m),
 }
+
+
+FEW = 10
+"""Sets that are compared sooner than looked up."""
 
 
 class Pair(NamedTuple):
@@ -38,6 +43,13 @@ def pairs(
 
     parts: what each set does where pairs are shared; the earlier of a pair is BUILD and the later one PROBE.
     """
+    compare = _compare if stop <= FEW else _compare_once
+    return compare(parameters, stream, stop, now, parts)
+
+
+def _compare(
+    parameters: Mapping[str, Any], stream: PairStream, stop: int, now: int, parts: Sequence[int] | None
+) -> list[Pair]:
     similarity = parameters.get("similarity", "jaccard")
     score = SIMILARITIES[similarity] if isinstance(similarity, str) else similarity
     two = parameters.get("sides", 1) == 2
@@ -56,6 +68,9 @@ def pairs(
             similar = score(overlap, len(sets[older]), len(sets[newer]))
             found.append(Pair(similar, times[older], left, right))
     return sorted(found, key=lambda pair: (-pair.similarity, pair.left, pair.right))
+
+
+_compare_once = answer_once(_compare)
 
 
 def minimal_stock(parameters: Mapping[str, Any], stream: PairStream, stop: int, now: int) -> list[Pair]:

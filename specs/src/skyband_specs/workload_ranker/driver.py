@@ -11,6 +11,7 @@ from skyband.roles import Answer, TopKQuery
 
 from skyband_specs.driver import Case, Driver, Trial, advances
 from skyband_specs.odd_streams import NAMES, moved, neighbours, numbered
+from skyband_specs.oracle_memory import answer_once
 from skyband_specs.workload_ranker import trials
 from skyband_specs.workload_ranker.oracle import Row, SmallGroupAnswers, Workload, answers
 from skyband_specs.workload_ranker.streams import WorkloadStream, bursts, steady, tiny
@@ -89,10 +90,8 @@ class WorkloadRankerDriver(Driver):
         """The same by definition."""
         if stop == 0:
             return [None]
-        queries = [TopKQuery(*query) for query in case.parameters["queries"]]
-        workload = Workload(queries, repeats=case.parameters.get("repeats", "each"))
-        now = reached(case, stream, stop)
-        return [now, *answers(workload, rows_of(stream, stop), now, now + horizon(workload.queries))]
+        repeats = case.parameters.get("repeats", "each")
+        return _by_definition(case.parameters["queries"], repeats, stream, stop, reached(case, stream, stop))
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
         """Lengths, dtypes, shapes, NaN, and times that go back."""
@@ -121,6 +120,12 @@ class WorkloadRankerDriver(Driver):
         if by_rows:
             calls.append(("a row number left out", update([now, now + 2, now + 3], ids, scores)))
         return calls
+
+
+@answer_once
+def _by_definition(queries: Any, repeats: str, stream: WorkloadStream, stop: int, now: int) -> list[Any]:
+    workload = Workload([TopKQuery(*query) for query in queries], repeats=repeats)
+    return [now, *answers(workload, rows_of(stream, stop), now, now + horizon(workload.queries))]
 
 
 def workload_of(backend: Any) -> Workload:

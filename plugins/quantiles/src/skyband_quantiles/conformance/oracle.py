@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from math import ceil
 from typing import Any
 
@@ -10,6 +11,7 @@ from attrs import field, frozen
 from skyband.arrays import Float64, Int64
 
 
+@cache
 def rank(q: float, rows: int) -> int:
     """The rank of the q-quantile among so many rows, q being the decimal that it is written as."""
     return max(1, ceil(Fraction(repr(float(q))) * rows))
@@ -31,16 +33,22 @@ class QuantileOracle:
 
     def quantiles(self, start: int, end: int, at: Sequence[float]) -> list[float | None]:
         """The quantiles over rows with start <= time < end; None where there is no row."""
-        values = self.inside(start, end)
-        return [values[rank(q, len(values)) - 1] if values else None for q in at]
+        return _quantiles(self.inside(start, end), at)
 
     def shares(self, start: int, end: int, above: Sequence[float]) -> list[float | None]:
         """The share of these rows that are above each limit."""
-        values = self.inside(start, end)
-        return [sum(value > limit for value in values) / len(values) if values else None for limit in above]
+        return _shares(self.inside(start, end), above)
 
     def answer(self, start: int, end: int, at: Sequence[float], above: Sequence[float]) -> tuple[Any, ...]:
         """(rows, quantiles, shares), each thrice: as it is, low and high."""
-        columns = [self.quantiles(start, end, at), self.shares(start, end, above)]
-        rows = len(self.inside(start, end))
-        return rows, *([(value, value, value) for value in column] for column in columns)
+        values = self.inside(start, end)
+        columns = [_quantiles(values, at), _shares(values, above)]
+        return len(values), *([(value, value, value) for value in column] for column in columns)
+
+
+def _quantiles(values: list[float], at: Sequence[float]) -> list[float | None]:
+    return [values[rank(q, len(values)) - 1] if values else None for q in at]
+
+
+def _shares(values: list[float], above: Sequence[float]) -> list[float | None]:
+    return [sum(value > limit for value in values) / len(values) if values else None for limit in above]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from skyband import BackendInfo
 from skyband_specs.driver import Case, Driver, Trial, advances
+from skyband_specs.oracle_memory import answer_once
 
 from skyband_setjoin.conformance import oracle, trials
 from skyband_setjoin.conformance.oracle import Match
@@ -88,14 +89,7 @@ class SetMatcherDriver(Driver):
 
     def expected(self, case: Case, stream: PairStream, stop: int) -> list[Any]:
         """The same by comparing all sets."""
-        by_rows = case.parameters.get("by") == "rows"
-        now = None if not stop else stop if by_rows else int(stream.times[stop - 1])
-        chosen = probes(stream)
-        moments = [*stream.times[:stop].tolist(), *[now or 0] * len(chosen)]
-        times = range(stop + len(chosen)) if by_rows else moments
-        sets = sets_of(stream)[:stop] + sets_of(chosen)
-        sides = [*stream.sides[:stop].tolist(), *chosen.sides.tolist()]
-        return [now, stop, oracle.matches(case.parameters, times, sets, sides)[stop:]]
+        return _told(case.parameters, stream, stop)
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
         """Offsets, sides and times that do not fit, lengths and dtypes that are wrong."""
@@ -134,6 +128,18 @@ class SetMatcherDriver(Driver):
 
 
 DRIVER = SetMatcherDriver()
+
+
+@answer_once
+def _told(parameters: Mapping[str, Any], stream: PairStream, stop: int) -> list[Any]:
+    by_rows = parameters.get("by") == "rows"
+    now = None if not stop else stop if by_rows else int(stream.times[stop - 1])
+    chosen = probes(stream)
+    moments = [*stream.times[:stop].tolist(), *[now or 0] * len(chosen)]
+    times = range(stop + len(chosen)) if by_rows else moments
+    sets = sets_of(stream)[:stop] + sets_of(chosen)
+    sides = [*stream.sides[:stop].tolist(), *chosen.sides.tolist()]
+    return [now, stop, oracle.matches(parameters, times, sets, sides)[stop:]]
 
 
 def rows(backend: Any, stream: PairStream, start: int, stop: int) -> tuple[Any, ...]:
