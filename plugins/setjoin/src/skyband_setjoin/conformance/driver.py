@@ -89,7 +89,7 @@ class SetMatcherDriver(Driver):
 
     def expected(self, case: Case, stream: PairStream, stop: int) -> list[Any]:
         """The same by comparing all sets."""
-        return _told(case.parameters, stream, stop)
+        return _by_definition(case.parameters, stream, stop)
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
         """Offsets, sides and times that do not fit, lengths and dtypes that are wrong."""
@@ -131,7 +131,7 @@ DRIVER = SetMatcherDriver()
 
 
 @answer_once
-def _told(parameters: Mapping[str, Any], stream: PairStream, stop: int) -> list[Any]:
+def _by_definition(parameters: Mapping[str, Any], stream: PairStream, stop: int) -> list[Any]:
     by_rows = parameters.get("by") == "rows"
     now = None if not stop else stop if by_rows else int(stream.times[stop - 1])
     chosen = probes(stream)
