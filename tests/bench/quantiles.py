@@ -1,4 +1,4 @@
-"""Quantile sketches beside numpy and KLL sketches by pane: rows alone, with answers, since any moment, states, unions.
+"""Quantile sketches beside numpy, sorted blocks and KLL by pane: rows alone, with answers, any moment, states, unions.
 
     python tests/bench/quantiles.py [--rows 1000000] [--streams lognormal millis]
 
@@ -9,11 +9,13 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from statistics import median
 
 import numpy as np
 import skyband
+import sorted_blocks
 
 AT = (0.5, 0.95, 0.99)
 PANES = 100
@@ -72,6 +74,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of a window")
     parser.add_argument("--streams", nargs="*", help="some of the streams")
+    parser.add_argument("--united", type=int, default=1_000_000, help="rows of each state of a union")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     rows, made = options.rows, streams(2 * options.rows)
@@ -94,10 +97,12 @@ def main() -> None:
             errors = _errors(sketch, values, [2 * rows - rows // PANES * part for part in (1, 7, 40, 100)])
             _say(f"           at borders off by {errors[0]:.2%} on average, outside its bounds {errors[1]} times")
         if label in ("lognormal", "millis"):
-            _sorted_list(values, rows // 10)
+            blocks = sorted_blocks.measured(values, AT, options.repeats)
+            exact = answered("exact", values, [rows], options.repeats)
+            _say(f"  sorted blocks {blocks:.0f} ns a row with answers, {blocks / exact:.1f} times exact's {exact:.0f}")
         if find_spec("datasketches"):
             _kll(values[rows:], rows)
-    _union(rows // 10)
+    _union(options.united)
 
 
 def _errors(sketch: object, values: np.ndarray, moments: list[int]) -> tuple[float, int]:
@@ -111,32 +116,14 @@ def _errors(sketch: object, values: np.ndarray, moments: list[int]) -> tuple[flo
     return float(np.mean(off)), outside
 
 
-def _sorted_list(values: np.ndarray, rows: int) -> None:
-    """A sorted list from which the row that leaves is taken out: exact, of a tenth of the rows."""
-    from sortedcontainers import SortedList
-
-    window, given = SortedList(values[:rows].tolist()), values.tolist()
-    start = time.thread_time()
-    for row in range(rows, 2 * rows):
-        window.remove(given[row - rows])
-        window.add(given[row])
-        if row % (rows // 1000) == 0:
-            _ = [window[max(1, -(-int(q * 100) * rows // 100)) - 1] for q in AT]
-    cost = (time.thread_time() - start) / rows * 1e9
-    exact = answered("exact", values[: 2 * rows], [rows], 1)
-    _say(f"  sorted   {cost:5.0f} ns a row with answers, a list of {rows:,} rows beside exact's {exact:.0f}")
-
-
 def _union(rows: int) -> None:
     """64 and 100 states together, beside the sketch of all rows."""
     from skyband import states
 
-    rng = np.random.default_rng(3)
-    parts = [np.exp(rng.normal(np.log(40), 1, rows)) for _ in range(100)]
     made = {}
-    for part, values in enumerate(parts):
+    for part in range(100):
         made[part] = skyband.create("quantile-sketch", longest=rows, every=max(rows // PANES, 1))
-        made[part].update(np.arange(rows), values)
+        made[part].update(np.arange(rows), _part(part, rows))
     whole = skyband.create("quantile-sketch", longest=rows, every=max(rows // PANES, 1))
     one = skyband.create("quantile-sketch", longest=rows, every=max(rows // PANES, 1))
     start = time.thread_time()
@@ -144,12 +131,20 @@ def _union(rows: int) -> None:
         whole.merge(made[part])
     whole.count(whole.now)
     united = time.thread_time() - start
-    one.update(np.repeat(np.arange(rows), 64), np.stack(parts[:64]).T.ravel())
+    step = max(rows // PANES, 1)
+    for start in range(0, rows, step):
+        some = np.stack([_part(part, rows)[start : start + step] for part in range(64)]).T
+        one.update(np.repeat(np.arange(start, start + len(some)), 64), some.ravel())
     nodes = [len(skyband.snapshot.decode(sketch.snapshot()).arrays["first"]) for sketch in (whole, one)]
     blobs = [sketch.snapshot() for sketch in made.values()]
     read = timed(lambda: states.quantiles(blobs, since=rows // 3, q=AT), 3)
     _say(f"union of 64 states of {rows:,} rows: {united * 1e3:.0f} ms, {nodes[0]} nodes, one stream's {nodes[1]}")
     _say(f"100 states of {rows:,} rows read and asked together: {read * 1e3:.0f} ms")
+
+
+@cache
+def _part(part: int, rows: int) -> np.ndarray:
+    return np.exp(np.random.default_rng([3, part]).normal(np.log(40), 1, rows))
 
 
 def _kll(values: np.ndarray, rows: int) -> None:

@@ -126,7 +126,7 @@ def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
     page.holds(f"```text\n{shown.body}```", f"```text\n{printed.getvalue()}```")
 
 
-@pytest.mark.parametrize("name", ["deduplicate.md", "questions.md", "states.md"])
+@pytest.mark.parametrize("name", ["deduplicate.md", "latencies.md", "questions.md", "states.md"])
 def test_the_programs_of_a_guide_print_what_it_shows(name, guide):
     """Each program together with those before it; what it prints follows it, where it prints."""
     page, names = guide(name), {}

@@ -269,8 +269,15 @@ MUTANTS = {
     "the k-th smallest number is of the sample": (
         "tests",
         "sample_answers.py",
-        "values = values[scores < np.uint64(limit)]",
-        "values = values[scores <= np.uint64(limit)]",
+        "return limit, values[scores < np.uint64(limit)]",
+        "return limit, values[scores <= np.uint64(limit)]",
+        SAMPLES,
+    ),
+    "fewer than the k smallest numbers are looked at": (
+        "tests",
+        "sample_answers.py",
+        "if len(few) >= size else",
+        "if len(few) else",
         SAMPLES,
     ),
     "the sample ends at the number after the k-th": (

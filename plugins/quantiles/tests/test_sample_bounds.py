@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 from skyband_quantiles.ranks import BILLION
-from skyband_quantiles.sample_answers import of_sample
+from skyband_quantiles.sample_answers import of_sample, smallest
 from skyband_quantiles.sample_bounds import ranks_around
 
 
@@ -52,3 +52,20 @@ def test_a_quantile_lies_between_the_values_of_its_two_ranks(size):
     ranked = [-np.inf, *sorted(values[:-1].tolist()), np.inf]
     for part, (_, low, high) in zip(parts.tolist(), quantiles.tolist(), strict=True):
         assert [low, high] == [ranked[place] for place in ranks_around(part, size - 1, 0.3)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 200, 4613])
+@pytest.mark.parametrize("kind", ["random", "rising", "falling", "few", "small where it is looked"])
+def test_the_smallest_numbers_are_among_the_few_that_are_looked_at(size, kind):
+    rng = np.random.default_rng(2)
+    scores = rng.integers(0, 2**64 - 1, 30_000, dtype=np.uint64)
+    if kind in ("rising", "falling"):
+        scores = np.sort(scores)[:: 1 if kind == "rising" else -1]
+    elif kind == "few":
+        scores %= np.uint64(5)
+    elif kind == "small where it is looked":
+        scores[::16] = np.arange(1875)
+    few, values = smallest(scores, scores.astype(np.float64), size)
+    assert np.sort(few)[:size].tolist() == np.sort(scores)[:size].tolist()
+    assert (values == few.astype(np.float64)).all()
+    assert kind != "random" or len(few) < 2 * size + 400

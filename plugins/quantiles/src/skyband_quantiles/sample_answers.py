@@ -1,36 +1,70 @@
 """What a uniform sample says of all rows: quantiles, shares and counts, with bounds. In numpy alone."""
 
 import numpy as np
-from skyband.arrays import Array, Float64, Int64
+from skyband.arrays import Float64, Int64, UInt64
 
 from skyband_quantiles.ranks import rank
 from skyband_quantiles.sample_bounds import count_around, ranks_around, share_around
 
+_STEP = 16
+Count = tuple[float, float, float]
+
+
+def smallest(scores: UInt64, values: Float64, size: int) -> tuple[UInt64, Float64]:
+    """Random numbers with their values, the `size` smallest among them and few more, where they are many.
+
+    Found by one number in sixteen, in a tenth of the time that it takes to put the smallest apart from the others.
+    """
+    if len(scores) <= 3 * size:
+        return scores, values
+    some = np.sort(scores[::_STEP])
+    place = size // _STEP * 5 // 4 + 8
+    few = np.flatnonzero(scores < some[place]) if place < len(some) else np.empty(0, np.int64)
+    return (scores[few], values[few]) if len(few) >= size else (scores, values)
+
 
 def of_sample(
-    scores: Array, values: Float64, size: int, delta: float, parts: Int64, limits: Float64
-) -> tuple[tuple[float, float, float], Float64, Float64]:
+    scores: UInt64, values: Float64, size: int, delta: float, parts: Int64, limits: Float64
+) -> tuple[Count, Float64, Float64]:
     """What a sample says of all rows, of which those with the smallest scores are among these."""
-    limit = None
-    if len(scores) >= size:
-        limit = int(np.partition(scores, size - 1)[size - 1])
-        values = values[scores < np.uint64(limit)]
+    limit, values = kth_and_below(scores, values, size)
+    count = (float(len(values)),) * 3 if limit is None else count_around(size, limit, delta)
+    return count, *of_values(values, limit is None, delta, parts, limits)
+
+
+def kth_and_below(scores: UInt64, values: Float64, size: int) -> tuple[int | None, Float64]:
+    """The `size`-th smallest number and the values of those below it; None and all values where there are fewer."""
+    if len(scores) < size:
+        return None, values
+    scores, values = smallest(scores, values, size)
+    limit = int(np.partition(scores, size - 1)[size - 1])
+    return limit, values[scores < np.uint64(limit)]
+
+
+def of_values(values: Float64, are_all: bool, delta: float, parts: Int64, limits: Float64) -> tuple[Float64, Float64]:
+    """Quantiles and shares, of these values or of all those of which they are a sample."""
     rows = len(values)
-    sample = np.sort(values) if len(parts) or len(limits) else values
     found, shares = np.full((len(parts), 3), np.nan), np.full((len(limits), 3), np.nan)
-    for place, part in enumerate(parts.tolist() if rows else ()):
-        value = float(sample[rank(part, rows) - 1])
-        low, high = (value, value) if limit is None else _between(sample, *ranks_around(part, rows, delta))
-        found[place] = value, low, high
+    ranks = [_ranks(part, rows, are_all, delta) for part in parts.tolist()] if rows else []
+    inside = sorted({number - 1 for three in ranks for number in three if 0 < number <= rows})
+    ordered = np.partition(values, inside) if inside else values
+    for place, three in enumerate(ranks):
+        found[place] = [_value_of(ordered, number) for number in three]
     for place, above in enumerate(limits.tolist() if rows else ()):
-        seen = rows - int(np.searchsorted(sample, above, side="right"))
-        low, high = (seen / rows,) * 2 if limit is None else share_around(seen, rows, delta)
+        seen = int(np.count_nonzero(values > above))
+        low, high = (seen / rows,) * 2 if are_all else share_around(seen, rows, delta)
         shares[place] = seen / rows, low, high
-    count = (float(rows),) * 3 if limit is None else count_around(size, limit, delta)
-    return count, found, shares
+    return found, shares
 
 
-def _between(sample: Float64, low: int, high: int) -> tuple[float, float]:
-    """The values of two ranks of the sample; infinite where there is none."""
-    rows = len(sample)
-    return (float(sample[low - 1]) if low > 0 else -np.inf), (float(sample[high - 1]) if high <= rows else np.inf)
+def _ranks(part: int, rows: int, are_all: bool, delta: float) -> tuple[int, int, int]:
+    """The rank of a quantile among so many, and those that it lies between."""
+    here = rank(part, rows)
+    return (here, here, here) if are_all else (here, *ranks_around(part, rows, delta))
+
+
+def _value_of(ordered: Float64, number: int) -> float:
+    """The value of a rank of the sample; infinite where there is none."""
+    if 0 < number <= len(ordered):
+        return float(ordered[number - 1])
+    return np.inf if number else -np.inf

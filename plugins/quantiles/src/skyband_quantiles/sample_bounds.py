@@ -82,7 +82,7 @@ def _divergence(seen: float, true: float) -> float:
 
 def count_around(k: int, limit: int, delta: float) -> tuple[float, float, float]:
     """(rows, low, high): how many there are where the k-th smallest of their random numbers is this of 2^64."""
-    part = (limit + 1) / 2.0**64
+    part = _part_below(limit)
     goal = math.log(2 / delta)
     rows = (k - 1) / part
     low, high = float(k) * 1e-9, float(k)
@@ -94,6 +94,15 @@ def count_around(k: int, limit: int, delta: float) -> tuple[float, float, float]
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if middle - (k - 1) + (k - 1) * math.log((k - 1) / middle) > goal else (middle, high)
-    found = max(round(rows), k), math.floor(max(least, k)), math.ceil(max(high / part, rows))
+    found = likely_count(k, limit), math.floor(max(least, k)), math.ceil(max(high / part, rows))
     count, fewest, most = (float(min(number, _MOST_ROWS)) for number in found)
     return count, fewest, most
+
+
+def likely_count(k: int, limit: int) -> int:
+    """How many rows there are likely to be where the k-th smallest of their random numbers is this of 2^64."""
+    return min(max(round((k - 1) / _part_below(limit)), k), _MOST_ROWS)
+
+
+def _part_below(limit: int) -> float:
+    return (limit + 1) / 2.0**64

@@ -11,8 +11,8 @@ from skyband.state_validation import StateReader
 from skyband_quantiles import sketch_parameters, varints
 from skyband_quantiles.k_skb import kernels
 from skyband_quantiles.role import QuantileSketch
-from skyband_quantiles.sample_answers import of_sample
-from skyband_quantiles.sample_bounds import sample_size
+from skyband_quantiles.sample_answers import kth_and_below, of_sample, of_values, smallest
+from skyband_quantiles.sample_bounds import likely_count, sample_size
 from skyband_quantiles.sample_in_states import EMPTY, Sample, sample_in
 
 _BUFFERED = 8
@@ -138,16 +138,17 @@ class KSkb(QuantileSketch):
         waiting_times, waiting_scores, waiting_values = self._buffer[0]
         start = int(np.searchsorted(waiting_times, since))
         waiting_scores, waiting_values = waiting_scores[start:], waiting_values[start:]
+        scores, values = smallest(scores[:count], values[:count], self._size)
         if count >= self._size:  # of what waits only smaller ones than the k-th of all before are of the sample
-            limit = np.partition(scores[:count], self._size - 1)[self._size - 1]
-            smaller = np.flatnonzero(waiting_scores < limit)
+            smaller = np.flatnonzero(waiting_scores < scores.max())
             waiting_scores, waiting_values = waiting_scores[smaller], waiting_values[smaller]
-        return np.concatenate([scores[:count], waiting_scores]), np.concatenate([values[:count], waiting_values])
+        return np.concatenate([scores, waiting_scores]), np.concatenate([values, waiting_values])
 
     def _answer(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> int:
         """A question is looked up once, for the rows and for their quantiles."""
-        count, values[:], shares[:] = of_sample(*self._since(since), self._size, self.delta, parts, limits)
-        return int(count[0])
+        limit, sample = kth_and_below(*self._since(since), self._size)
+        values[:], shares[:] = of_values(sample, limit is None, self.delta, parts, limits)
+        return len(sample) if limit is None else likely_count(self._size, limit)
 
     def _ask(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> None:
         self._answer(since, parts, limits, values, shares)

@@ -130,7 +130,7 @@ def _expect_near(whole: Any, parts: Sequence[NumberStream], levels: int) -> None
     for since in range(whole.now - LONG, whole.now, 7):
         rows = int(np.count_nonzero(times >= since))
         _, low, high = whole.count(since)
-        near = sampled or low <= rows <= high
+        near = bool(sampled) or low <= rows <= high
         expect(near, f"{label}: {rows} rows since {since}, the bounds are {low} to {high}")
         if hasattr(whole, "alpha"):
             most = most_across(whole.epsilon, rows, levels)
