@@ -53,7 +53,11 @@ def test_a_row_of_a_part_is_told_by_its_place_in_the_file(folder):
     files = open_files(Source(format="parquet", path=str(folder)))
     batches = files.batches(["n"], [FilePart(folder / "a.parquet", (2, 3), 140)])
     assert next(iter(batches)).column(0)[5].as_py() == 145
-    assert str(batches.placed(InputError("n", "is odd", 5))).endswith("a.parquet: n, row 145: is odd")
+    assert str(batches.placed(InputError("n", "is odd", 5))).endswith("a.parquet, row group 2: n, row 145: is odd")
+    for row, place in ((0, ", row group 0"), (69, ", row group 0"), (70, ", row group 1"), (999, ", row group 14")):
+        batches = files.batches(["n"], [FilePart(folder / "a.parquet")])
+        next(iter(batches))
+        assert str(batches.placed(InputError("n", "is odd", row))).endswith(f"a.parquet{place}: n, row {row}: is odd")
 
 
 def test_a_file_that_changed_or_went_since_it_was_listed_is_named(tmp_path):

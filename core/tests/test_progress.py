@@ -123,8 +123,25 @@ def test_the_compiling_of_kernels_is_announced_and_counted_apart(monkeypatch):
 
 
 def test_the_summary_sets_the_compiling_of_kernels_apart():
-    totals = Totals(rows_in=1000, seconds=12, compiling=10)
+    totals = Totals(rows_in=1000, answers=1, seconds=12, compiling=10)
     last = summary(totals, "in pairs/")[-1]
     assert last == "took     2.0 s, 500 rows/s, apart from 10.0 s to compile kernels, once on this machine"
     totals.compiling = 0.5
     assert summary(totals, "in pairs/")[-1] == "took     11.5 s, 87 rows/s"
+
+
+@pytest.mark.parametrize(
+    ("figures", "warning"),
+    [
+        ({}, "the source has no rows, so there are no answers"),
+        ({"micro_batches": 0}, "the source has no rows"),
+        ({"rows_in": 5}, "there are no answers, though rows came in"),
+        ({"rows_in": 5, "micro_batches": 2}, "no row came late enough to end a window; source.finish = true"),
+        ({"rows_in": 5, "answers": 1}, None),
+        ({"micro_batches": 0, "may_be_empty": True}, None),
+        ({"rows_in": 5, "micro_batches": 2, "stopped": True}, None),
+    ],
+)
+def test_no_answers_are_a_warning_but_where_they_are_to_be_expected(figures, warning):
+    last = summary(Totals(**figures), "in out")[-1]
+    assert last.startswith("took") if warning is None else (last.startswith("warning: ") and warning in last)

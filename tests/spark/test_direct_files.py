@@ -12,6 +12,9 @@ from click.testing import CliRunner
 from skyband import spark
 from skyband.cli.commands import group
 from skyband.engines import local
+from skyband.job.sources import file_parts
+from skyband.job.sources.text_files import ranges
+from skyband.job.spark import python_file_reader
 from skyband.queries import make_query
 
 pytestmark = pytest.mark.spark
@@ -160,6 +163,46 @@ def test_a_file_that_cannot_be_read_is_named(session, folder):
         called, _ = ran(folder, engine, "source.schema=ts TIMESTAMP, client STRING, item INT")
         assert called.exit_code == 1
         assert "1.parquet" in called.stderr
+
+
+def test_a_large_text_file_is_read_by_several_tasks(session, folder, monkeypatch):
+    rows = "".join(f'"{START + dt.timedelta(minutes=number)}","a ""\n{number % 3}",{number}\n' for number in range(500))
+    (folder / "in" / "a.csv").write_text("ts,client,item\n" + rows)
+    changes = ("source.format=csv", "source.path=in/a.csv", "source.options.header=true",
+               "source.schema=ts TIMESTAMP, client STRING, item INT")  # fmt: skip
+    _, expected = answers(folder, "local", *changes)
+    monkeypatch.setattr(file_parts, "_LEAST", 2_000)
+    monkeypatch.setattr(file_parts, "_OPENING", 0)
+    made = []
+    monkeypatch.setattr(python_file_reader, "text_ranges", lambda *given: made.append(ranges(*given)) or made[-1])
+    said, direct = answers(folder, "spark", *changes, "source.reader=files")
+    assert "read by  Python" in said
+    assert len(made[0]) > 2
+    assert direct == expected
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_an_empty_source_is_a_warning(session, folder, engine):
+    for path in (folder / "in").iterdir():
+        pq.write_table(table(0).slice(0, 0), path)
+    for sets in ((), ["source.stream=true"] if engine == "local" else [*STREAM, "sink.checkpoint=c"]):
+        called, _ = ran(folder, engine, *sets)
+        assert called.exit_code == 0, called.stderr
+        assert "warning: the source has no rows, so there are no answers" in called.stderr
+
+
+def test_a_row_is_named_by_its_file_row_group_and_place_on_both_engines(session, folder):
+    for path in (folder / "in").iterdir():
+        times = [2**63 - 1 if path.stem == "1" and number == 250 else 0 for number in range(300)]
+        rows = table(0).drop_columns(["ts"]).append_column("ts", pa.array(times))
+        pq.write_table(rows, path, row_group_size=100)
+    told = []
+    for engine in ("local", "spark"):
+        called, _ = ran(folder, engine, "query.windows=['1000 rows']", "query.every=1000 rows")
+        assert called.exit_code == 1
+        told.append(called.stderr.splitlines()[-1])
+    assert "1.parquet, row group 2: ts, row 250: " in told[0]
+    assert told[0] == told[1]
 
 
 def test_spark_says_which_files_are_data(session, folder):

@@ -50,6 +50,8 @@ class Totals:
     """The run was interrupted, and stopped cleanly."""
     reader: str | None = None
     """Who reads the files, where there is a choice."""
+    may_be_empty: bool = False
+    """No answers are no surprise: a stream goes on from a checkpoint, or the sink holds answers already."""
 
     def count_dropped(self, counts: Mapping[str, int]) -> None:
         """Count rows left out, by reason."""
@@ -200,7 +202,16 @@ def _warnings(totals: Totals) -> list[str]:
         return [f'warning: {message}; ahead = "1 hour" leaves such rows out, and `delay` waits for late ones']
     if totals.rows_in and lost == totals.rows_in and not totals.answers:
         return ["warning: every row was left out, for the reasons above, so there are no answers"]
-    return []
+    return [] if totals.answers or totals.may_be_empty or totals.stopped else [_no_answers(totals)]
+
+
+def _no_answers(totals: Totals) -> str:
+    if not totals.rows_in:
+        return "warning: the source has no rows, so there are no answers: look at source.path, and at source.where"
+    if totals.micro_batches is None:
+        return "warning: there are no answers, though rows came in"
+    remedy = "source.finish = true answers the last ones at the end of a run"
+    return f"warning: there are no answers yet: no row came late enough to end a window; {remedy}"
 
 
 def _held(totals: Totals) -> str:

@@ -30,6 +30,7 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     totals = Totals(in_rows=job.query.rows, micro_batches=0 if job.source.stream else None)
     writer = open_writer(job, engine, held.operator.result_schema, progress)
     if writer is None:
+        totals.may_be_empty = True
         return totals
     writer = with_bad_rows(writer, job, engine, held, progress)
     try:

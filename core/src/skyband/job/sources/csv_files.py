@@ -14,7 +14,7 @@ from skyband.errors import InputError
 from skyband.job.model import Source
 from skyband.job.sources.csv_dialect import NONE, Dialect, dialect_of
 from skyband.job.sources.spark_ddl import ZONE
-from skyband.job.sources.text_blocks import Block, blocks
+from skyband.job.sources.text_blocks import MARK, SIZE, Block, ByteRange, blocks
 from skyband.job.sources.text_values import as_read, typed
 from skyband.job.sources.utf8 import check_utf8
 from skyband.kernels.text_records import csv_records
@@ -34,9 +34,14 @@ def csv_schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
     raise InputError("path", f"{paths[0]} is empty{', and so are the others' if len(paths) > 1 else ''}")
 
 
-def read_csv(path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """A file's rows with the columns `wanted` of a schema. Raises InputError where it is not of that schema."""
-    file = CsvFile(path, dialect_of(source))
+def read_csv(
+    path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema, within: ByteRange | None = None
+) -> Iterator[pa.RecordBatch]:
+    """A file's rows, or those of a range, with the columns `wanted` of a schema.
+
+    Raises InputError where it is not of that schema.
+    """
+    file = CsvFile(path, dialect_of(source), within)
     if not file.names:
         return
     places = file.places(wanted.names, schema)
@@ -50,6 +55,8 @@ class CsvFile:
 
     path: Path
     dialect: Dialect
+    within: ByteRange | None = None
+    """What is read of it, beside the line of names; None: all."""
     _names: list[str] | None = field(default=None, init=False)
     _as_text: bool = field(default=False, init=False)
     """Whether a value was not of its type as Arrow reads it, so that all are read as text and cast here."""
@@ -68,12 +75,21 @@ class CsvFile:
 
     def records(self, size: int | None = None) -> Iterator[Block]:
         """The file without the line of names."""
-        for block in self._blocks(size):
+        for block in self._blocks(size, self.within):
             if block.is_first and self.dialect.header:
                 end = self.end_of(block.data, 1)
-                block = Block(block.data[end:], block.line_at(end), block.is_first, block.is_cut)
+                line = block.line + block.data.count(b"\n", 0, end)
+                block = Block(block.data[end:], line, block.is_first, block.is_cut, block.range)
             if block.data.strip(b"\r\n"):
                 yield block
+
+    def ends(self, size: int) -> Iterator[int]:
+        """The bytes before the end of each of its blocks, which is one of a record. Raises InputError."""
+        with self.path.open("rb") as file:
+            end = len(MARK) if file.read(len(MARK)) == MARK else 0
+        for block in self._blocks(size):
+            end += len(block.data)
+            yield end
 
     def end_of(self, data: bytes, records: int) -> int:
         """Where the first records of text end."""
@@ -178,8 +194,8 @@ class CsvFile:
         before = self.end_of(block.data, int(row[1]) - 1) if int(row[1]) > 1 else 0
         return InputError(str(self.path), f"line {block.line_at(before)}: {said[row.end() :]}")
 
-    def _blocks(self, size: int | None = None) -> Iterator[Block]:
-        for block in blocks(self.path, self._cut, *([] if size is None else [size])):
+    def _blocks(self, size: int | None = None, within: ByteRange | None = None) -> Iterator[Block]:
+        for block in blocks(self.path, self._cut, SIZE if size is None else size, within):
             if self._is_broken or not block.is_cut:
                 _, _, opened = self._scan(block.data, _ALL)
                 if opened >= 0:

@@ -1,11 +1,15 @@
 """What of a file is read in one go: all of it, or some of its row groups, so that several cores share a large one."""
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
+from typing import TypeAlias
 
 from attrs import evolve, frozen
 
 from skyband.errors import InputError
+from skyband.job.sources.text_blocks import ByteRange
 
 _MOST = 1 << 27
 """Bytes of files that a task reads, unless a single row group has more: as many as Spark gives one."""
@@ -15,16 +19,19 @@ _OPENING = 1 << 16
 """Bytes that could be read while a file is opened."""
 _TASKS_A_CORE = 2
 
+Ranges: TypeAlias = Callable[[Path, int], list[tuple[int, int]]]
+
 
 @frozen
 class FilePart:
-    """A file, or row groups of a Parquet file."""
+    """A file, row groups of a Parquet file, or a range of a text file."""
 
     path: Path
     row_groups: tuple[int, ...] | None = None
     """None: all."""
     first: int = 0
-    """Rows of the file before it."""
+    """Rows of the file before it, of a range apart, which are counted where one of its rows is told."""
+    within: ByteRange | None = None
     stamp: tuple[int, int] | None = None
     """Bytes and time of change of the file when it was listed; None where it is no matter that it changes."""
 
@@ -34,8 +41,13 @@ class FilePart:
             raise InputError(str(self.path), "has changed since the run began: run it again")
 
 
-def tasks_of(paths: Iterable[Path], format: str, cores: int) -> list[tuple[FilePart, ...]]:
-    """Parts of files in order, those that a task reads together: many small files, or row groups of a large one."""
+def tasks_of(
+    paths: Iterable[Path], format: str, cores: int, ranges: Ranges | None = None
+) -> list[tuple[FilePart, ...]]:
+    """Parts of files in order, those that a task reads together: many small files, or parts of a large one.
+
+    ranges: of a text file that may be read in parts, where those of about so many bytes begin and end.
+    """
     stamps = [(path, stamp_of(path)) for path in paths]
     total = sum(stamp[0] + _OPENING for _, stamp in stamps)
     most = min(max(total // (cores * _TASKS_A_CORE), _LEAST), _MOST)
@@ -44,7 +56,7 @@ def tasks_of(paths: Iterable[Path], format: str, cores: int) -> list[tuple[FileP
     filled = 0
     for path, stamp in stamps:
         whole = FilePart(path, stamp=stamp)
-        for part, share in _parts(whole, stamp[0], most) if format == "parquet" else [(whole, stamp[0])]:
+        for part, share in _parts(whole, stamp[0], most, format, ranges):
             if task and filled + share > most:
                 tasks.append(tuple(task))
                 task, filled = [], 0
@@ -62,9 +74,20 @@ def stamp_of(path: Path) -> tuple[int, int]:
         return 0, 0
 
 
-def _parts(whole: FilePart, size: int, most: int) -> Iterator[tuple[FilePart, int]]:
+def _parts(whole: FilePart, size: int, most: int, format: str, ranges: Ranges | None) -> Iterator[tuple[FilePart, int]]:
     """A file in parts of about `most` bytes, each with its bytes."""
-    rows = _rows_of_groups(whole.path) if size > 2 * most else None
+    if size <= 2 * most:
+        yield whole, size
+    elif format == "parquet":
+        yield from _row_groups(whole, size, most)
+    else:
+        pairs = [] if ranges is None else ranges(whole.path, most)
+        parts = [(evolve(whole, within=ByteRange(whole.path, *pair)), pair[1] - pair[0]) for pair in pairs]
+        yield from parts if len(parts) > 1 else [(whole, size)]
+
+
+def _row_groups(whole: FilePart, size: int, most: int) -> Iterator[tuple[FilePart, int]]:
+    rows = _rows_of_groups(whole.path)
     if rows is None or len(rows) < 2:
         yield whole, size
         return
@@ -74,6 +97,12 @@ def _parts(whole: FilePart, size: int, most: int) -> Iterator[tuple[FilePart, in
         if group + 1 == len(rows) or in_part * size >= most * all_rows:
             yield evolve(whole, row_groups=tuple(range(begun, group + 1)), first=first), in_part * size // all_rows
             first, begun = first + in_part, group + 1
+
+
+def row_group_of(path: Path, row: int) -> int | None:
+    """The row group in which a row of a Parquet file is; None where the file has one only, or none."""
+    rows = _rows_of_groups(path) or []
+    return None if len(rows) < 2 else bisect_right(list(accumulate(rows)), row)
 
 
 def _rows_of_groups(path: Path) -> list[int] | None:

@@ -10,7 +10,7 @@ import pyarrow.json
 
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError
-from skyband.job.sources.text_blocks import Block, blocks, is_utf8
+from skyband.job.sources.text_blocks import MOST, Block, ByteRange, blocks, is_utf8
 from skyband.job.sources.text_values import as_read, typed
 from skyband.job.sources.utf8 import check_utf8
 from skyband.kernels.text_records import FINE, GOES_ON, MOST_NESTED, NO_OBJECT, SECOND_VALUE, TOO_DEEP, json_lines
@@ -46,10 +46,24 @@ def json_schema_of(paths: Sequence[Path]) -> pa.Schema:
     raise InputError("path", f"{paths[0]} is empty{', and so are the others' if len(paths) > 1 else ''}")
 
 
-def read_json(path: Path, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """A file's rows with the columns `wanted`, null where a row has none of that name. Raises InputError."""
-    for block in _blocks(path):
+def read_json(path: Path, wanted: pa.Schema, within: ByteRange | None = None) -> Iterator[pa.RecordBatch]:
+    """A file's rows, or those of a range, with the columns `wanted`, null where a row has none of that name.
+
+    Raises InputError.
+    """
+    for block in _blocks(path, within):
         yield from (typed(batch, wanted) for batch in _parsed(path, block, wanted).combine_chunks().to_batches())
+
+
+def json_ends(path: Path, size: int) -> Iterator[int]:
+    """The bytes before the ends of lines that are some `size` bytes apart, the last of them that of the file."""
+    whole, end = path.stat().st_size, 0
+    with path.open("rb") as file:
+        while end < whole:
+            file.seek(end + size - 1)
+            line = file.readline(MOST)
+            end = min(file.tell(), whole) if line.endswith(b"\n") or len(line) < MOST else whole
+            yield end
 
 
 def json_rows_of(lines: bytes, wanted: pa.Schema) -> pa.Table:
@@ -58,8 +72,9 @@ def json_rows_of(lines: bytes, wanted: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(batches, wanted)
 
 
-def _blocks(path: Path) -> Iterator[Block]:
-    return (block for block in blocks(path, lambda data: data.rfind(b"\n") + 1) if block.data.strip())
+def _blocks(path: Path, within: ByteRange | None = None) -> Iterator[Block]:
+    cut = blocks(path, lambda data: data.rfind(b"\n") + 1, within=within)
+    return (block for block in cut if block.data.strip())
 
 
 def _parsed(path: Path, block: Block, wanted: pa.Schema | None) -> pa.Table:
@@ -92,7 +107,7 @@ def _rows(lines: bytes, wanted: pa.Schema | None) -> pa.Table:
 def _line(block: Block, row: int) -> int:
     """The number of the line that an object of a block is in: blank lines hold none."""
     lines = [number for number, line in enumerate(block.data.split(b"\n")) if line.strip()]
-    return block.line + lines[min(row, len(lines) - 1)]
+    return block.line_at(0) + lines[min(row, len(lines) - 1)]
 
 
 def _kind(kind: pa.DataType) -> pa.DataType:

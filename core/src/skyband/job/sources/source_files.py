@@ -81,7 +81,7 @@ class Files:
         if self.layout is None:
             from skyband.job.sources import text_files
 
-            return text_files.read(part.path, self.source, raw, fields)
+            return text_files.read(part.path, self.source, raw, fields, part.within)
         from skyband.job.sources import columnar_files
 
         return columnar_files.read(part.path, self.layout, fields, part.row_groups, dictionaries)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
@@ -14,7 +15,7 @@ SIZE = 1 << 22
 MOST = 1 << 28
 """Bytes of a record: what is longer is a file without line breaks, or with a quote that nobody closed."""
 
-_MARK = b"\xef\xbb\xbf"
+MARK = b"\xef\xbb\xbf"
 
 
 @frozen
@@ -27,22 +28,54 @@ class Block:
     is_first: bool = True
     is_cut: bool = True
     """Whether it ends where its records do; else the file ends there, whatever was begun."""
+    range: "ByteRange | None" = None
+    """The range of the file in which lines are counted; None: all of it."""
 
     def line_at(self, place: int) -> int:
-        """The number of the line that byte `place` is in."""
-        return self.line + self.data.count(b"\n", 0, place)
+        """The number of the line that byte `place` is in. O(bytes of the file before its range): for errors only."""
+        before = 0 if self.range is None else self.range.lines_before()
+        return before + self.line + self.data.count(b"\n", 0, place)
 
 
-def blocks(path: Path, cut: Callable[[bytes], int], size: int = SIZE) -> Iterator[Block]:
-    """A file in order. `cut` gives where the last whole record of bytes ends, 0 where none does. O(its bytes)."""
-    rest, line, wanted, is_first = b"", 1, size, True
-    with pa.input_stream(str(path), compression="detect") as file:
+@frozen
+class ByteRange:
+    """Bytes of a text file that begin and end with whole records."""
+
+    path: Path
+    begin: int
+    end: int
+
+    def lines_before(self) -> int:
+        """The lines of the file before it."""
+        lines = 0
+        with self.path.open("rb") as file:
+            while file.tell() < self.begin:
+                lines += file.read(min(SIZE, self.begin - file.tell())).count(b"\n")
+        return lines
+
+    def open(self) -> Any:
+        """A file that is at its beginning."""
+        file = pa.OSFile(str(self.path))
+        file.seek(self.begin)
+        return file
+
+
+def blocks(
+    path: Path, cut: Callable[[bytes], int], size: int = SIZE, within: ByteRange | None = None
+) -> Iterator[Block]:
+    """A file, or a range of it, in order. O(its bytes).
+
+    `cut` gives where the last whole record of bytes ends, 0 where none does.
+    """
+    rest, line, wanted = b"", 1, size
+    is_first = within is None or within.begin == 0
+    with pa.input_stream(str(path), compression="detect") if within is None else within.open() as file:
         while True:
-            chunk = file.read(wanted)
-            data = (rest + chunk).removeprefix(_MARK) if is_first else rest + chunk
+            chunk = file.read(wanted if within is None else min(wanted, within.end - file.tell()))
+            data = (rest + chunk).removeprefix(MARK) if is_first else rest + chunk
             end = cut(data) if chunk else len(data)
             if end:
-                yield Block(data[:end], line, is_first, bool(chunk))
+                yield Block(data[:end], line, is_first, bool(chunk), within)
                 is_first = False
                 line += data.count(b"\n", 0, end)
             if not chunk:
@@ -51,7 +84,8 @@ def blocks(path: Path, cut: Callable[[bytes], int], size: int = SIZE) -> Iterato
             wanted = max(size, len(rest))  # so that a long record is looked at a few times, not often
             if len(rest) > MOST:
                 message = f"is longer than {MOST:,} bytes: break the file into records by line ends"
-                raise InputError(str(path), f"the record that begins in line {line} {message}")
+                begun = Block(b"", line, range=within).line_at(0)
+                raise InputError(str(path), f"the record that begins in line {begun} {message}")
 
 
 def is_utf8(data: bytes) -> bool:

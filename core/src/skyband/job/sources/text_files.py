@@ -1,6 +1,7 @@
 """CSV and JSON files, typed as Spark types them, so that a job gives the same rows on every engine."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,9 +10,10 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.errors import Problem
 from skyband.job.model import Source
 from skyband.job.sources.csv_dialect import OPTIONS as CSV_OPTIONS
-from skyband.job.sources.csv_dialect import dialect_problems
-from skyband.job.sources.csv_files import csv_schema_of, read_csv
-from skyband.job.sources.json_files import json_schema_of, read_json
+from skyband.job.sources.csv_dialect import dialect_of, dialect_problems
+from skyband.job.sources.csv_files import CsvFile, csv_schema_of, read_csv
+from skyband.job.sources.json_files import json_ends, json_schema_of, read_json
+from skyband.job.sources.text_blocks import ByteRange
 
 OPTIONS = {"csv": CSV_OPTIONS, "json": ()}
 """The options of Spark that are honoured here, in any case."""
@@ -42,9 +44,32 @@ def schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
     return json_schema_of(paths) if source.format == "json" else csv_schema_of(paths, source)
 
 
-def read(path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """A file's rows with the columns `wanted` of its `schema`. Raises InputError where a value is not of its type."""
-    return read_json(path, wanted) if source.format == "json" else read_csv(path, source, schema, wanted)
+def read(
+    path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema, within: ByteRange | None = None
+) -> Iterator[pa.RecordBatch]:
+    """A file's rows, or those of a range, with the columns `wanted` of its `schema`.
+
+    Raises InputError where a value is not of its type.
+    """
+    if source.format == "json":
+        return read_json(path, wanted, within)
+    return read_csv(path, source, schema, wanted, within)
+
+
+def ranges(path: Path, source: Source, size: int) -> list[tuple[int, int]]:
+    """Where to begin and end with whole records, some `size` bytes apart; none of a file that is read as a whole.
+
+    A line of JSON is a record. Whether a line break of CSV is within quotes is known from all before it: where a file
+    has any, it is read here, and its records are told apart by the reader's own rule. O(bytes).
+    """
+    try:
+        with pa.input_stream(str(path), compression="detect") as file:
+            if isinstance(file, pa.CompressedInputStream):
+                return []
+        ends = json_ends(path, size) if source.format == "json" else CsvFile(path, dialect_of(source)).ends(size)
+        return [*pairwise(dict.fromkeys([0, *ends]))]
+    except (OSError, ValueError, pa.ArrowException):  # which is told where its rows are
+        return []
 
 
 def unwritable_in_csv(answers: pa.Schema) -> list[Problem]:

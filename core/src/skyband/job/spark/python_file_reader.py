@@ -21,6 +21,7 @@ from skyband.job.sources.source_files import READABLE, Files, layout_of, open_fi
 from skyband.job.sources.spark_ddl import ZONE_SETTING, parse_ddl
 from skyband.job.sources.table_source import Table
 from skyband.job.sources.text_files import FILE_OPTIONS, OPTIONS, beyond_readers
+from skyband.job.sources.text_files import ranges as text_ranges
 from skyband.job.sources.where_and_select import Shape
 
 _NAMES = "path string, modificationTime timestamp, length long, content binary"
@@ -225,7 +226,8 @@ def _rows(session: Any, files: Files, schema: pa.Schema) -> FileRows:
     paths = files.paths
     if any(name.lower() in FILE_OPTIONS for name in options):
         paths = tuple(path for row in names.collect() if (path := local_path(row["path"])) is not None)
-    tasks = tasks_of(paths, source.format, session.sparkContext.defaultParallelism)
+    cores = session.sparkContext.defaultParallelism
+    tasks = tasks_of(paths, source.format, cores, lambda path, size: text_ranges(path, source, size))
     numbers = session.range(0, len(tasks), 1, max(len(tasks), 1))
     return FileRows(numbers, PartReader(plain, tuple(tasks)), schema)
 

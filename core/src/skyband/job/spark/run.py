@@ -100,7 +100,7 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
     answers = spark.answers_of(source, plan, observed)
     _check_names(job, answers)
     answers = answers.observe(counted, sql.count(sql.lit(1)).alias("answers"))
-    totals = Totals(in_rows=job.query.rows)
+    totals = Totals(in_rows=job.query.rows, may_be_empty=job.sink.mode == "ignore")
     with _watched(session, progress):
         if job.sink.format == "console":
             Console(job.query, progress, together=True).write(_in_order(job, answers.toArrow()))
@@ -147,7 +147,7 @@ def _arrow_schema(answers: Any) -> Any:
 
 
 def _stream(job: Job, source: Any, plan: ShardedPlan, progress: Progress, beside: Beside) -> Totals:
-    totals = Totals(in_rows=job.query.rows, micro_batches=0)
+    totals = Totals(in_rows=job.query.rows, micro_batches=0, may_be_empty=_goes_on(job))
     _run_to_its_end(job, source, plan, progress, totals, beside, last=False)
     for _ in range(_FINISHING if job.source.finish else 0):
         before = totals.rows_in
@@ -156,6 +156,14 @@ def _stream(job: Job, source: Any, plan: ShardedPlan, progress: Progress, beside
         if totals.rows_in == before:
             break  # else rows came meanwhile, and the last windows wait for a run without any
     return totals
+
+
+def _goes_on(job: Job) -> bool:
+    """Whether a stream had a checkpoint before; one that is not on this machine may have been."""
+    if job.sink.checkpoint is None:
+        return False
+    checkpoint = local_path(job.sink.checkpoint)
+    return checkpoint is None or (checkpoint / "commits").is_dir()
 
 
 def _run_to_its_end(
