@@ -14,6 +14,7 @@ from skyband.operator.operator import Operator
 from skyband.queries.calendar_schedule import CalendarSchedule
 from skyband.queries.schedule import Schedule
 from skyband.states.coverage import Coverage
+from skyband.watermark import EventTimeProgress
 from skyband_distinct.questions import item_overlap
 
 TESTS = Path(__file__).parents[2] / "core" / "tests"
@@ -66,6 +67,12 @@ def _a_quarter_at_least(self, length, whole=TimeZone.whole_since):
     return whole(self, min(length, 900_000_000))
 
 
+def _as_early_as_all(self, newest, ahead, cut=EventTimeProgress.cut_ahead):
+    earliest, limit = self.earliest, cut(self, newest, ahead)
+    self.earliest = earliest
+    return limit
+
+
 SEEDS = range(12)
 MUTANTS = {
     "a foreign token is the state's own": (
@@ -87,6 +94,10 @@ MUTANTS = {
     "a turn counts what those before it did": (
         (Operator, "take_metrics", _with_what_came_before),
         ("test_micro_batch", "test_metrics_are_those_of_a_turn_whatever_became_of_its_rows", [1]),
+    ),
+    "a row that is cut is the earliest there was": (
+        (EventTimeProgress, "cut_ahead", _as_early_as_all),
+        ("test_ahead", "test_rows_that_are_cut_leave_no_trace_in_how_far_time_has_come", None),
     ),
     "a silence that is just long enough ends no stretch": (
         (Schedule, "has_ended", _one_later),

@@ -91,11 +91,13 @@ def test_a_table_that_was_rolled_back_says_how_far_it_is_now(lake, catalog):
     sink = open_sink("iceberg", "db.counts", lake)
     for batch in range(3):
         sink.write(ANSWERS, "one", batch)
+    sink.write(ANSWERS, "two", 0)
     table = catalog.load_table("db.counts")
     second = table.metadata.snapshots[1].snapshot_id
     with table.manage_snapshots() as changes:
         changes.rollback_to_snapshot(second)
     assert sink.latest("one") == 1 and len(rows(lake)) == 6
+    assert sink.latest("two") is None, "what a stream wrote since is there no more"
     with catalog.load_table("db.counts").manage_snapshots() as changes:
         changes.rollback_to_snapshot(table.metadata.snapshots[0].snapshot_id)
     assert sink.latest("one") == 0
@@ -138,6 +140,17 @@ def test_a_column_that_iceberg_has_no_type_for_is_named(lake):
     ):
         sink.append(pa.table({"x": pa.array([1], pa.duration("s"))}))
     assert not sink.exists()
+
+
+def test_columns_that_must_have_a_value_take_answers_that_always_have_one(lake, catalog):
+    at = pa.field("at", pa.timestamp("us", "UTC"), nullable=False)
+    catalog.create_table("db.counts", pa.schema([at, pa.field("place", pa.string())]))
+    answers = ANSWERS.select(["at", "place"]).cast(pa.schema([at.with_nullable(True), ("place", pa.string())]))
+    sink = open_sink("iceberg", "db.counts", lake)
+    with pytest.raises(ConfigError, match=r"has at required timestamptz, place string, and the answers at "):
+        sink.check(answers.schema)
+    sink.append(answers.cast(pa.schema([at, ("place", pa.string())])))
+    assert [row["place"] for row in rows(lake)] == ["a", "b", None]
 
 
 def test_a_table_that_is_more_than_its_files_is_left_to_the_connector(lake, catalog):

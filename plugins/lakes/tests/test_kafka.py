@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import time
+from logging import DEBUG, INFO, WARNING
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,9 @@ from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
 from skyband.queries import make_query
-from skyband.tables import kafka_sink
+from skyband.tables import TableKeys, kafka_sink
+from skyband_lakes.kafka.client_log import LastWords
+from skyband_lakes.kafka.format import KafkaFormat
 from skyband_lakes.kafka.topic import Topic
 
 ANSWERS = pa.table(
@@ -128,6 +131,17 @@ def test_a_broker_that_is_gone_is_told_in_one_error_and_not_by_the_library_line_
     assert capfd.readouterr() == ("", "")
 
 
+def test_the_last_thing_heard_is_a_warning_at_least():
+    last = LastWords()
+    logger = last.logger()
+    assert last.after("gone") == "gone"
+    for level, line in ((WARNING, "is  slow"), (INFO, "is well"), (DEBUG, "is there")):
+        logger.log(level, line)
+    assert last.after("gone") == "gone; last heard: is slow"
+    logger.error("is\nlost")
+    assert last.after("gone") == "gone; last heard: is lost"
+
+
 def test_a_sink_to_a_topic_travels_to_other_processes():
     assert pickle.loads(pickle.dumps(kafka_sink("counts", {}, KEY))).topic == "counts"
 
@@ -225,6 +239,22 @@ def test_a_topic_or_a_broker_that_is_not_there_is_told(broker, job):
         EngineError, match=r"the topic 'requests' cannot be read .*bootstrap.servers \(127\.0\.0\.1:9\)"
     ):
         next(absent.messages())
+
+
+@pytest.mark.parametrize(
+    ("offsets", "fits"),
+    [
+        ("earliest", True), ({"requests": {"0": -2, "1": 0}}, True), ({"requests": {"0": -1}}, False),
+        ({"requests": {"0": -3}}, False), ({"others": {"0": 1}}, False), ({"requests": {}, "others": {}}, False),
+        ({"requests": 7}, False), ({"requests": {"first": 1}}, False), ([1], False),
+    ],
+)  # fmt: skip
+def test_offsets_to_begin_with_are_of_this_topic_and_not_of_its_end(offsets, fits):
+    text = offsets if isinstance(offsets, str) else json.dumps(offsets)
+    options = {"subscribe": "requests", "kafka.bootstrap.servers": "there:9092", "startingOffsets": text}
+    problems = KafkaFormat().check(TableKeys(options=options, schema=pa.schema([("n", pa.int64())])), on_spark=False)
+    told = [problem.field for problem in problems if problem.field != "format"]  # which may lack the library
+    assert told == [] if fits else told == ["options.startingOffsets"]
 
 
 @pytest.mark.parametrize(
