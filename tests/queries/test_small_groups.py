@@ -179,6 +179,8 @@ CALENDAR = [
     heavy("rows", ["today in Europe/Paris", "30 hours"], k=2, every="7 hours", offset="1 minute"),
     heavy("sum", ["2 days in Europe/Paris"], k=3, share=0.1, every="1 day in Europe/Paris"),
     heavy("distinct", ["this week in Europe/Paris"], k=3, every="1 day in Europe/Paris", carry=["words"]),
+    numbers(["today in Europe/Paris", "30 hours"], "7 hours", above=[1.5]),
+    numbers(["2 days in Europe/Paris"], "1 day in Europe/Paris", offset="3 hours"),
 ]
 
 

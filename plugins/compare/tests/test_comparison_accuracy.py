@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband.queries import make_query
-from skyband_compare.comparison.accuracy import accuracy
+from skyband_compare.comparison.accuracy import accuracy, upto
 
 MOMENT = pa.timestamp("us")
 PAIRS = make_query(
@@ -51,6 +51,12 @@ def test_precision_and_recall_count_pairs_as_often_as_they_come(answers, exact):
     assert sorted(found.at.tolist()) == sorted({row[0] for row in (*answers, *exact)})
 
 
+@pytest.mark.parametrize("reached", [0, 1, 2, 4, 5])
+def test_answers_of_the_last_moment_reached_count_and_later_ones_do_not(reached):
+    rows = [(at, "a", "b") for at in (1, 1, 2, 5)]
+    assert upto(pairs(rows), 0, reached).equals(pairs([row for row in rows if row[0] <= reached]))
+
+
 def counts(rows):
     names = ("site", "at", "window", "count", "low", "high")
     kinds = (pa.string(), MOMENT, pa.string(), pa.float64(), pa.float64(), pa.float64())
@@ -68,6 +74,13 @@ def test_counts_are_held_against_those_of_their_own_group_moment_and_window():
     assert found.figures == {"within low and high": pytest.approx(2 / 3)}
     assert found.equal == pytest.approx(1 / 3)
     assert found.errors.tolist() == pytest.approx([(0.01 + 0.2) / 2, 0])
+
+
+@pytest.mark.parametrize(("low", "high", "held"), [(4, 6, 1), (5, 5, 1), (5.5, 6, 0), (4, 4.5, 0), (6, 4, 0)])
+@pytest.mark.parametrize("value", [4, 5, 6])
+def test_bounds_are_of_the_exact_count_wherever_the_answer_is(low, high, held, value):
+    found = accuracy(COUNTS, counts([("x", 1, "1 hour", value, low, high)]), counts([("x", 1, "1 hour", 5, 5, 5)]))
+    assert found.figures == {"within low and high": held}
 
 
 def test_a_count_that_is_missing_or_made_up_is_off_by_all_of_it():

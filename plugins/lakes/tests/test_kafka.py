@@ -5,7 +5,7 @@ import pickle
 import re
 import subprocess
 import time
-from logging import DEBUG, INFO, WARNING
+from logging import DEBUG, INFO, WARNING, getLogger
 from pathlib import Path
 
 import pyarrow as pa
@@ -131,7 +131,9 @@ def test_a_broker_that_is_gone_is_told_in_one_error_and_not_by_the_library_line_
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_last_thing_heard_is_a_warning_at_least():
+def test_the_last_thing_heard_is_a_warning_at_least(monkeypatch):
+    """Also where a program has asked for every line."""
+    monkeypatch.setattr(getLogger("skyband.kafka"), "level", DEBUG)
     last = LastWords()
     logger = last.logger()
     assert last.after("gone") == "gone"

@@ -49,6 +49,16 @@ def ties(seed, rows):
     return stream_of(sets, times), rng
 
 
+def growing(seed, rows):
+    """Sets of a few tokens and tokens of their own, which come first: a pair is as similar as the bound of its list."""
+    rng = np.random.default_rng([34, seed])
+    pool = [list(range(5 * number, 5 * number + 2 + number % 4)) for number in range(6)]
+    sets, owns = [], rng.choice(5, rows, p=[0.4, 0.2, 0.2, 0.1, 0.1])
+    for row, own in enumerate(owns.tolist()):
+        sets.append([*pool[int(rng.integers(6))], *range(1000 + 5 * row, 1000 + 5 * row + own)])
+    return stream_of(sets, np.cumsum(rng.choice([0, 1, 2], rows, p=[0.1, 0.8, 0.1])).tolist()), rng
+
+
 def check_index(index, sets, indexed_tokens=None):
     """Raise AssertionError where lists, rings and what is counted of them contradict one another or the sets."""
     marks, table, pool = index.marks, index.table, index.pool
@@ -191,7 +201,8 @@ def test_swoop_asked_now_and_then_answers_as_all_pairs_do_and_contradicts_itself
     [
         (close_calls, "jaccard", 1, 40, 200), (close_calls, "hamming", 2, 70, 200), (close_calls, "overlap", 3, 25, 4),
         (close_calls, "dice", 6, 60, 60), (ties, "jaccard", 1, 30, 30), (ties, "overlap", 2, 20, 5),
-        (ties, "cosine", 5, 60, 200), (ties, "hamming", 3, 40, 60),
+        (ties, "cosine", 5, 60, 200), (ties, "hamming", 3, 40, 60), (growing, "jaccard", 1, 12, 4),
+        (growing, "jaccard", 1, 40, 8), (growing, "dice", 2, 30, 10), (growing, "cosine", 40, 200, 200),
     ],
 )  # fmt: skip
 def test_pairs_that_differ_by_the_least_are_ranked_as_all_pairs_are(sets, similarity, k, window, longest):
