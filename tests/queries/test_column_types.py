@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from families import events, family
 from skyband.columns.arrow_normalization import usual_batch
 from skyband.columns.numbers import as_float64
 from skyband.engines import local
@@ -124,3 +125,24 @@ def test_a_value_out_of_range_is_written_as_a_plain_number():
     table = pa.table({"ts": TIMES, "who": ["x", "y", "z"], "from": ["a", "a", "a"], "value": [0.5, 1.5, 0.5]})
     with pytest.raises(InputError, match=r"value, row 1: must be at most 1, query.upper \(got 1.5\): set query.upper"):
         local.apply(table, make_query({**TOP, "window": "1 hour", "every": "1 hour", "upper": 1}))
+
+
+@pytest.mark.parametrize("by", [[], ["place"]])
+@pytest.mark.parametrize("order", [{}, {"order": "smallest"}])
+@pytest.mark.parametrize("kind", ["top-k", "top-k-workload", "heavy-hitters", "quantiles", "uncertain-sum"])
+def test_zero_has_one_sign(kind, order, by):
+    """Numbers that rank alike are told alike, whichever of them came first, and leave one state."""
+    table = events(3, rows=300, span=60)
+    values = table.column("value").to_numpy()
+    values = np.where(values < 0.5, 0.0, values)
+    zeros = np.where((values == 0) & (np.arange(300) % 2 == 0), -0.0, values)
+    changes = {"values": "value", "probabilities": "share"} if kind == "uncertain-sum" else {}
+    asked, found = family(kind, by=by, **changes, **(order if "top-k" in kind else {})), []
+    for numbers in (values, zeros):
+        rows = table.set_column(table.column_names.index("value"), "value", pa.array(numbers))
+        rows = rows.append_column("share", pa.array(np.full(300, 0.5)))
+        run = local.LocalRun.start(asked, rows.schema)
+        answers = [run.push(batch) for batch in rows.to_batches(max_chunksize=100)]
+        found.append((run.operator.snapshot(), str(pa.Table.from_batches([*answers, run.finish()]).to_pylist())))
+    assert found[0][1] == found[1][1]
+    assert found[0][0] == found[1][0]

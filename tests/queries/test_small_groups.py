@@ -230,11 +230,20 @@ NAMED = {
 }
 
 
+def with_both_zeros(scores):
+    """Every second 0 is -0."""
+    zeros = np.flatnonzero(scores == 0)
+    scores[zeros[::2]] = -0.0
+    return scores
+
+
 def stream(seed, named="integers", rows=150):
-    """Few groups and objects, many ties in score and time, and a silence."""
+    """Few groups and objects, many ties in score and time, of 0 and -0 too, and rows a microsecond apart; a silence."""
     rng = np.random.default_rng(seed)
     times = np.sort(rng.integers(0, 50 * SECOND, rows)) // (SECOND // 4) * (SECOND // 4)
     times += (times > 30 * SECOND) * rng.integers(0, 40) * SECOND
+    odd = np.random.default_rng([seed, 1])
+    times = np.sort(times + odd.choice([-1, 0, 0, 0, 0, 0, 1], rows))
     objects, lengths = rng.integers(-4, 5, rows), rng.integers(0, 4, rows)
     return pa.table(
         {
@@ -242,7 +251,7 @@ def stream(seed, named="integers", rows=150):
             "group": np.minimum(rng.zipf(1.5, rows), 6),
             "object": NAMED[named](objects),
             "stream": [["a", "b", "c"][i] for i in rng.integers(0, 3, rows)],
-            "score": rng.integers(0, 7, rows) / 2,
+            "score": with_both_zeros(rng.integers(0, 7, rows) / 2),
             "words": [[f"w{i}" for i in rng.integers(0, 5, length)] for length in lengths],
             "side": [["left", "right"][i] for i in rng.integers(0, 2, rows)],
         }

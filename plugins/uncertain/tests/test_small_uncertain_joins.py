@@ -19,7 +19,7 @@ SPECS = {
     "with ties of one side": {"size": 2, "alpha": 0.9, "beta": 0.25, "id": "name"},
     "certain": {"size": 2, "alpha": 1.0, "beta": 0.0, "side": "side", "id": "number"},
     "of one": {"size": 1, "alpha": 0.999, "beta": 0.2, "id": "fraction"},
-    "wide": {"size": 40, "alpha": 0.95, "beta": 0.3, "id": "number"},
+    "wide": {"size": 40, "alpha": 0.95, "beta": 0.3, "id": "row"},
     "a length of time": {"window": "13 seconds", "beta": 0.1, "id": "name"},
     "a length of time, two sides": {"window": "9 seconds", "beta": 0.0, "side": "side", "id": "number"},
     "carrying": {"size": 3, "alpha": 0.9, "beta": 0.1, "side": "side", "id": "name", "carry": ["values", "big"]},
@@ -41,9 +41,10 @@ SPECS = {
 
 
 def stream(seed, rows=200, groups=6):
-    """Few groups, ties in time, samples in lists, tuples that surely exist and some that do not."""
+    """Few groups, ties in time or a microsecond apart, samples in lists, tuples that surely exist and others."""
     rng = np.random.default_rng(seed)
     times = np.sort(rng.integers(0, 60 * SECOND, rows)) // (SECOND // 2) * (SECOND // 2)
+    times = np.sort(times + np.random.default_rng([seed, 1]).choice([-1, 0, 0, 0, 1], rows))
     samples = rng.integers(1, 6, rows)
     chances = rng.choice([0.5, 0.5, 0.9, 1.0, 0.0], rows)
     return pa.table(
@@ -58,6 +59,7 @@ def stream(seed, rows=200, groups=6):
             "big": rng.integers(0, 9, rows).astype(np.uint64) + np.uint64(2**63),
             "fraction": rng.integers(0, 9, rows) / 4,
             "name": [f"name {i}" for i in rng.integers(0, 30, rows)],
+            "row": [f"row {i}" for i in range(rows)],
         }
     )
 
@@ -123,7 +125,7 @@ def test_others_have_their_processors():
         assert host.operator.groups._small_groups is None
 
 
-@pytest.mark.parametrize("name", ["two sides", "a length of time", "carrying"])
+@pytest.mark.parametrize("name", ["two sides", "a length of time", "carrying", "wide"])
 def test_groups_move_to_another_shard(name):
     table, asked = stream(4), query(SPECS[name])
     host = local.LocalRun.start(asked, table.schema)

@@ -25,9 +25,10 @@ SPECS = {
 
 
 def stream(seed, rows=200, groups=6):
-    """Few groups, ties in time, samples in lists, tuples that surely exist and some that do not."""
+    """Few groups, ties in time or a microsecond apart, samples in lists, tuples that surely exist and others."""
     rng = np.random.default_rng(seed)
     times = np.sort(rng.integers(0, 60 * SECOND, rows)) // (SECOND // 2) * (SECOND // 2)
+    times = np.sort(times + np.random.default_rng([seed, 1]).choice([-1, 0, 0, 0, 1], rows))
     samples = rng.integers(1, 11, rows)
     chances = rng.choice([0.5, 0.5, 0.9, 1.0, 0.0], rows)
     return pa.table(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from skyband.arrays import Array
 from skyband.errors import InputError
@@ -13,13 +14,17 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def as_float64(name: str, column: pa.Array) -> pa.Array:
-    """The column as float64, nulls kept; a decimal as the nearest float64.
+    """The column as float64, nulls kept; a decimal as the nearest float64, and -0 as 0.
+
+    Numbers that rank alike are told alike then, whichever of them came first.
 
     Raises InputError, naming the row, where a whole number is beyond 2^53 and would be changed.
     """
     if pa.types.is_decimal(column.type):  # Arrow's own way misses the nearest: 0.3 would be 0.30000000000000004
         return column.cast(pa.string()).cast(pa.float64())
     converted = column.cast(pa.float64(), safe=False)
+    if pa.types.is_floating(column.type):
+        return pc.add(converted, 0.0)
     if pa.types.is_integer(column.type) and column.type.bit_width == 64:
         back = converted.cast(column.type, safe=False)
         changed = np.flatnonzero(_plain(back) != _plain(column))
