@@ -19,7 +19,7 @@ from .documents import blocks
 
 pytestmark = pytest.mark.spark
 
-NIGHTLY, RATE, KAFKA, TOPIC, LAKE, ICEBERG, DELTA = blocks("sources.md", "toml")
+NIGHTLY, RATE, KAFKA, TOPIC, LAKE, ICEBERG, DELTA, NAMED = blocks("sources.md", "toml")
 
 
 def call(command, job, *sets):
@@ -84,7 +84,7 @@ def test_rate(session, tmp_path):
 
 def test_the_jobs_of_the_page_are_fine(tmp_path):
     (tmp_path / "requests").mkdir()
-    for number, text in enumerate((NIGHTLY, RATE, KAFKA, LAKE, ICEBERG)):
+    for number, text in enumerate((NIGHTLY, RATE, KAFKA, LAKE, ICEBERG, NAMED)):
         job = tmp_path / f"job{number}.toml"
         job.write_text(text)
         checked = call("check", job)

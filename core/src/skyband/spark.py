@@ -121,7 +121,7 @@ def apply(
     df : DataFrame
         the rows, in batch or streaming
     query : Query or mapping
-        a Query, or its keys as a mapping, `kind` among them
+        a Query, such as `skyband_totals.HeavyHitters(…)`, or its keys as a mapping, `kind` among them
     backends : mapping, default None
         for each role the name of a backend, or a table with `name` and parameters; roles that are missing take the
         setting `spark.skyband.backends.ROLE`, or else the role's default

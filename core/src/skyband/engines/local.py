@@ -107,7 +107,7 @@ def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, An
     data : table, record batches or DataFrame
         of Arrow; or a DataFrame of pandas, polars or another library that gives its data to Arrow
     query : Query or mapping
-        a Query, or its keys as a mapping, `kind` among them
+        a Query, such as `skyband_totals.HeavyHitters(…)`, or its keys as a mapping, `kind` among them
     backends : mapping, default None
         for each role the name of a backend, or a table with `name` and parameters; else the role's default
 

@@ -1,1 +1,5 @@
 """Uncertain streams: windows that know their tuples may not exist, and joins of tuples known by samples."""
+
+from skyband.lazy_names import lazy_names
+
+__getattr__ = lazy_names(__name__, {"UncertainJoin": "uncertain_join.query", "UncertainSum": "uncertain_sum.query"})

@@ -14,6 +14,7 @@ from skyband_specs.reference.markdown import code, docstring, fenced, line, page
 PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband": ("BackendInfo", "QueryInfo", "RoleInfo", "FormatInfo"),
     "skyband.errors": ("ConfigError", "Problem", "InputError", "SnapshotError"),
+    "skyband.lazy_names": ("lazy_names",),
     "skyband.arrays": ("column", "moment", "whole", "never_back", "within", "among", "offsets_of"),
     "skyband.config.parameters": ("integer", "number", "choice", "flag", "checked"),
     "skyband.config.half_open_ranges": ("range_parameter",),

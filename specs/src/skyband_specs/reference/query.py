@@ -1,5 +1,6 @@
 """The page of a query: its keys, what it hands to its backends, its result, and a job with what it prints."""
 
+import importlib
 from typing import Any
 
 from skyband.config.parameters import parameters_of
@@ -36,8 +37,15 @@ def _keys(kind: str, cls: Any) -> str:
     """Every key: those that must be given, those of this query, and those that every query has."""
     common = {parameter.name for parameter in parameters_of(Query)}
     ordered = sorted(parameters_of(cls), key=lambda one: (not one.required, not one.required and one.name in common))
-    lead = f'In a job, under `[query]` with `kind = "{kind}"`; in Python, `spark.apply(rows, {{"kind": "{kind}", …}})`.'
+    lead = f'In a job, under `[query]` with `kind = "{kind}"`; in Python, `{_in_python(kind, cls)}`.'
     return f"{lead}\n\n{parameters(ordered)}"
+
+
+def _in_python(kind: str, cls: Any) -> str:
+    """As a class where its package exports it, else as a dictionary."""
+    package = cls.__module__.partition(".")[0]
+    exported = getattr(importlib.import_module(package), cls.__name__, None) is cls
+    return f"{package}.{cls.__name__}(…)" if exported else f'spark.apply(rows, {{"kind": "{kind}", …}})'
 
 
 def _left_out(cls: Any) -> str:
