@@ -15,7 +15,10 @@ ROOT = Path(__file__).parents[1]
 ALONE = ("tests/mutants",)
 """Folders whose tests need nothing of each other: they fill the gaps at the end."""
 
-MANY_KERNELS = ("crash", "families", "real_streams", "uncertain", "workload_changes")
+MANY_KERNELS = (
+    "chain", "crash", "families", "quantiles", "real_streams", "savepoints", "scale", "states", "time", "uncertain",
+    "workload_changes",
+)  # fmt: skip
 """Of tests/spark those whose workers call the kernels of many families. Other processes compile these meanwhile."""
 
 
