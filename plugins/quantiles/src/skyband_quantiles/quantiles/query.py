@@ -10,7 +10,7 @@ from skyband.columns.numbers import as_float64, is_number
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
-from skyband.config.parameters import checked, choice
+from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.frame_checks import check_numbers
@@ -21,10 +21,9 @@ from skyband.queries.window_parameters import every_parameter, of_calendar, offs
 from skyband.roles import Backend
 from skyband.states.state import State
 
+from skyband_quantiles.asked_parameters import limits_parameter, quantiles_parameter
 from skyband_quantiles.quantiles.sketch_lengths import sketch_lengths
-from skyband_quantiles.ranks import fault_of_share
 from skyband_quantiles.role import QuantileSketch
-from skyband_quantiles.sketch_parameters import MOST_CUTS, as_numbers, checked_list, fault_of_limit
 
 ROLE = "quantile-sketch"
 _SHARES = "write at = [0.5, 0.99], shares of 1"
@@ -86,16 +85,10 @@ class Quantiles(Query):
     value: str = column_name(help="the column of numbers whose quantiles are asked for")
     windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
     every: Length = every_parameter()
-    at: tuple[float, ...] = checked(
-        (), type="list of float", check=checked_list(fault_of_share, "[0.5, 0.99]", 1000), converter=as_numbers,
-        bounds="each from 0 to 1, of at most nine decimals",
-        help="the quantiles, as shares of the rows at or below them: [0.5, 0.95, 0.99]",
-    )  # fmt: skip
-    above: tuple[float, ...] = checked(
-        (), type="list of float", check=checked_list(fault_of_limit, "[400]", MOST_CUTS), converter=as_numbers,
-        bounds=f"at most {MOST_CUTS}",
-        help="numbers: for each the share of the rows above it",
-    )  # fmt: skip
+    at: tuple[float, ...] = quantiles_parameter(
+        "list of float", "the quantiles, as shares of the rows at or below them: [0.5, 0.95, 0.99]"
+    )
+    above: tuple[float, ...] = limits_parameter("list of float")
     offset: Duration = offset_parameter()
     emit: str | None = choice(
         *emitted_states.KINDS, default=None, kw_only=True,

@@ -12,8 +12,9 @@ from skyband.errors import InputError
 from skyband.states.question import Question
 from skyband.states.state import State
 
+from skyband_quantiles.asked_parameters import limits_parameter, quantiles_parameter
 from skyband_quantiles.ranks import fault_of_share, shares_of
-from skyband_quantiles.sketch_parameters import MOST_CUTS, as_number, as_numbers, checked_list, fault_of_limit
+from skyband_quantiles.sketch_parameters import as_number, fault_of_limit
 
 _USUAL = (0.5, 0.95, 0.99)
 _NO_LIMITS = np.empty(0)
@@ -43,16 +44,10 @@ class QuantilesOfWindow(Question):
         "each quantile\n    and then for each number; in a row of `above` the value is the share of the rows above it"
     )
 
-    q: tuple[float, ...] = checked(
-        (), type="list", check=checked_list(fault_of_share, "[0.5, 0.99]", 1000), converter=as_numbers,
-        bounds="each from 0 to 1, of at most nine decimals",
-        help="the quantiles, as shares of the rows at or below them; without `q` and `above`: 0.5, 0.95 and 0.99",
-    )  # fmt: skip
-    above: tuple[float, ...] = checked(
-        (), type="list", check=checked_list(fault_of_limit, "[400]", MOST_CUTS), converter=as_numbers,
-        bounds=f"at most {MOST_CUTS}",
-        help="numbers: for each the share of the rows above it",
-    )  # fmt: skip
+    q: tuple[float, ...] = quantiles_parameter(
+        "list", "the quantiles, as shares of the rows at or below them; without `q` and `above`: 0.5, 0.95 and 0.99"
+    )
+    above: tuple[float, ...] = limits_parameter("list")
 
     @property
     def columns(self) -> tuple[str, ...]:
