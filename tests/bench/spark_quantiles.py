@@ -1,13 +1,13 @@
-"""Quantiles on Spark, a batch, beside what a Spark user would write: wall and processor seconds of a whole query.
+"""Quantiles on Spark, beside what a Spark user would write: wall and processor seconds of a whole batch or stream.
 
-    python tests/bench/spark_quantiles.py [--cases panes groups sliding] [--rows 2000000] [--rounds 3]
+    python tests/bench/spark_quantiles.py [--cases panes groups sliding] [--rows 2000000] [--rounds 3] [--stream 20]
 
     panes       a 360 s window each second, no groups: kll_sketch_agg_double by second, united over the window
     groups      a 100 s window each second, 100 groups, a tenth of the rows: the same
     sliding     a 100 s window each second, no groups, a tenth of the rows: percentile_approx of the sliding window
 
-1,000 rows a second, lognormal latencies, p50, p95 and p99. The ways run in turn, the first round is left out; medians.
-Processor seconds are those of this process, Java and the Python workers.
+With `--stream` it is a stream of so many micro-batches. 1,000 rows a second, lognormal latencies, p50, p95 and p99.
+The ways run in turn, the first round is left out; medians. Processor seconds are of this process, Java and the workers.
 """
 
 import argparse
@@ -41,14 +41,19 @@ def skyband(source: Any, window: str, by: list[str]) -> Any:
 
 
 def kll(source: Any, window: str, by: list[str]) -> Any:
-    pane = source.groupBy(*by, sql.window("ts", SLIDE)).agg(sql.kll_sketch_agg_double("millis").alias("sketch"))
+    pane = (
+        source.withWatermark("ts", "0 seconds")
+        .groupBy(*by, sql.window("ts", SLIDE))
+        .agg(sql.kll_sketch_agg_double("millis").alias("sketch"))
+    )
     stamped = pane.select(*by, sql.window_time("window").alias("ts"), "sketch")
     united = stamped.groupBy(*by, sql.window("ts", window, SLIDE)).agg(sql.kll_merge_agg_double("sketch").alias("all"))
     return united.select(*by, "window", sql.kll_sketch_get_quantile_double("all", sql.array(*map(sql.lit, AT))))
 
 
 def approx(source: Any, window: str, by: list[str]) -> Any:
-    return source.groupBy(*by, sql.window("ts", window, SLIDE)).agg(sql.percentile_approx("millis", list(AT)))
+    windows = source.withWatermark("ts", "0 seconds").groupBy(*by, sql.window("ts", window, SLIDE))
+    return windows.agg(sql.percentile_approx("millis", list(AT)))
 
 
 CASES: dict[str, tuple[str, list[str], int, Callable[..., Any]]] = {
@@ -58,11 +63,17 @@ CASES: dict[str, tuple[str, list[str], int, Callable[..., Any]]] = {
 }
 
 
-def measured(session: Any, build: Callable[..., Any], folder: Path, window: str, by: list[str]) -> tuple[float, float]:
+def measured(
+    session: Any, build: Callable[..., Any], folder: Path, window: str, by: list[str], stream: bool
+) -> tuple[float, float]:
     """Wall and processor seconds of a run."""
+
+    def way(source: Any) -> Any:
+        return build(source, window, by)
+
     session.conf.set("spark.sql.shuffle.partitions", 1 if build is skyband and not by else 2)
     before = on_spark.cpu_seconds()
-    wall = on_spark.batch(session, lambda source: build(source, window, by), folder)
+    wall = on_spark.stream(session, way, folder, 1) if stream else on_spark.batch(session, way, folder)
     return wall, on_spark.cpu_seconds() - before
 
 
@@ -71,16 +82,17 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--stream", type=int, default=0, metavar="BATCHES")
     options = parser.parse_args()
     session = on_spark.session()
     for case in options.cases:
         window, by, part, other = CASES[case]
         rows, taken = options.rows // part, dict[str, list[tuple[float, float]]]()
         with tempfile.TemporaryDirectory() as home:
-            on_spark.write_files(requests(rows), Path(home) / "source", 4)
+            on_spark.write_files(requests(rows), Path(home) / "source", options.stream or 4)
             for number in range(options.rounds + 1):
                 for build in (skyband, other):
-                    took = measured(session, build, Path(home) / "source", window, by)
+                    took = measured(session, build, Path(home) / "source", window, by, options.stream > 0)
                     if number:
                         taken.setdefault(build.__name__, []).append(took)
         medians = {name: tuple(map(statistics.median, zip(*each, strict=True))) for name, each in taken.items()}

@@ -142,6 +142,8 @@ def test_what_is_no_number_is_refused(kind):
         ({"above": [nan]}, "above[0]", "must be a finite number"),
         ({"above": [1, inf]}, "above[1]", "must be a finite number"),
         ({"percentiles": [95]}, "percentiles", "write at = [0.5, 0.99], shares of 1"),
+        ({"percentile": 95}, "percentile", "write at = [0.5, 0.99], shares of 1"),
+        ({"at": [0.5], "limit": 400}, "limit", "above = [400] gives the share over 400"),
         ({"at": [0.5], "threshold": 400}, "threshold", "above = [400] gives the share over 400"),
         ({"at": [0.5], "interpolation": "linear"}, "interpolation", "a quantile here is a row's value"),
         ({"at": [0.5], "object": "place"}, "object", 'by = "object"'),

@@ -27,6 +27,11 @@ from skyband_quantiles.role import QuantileSketch
 
 ROLE = "quantile-sketch"
 _SHARES = "write at = [0.5, 0.99], shares of 1"
+_ABOVE = "above = [400] gives the share over 400; at or below is 1 less that"
+_OF_A_ROW = (
+    "a quantile here is a row's value: the smallest value with at least that share of the rows at or below it; take "
+    "exact and two values of at for a mean"
+)
 
 
 @define(eq=True)
@@ -68,15 +73,15 @@ class Quantiles(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)
     refused_keys: ClassVar[Mapping[str, str]] = {
         "percentiles": _SHARES,
+        "percentile": _SHARES,
         "quantiles": _SHARES,
         "q": _SHARES,
         "quantile": _SHARES,
-        "below": "above = [400] gives the share over 400; at or below is 1 less that",
-        "threshold": "above = [400] gives the share over 400; at or below is 1 less that",
-        "interpolation": "a quantile here is a row's value: the smallest value with at least that share of the rows at "
-        "or below it; take exact and two values of at for a mean",
-        "method": "a quantile here is a row's value: the smallest value with at least that share of the rows at or "
-        "below it; take exact and two values of at for a mean",
+        "below": _ABOVE,
+        "threshold": _ABOVE,
+        "limit": _ABOVE,
+        "interpolation": _OF_A_ROW,
+        "method": _OF_A_ROW,
         "object": 'quantiles are of a column of numbers, value; of each object: by = "object"',
         "item": 'quantiles are of a column of numbers, value; of each item: by = "item"',
         "weight": "not offered, rows count once; heavy-hitters adds weights up",
