@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import skyband
 from skyband_totals import pair_kernels, sum_steps
-from skyband_totals.bar import AIM, BAR, DRAWN, ENDS, FAR, FIRST, GRAND, KEYS, LOOKS, LOT, SIZE, STOCK
+from skyband_totals.bar import AIM, BAR, DRAWN, ENDS, FAR, FIRST, FIRST_KEY, GRAND, KEYS, LOOKS, LOT, SIZE, STOCK
 from skyband_totals.conformance.streams import turnover
 from skyband_totals.pair_ledger import PairLedger
 from skyband_totals.pairs import LAST, NEVER, OBJECT, UNKNOWN
@@ -116,3 +116,48 @@ def test_after_every_step_totals_candidates_and_stock_are_true(total, seed):
         drawn += int(((spans[:, DRAWN] > 0) & (spans[:, DRAWN] < spans[:, STOCK])).any())
         start = stop
     assert drawn > 20 or seed == 5, "the stock was hardly used"
+
+
+def amounts(total, weights, values):
+    return {"rows": {}, "sum": {"weights": weights}, "distinct": {"values": values}}[total]
+
+
+@pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
+@pytest.mark.parametrize("seed", range(4))
+def test_while_no_row_comes_totals_fall_and_candidates_and_stock_stay_true(total, seed):
+    """After a burst windows are asked at each moment until they are empty: what waits in the stock falls there.
+
+    Of most objects all rows are of one moment, and go at once; others lose theirs one by one.
+    """
+    rng = np.random.default_rng([23, seed])
+    ranker, drawn = skyband.create("total-ranker", windows=[40, 25], every=1, k=1 + seed % 2, total=total), 0
+    for lap in range(4):
+        begin, rows = 100 * lap, int(rng.integers(200, 500))
+        objects = (200 * rng.random(rows) ** 3).astype(int)
+        at_once = objects % 4 > 0
+        times = begin + np.where(at_once, objects * 7 % 36, rng.integers(0, 36, rows))
+        order = np.argsort(times, kind="stable")
+        times, objects = times[order], np.where(objects == 4 * lap, FIRST_KEY, objects)[order]
+        weights, values = rng.choice([1.0, 2.0, 9.0], rows), rng.integers(0, 30, rows, np.uint64)
+        ranker.update(times, objects, **amounts(total, weights, values))
+        ranker._ledger._ledger.spans[:, [AIM, LOT]] = 0
+        for now in range(begin + 36, begin + 80):
+            ranker.advance(now)
+            for window in range(2):
+                ranker.top(window)
+            check(ranker._ledger)
+            spans = ranker._ledger._ledger.spans
+            drawn += int(((spans[:, DRAWN] > 0) & (spans[:, DRAWN] < spans[:, STOCK])).any())
+    assert drawn > 8
+
+
+@pytest.mark.parametrize("total", ["rows", "sum"])
+def test_a_window_that_is_not_asked_holds_no_object_that_has_gone(total):
+    """Objects come once: the table is swept again and again, whoever is asked meanwhile."""
+    ranker = skyband.create("total-ranker", windows=[60, 40, 20], every=1, k=2, total=total)
+    for start in range(0, 3000, 10):
+        numbers = np.arange(start, start + 10)
+        ranker.update(numbers, -numbers, **amounts(total, np.ones(10), None))
+        ranker.advance(start + 10)
+        ranker.top(start // 1000)
+        check(ranker._ledger)

@@ -43,6 +43,22 @@ def check(history, part):
         assert node[FIRST] == node[LAST] or node[HEAVY] <= part * later
 
 
+def check_bounds(ranker, begin, times, objects, weights, epsilon):
+    """What is told of the rows since a moment holds them; returns how many bounds are reached."""
+    recent = times >= begin
+    keys, places = np.unique(objects[recent], return_inverse=True)
+    truth = Counter(dict(zip(keys.tolist(), np.bincount(places, weights[recent]).tolist(), strict=True)))
+    top, grand, reached = ranker.since(begin), float(weights[recent].sum()), 0
+    assert top.grand_low <= grand <= top.grand_high
+    for key, low, high in zip(top.objects.tolist(), top.low.tolist(), top.high.tolist(), strict=True):
+        assert low <= truth[key] <= high
+        assert high - low <= epsilon * grand
+        reached += low == truth[key] or high == truth[key]
+    others = [total for key, total in truth.items() if key not in set(top.objects.tolist())]
+    assert max(others, default=0) <= top.rest
+    return reached
+
+
 def streams():
     for seed in range(4):
         rows = binding(seed, 8)
@@ -72,6 +88,9 @@ def test_every_node_keeps_its_law_and_bounds_hold_at_each_of_its_borders(times, 
         part = slice(start, start + 1024)
         ranker.update(times[part], objects[part], weights=weights[part])
         check(ranker._history, epsilon / 2)
+        known = slice(start + 1024)
+        for begin in (int(times[known][-1]) - window + step for step in (0, 1, 40)):  # what goes has just gone
+            check_bounds(ranker, begin, times[known], objects[known], weights[known], epsilon)
         assert ranker._history.counts[ROWS] >= min(ranker._history.counts[RAW], start) * (window > 10**5)
     history = ranker._history
     nodes = history.nodes[: history.counts[NODES]]
@@ -81,17 +100,7 @@ def test_every_node_keeps_its_law_and_bounds_hold_at_each_of_its_borders(times, 
     borders |= {oldest, oldest + 1, oldest + 40}
     tight = 0
     for begin in sorted(border for border in borders if border >= oldest):
-        recent = times >= begin
-        keys, places = np.unique(objects[recent], return_inverse=True)
-        truth = Counter(dict(zip(keys.tolist(), np.bincount(places, weights[recent]).tolist(), strict=True)))
-        top, grand = ranker.since(begin), float(weights[recent].sum())
-        assert top.grand_low <= grand <= top.grand_high
-        for key, low, high in zip(top.objects.tolist(), top.low.tolist(), top.high.tolist(), strict=True):
-            assert low <= truth[key] <= high
-            assert high - low <= epsilon * grand
-            tight += low == truth[key] or high == truth[key]
-        others = [total for key, total in truth.items() if key not in set(top.objects.tolist())]
-        assert max(others, default=0) <= top.rest
+        tight += check_bounds(ranker, begin, times, objects, weights, epsilon)
     assert tight > 0, "no bound was reached"
 
 

@@ -89,7 +89,7 @@ def end_stock_before(spans: Any, window: int, total: Any, key: Any) -> None:
     """Raise the far bar above an object that has come to be between the bars, if it has."""
     if total > spans[window, FAR] or (total == spans[window, FAR] and key <= spans[window, ENDS]):
         if key == FIRST_KEY:
-            spans[window, FAR], spans[window, ENDS] = total + 1, key
+            spans[window, FAR], spans[window, ENDS] = total + 1, ALL_KEYS
         else:
             spans[window, FAR], spans[window, ENDS] = total, key - 1
 
