@@ -5,9 +5,10 @@ import textwrap
 
 import pytest
 from attrs import fields_dict
-from conftest import ROOT
 from skyband.config.parameters import Parameter, parameters_of
 from skyband.queries import kinds, load_query
+
+from .conftest import ROOT
 
 TYPES = {
     "column": "str",
