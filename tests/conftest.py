@@ -31,9 +31,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """One process after the other: what the first has compiled, of tests and of libraries, the others find."""
+    """One process before the others: what it has compiled, of tests and of libraries, they find."""
     with Path(__file__).open("rb") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(turn, fcntl.LOCK_SH)  # the first is through: the others go together
         return (yield)
 
 

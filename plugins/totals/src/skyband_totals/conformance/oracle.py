@@ -64,7 +64,8 @@ class TotalOracle:
         ranked = sorted(totals.items(), key=lambda entry: (-entry[1], entry[0]))
         best = ranked[:limit]
         if share is not None:
-            best = [entry for entry in best if entry[1] >= _written(share) * grand]
+            least = _written(share) * grand
+            best = [entry for entry in best if entry[1] >= least]
         return Answer(
             [key for key, _ in best],
             [self.worth(total) for _, total in best],
