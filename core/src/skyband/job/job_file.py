@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,14 @@ def assignments(sets: Iterable[str]) -> dict[str, Any]:
     return typed
 
 
-def tables_of(path: Path, typed: Mapping[str, Any]) -> dict[str, Any]:
+Edit = Callable[[dict[str, Any]], Mapping[str, Any]]
+"""What makes other tables of a job's."""
+
+
+def tables_of(path: Path, typed: Mapping[str, Any], edit: Edit | None = None) -> dict[str, Any]:
     """The tables of a job's file with what was typed, and what the environment has, put into them.
+
+    edit: changes them before the environment is asked, so that nothing need be set for what it takes away.
 
     Raises ConfigError where they cannot be read.
     """
@@ -46,7 +52,7 @@ def tables_of(path: Path, typed: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in typed.items():
         _put(tables, key, value)
     learn(tables)
-    tables = expand(tables)
+    tables = expand(tables if edit is None else edit(tables))
     learn(tables)
     wrong = [Problem(place, _TOO_MANY_DIGITS) for place in _huge_numbers("", tables)]
     if wrong:

@@ -13,7 +13,7 @@ from skyband.job.checking import check_job
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
-from skyband.job.job_file import assignments, tables_of
+from skyband.job.job_file import Edit, assignments, tables_of
 from skyband.job.model import Sink, Source, absolute, placed
 from skyband.job.names_alike import tells_case
 from skyband.job.plugin_rules import rule_problems
@@ -35,8 +35,10 @@ KEYS = ("name", "shards", *TABLES)
 
 
 @secrets_hidden()
-def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") -> CheckedJob:
-    """The job in a TOML file, changed by `sets` ("query.k=5"), to be run on `engine`.
+def read_job(
+    path: str | Path, sets: Iterable[str] = (), engine: str = "spark", edit: Edit | None = None
+) -> CheckedJob:
+    """The job in a TOML file, changed by `sets` ("query.k=5") and then by `edit`, to be run on `engine`.
 
     Where the source is on this machine its columns are looked at too, without Spark or Java.
     Raises JobError with every problem at once.
@@ -45,7 +47,7 @@ def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark") 
     sets = tuple(sets)
     try:
         typed = assignments(sets)
-        return _job(tables_of(Path(path), typed), Path(path), sets, engine_named(engine))
+        return _job(tables_of(Path(path), typed, edit), Path(path), sets, engine_named(engine))
     except JobError:
         raise
     except ConfigError as error:

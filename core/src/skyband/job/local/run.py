@@ -25,9 +25,8 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     An interrupted stream keeps what it had answered; an interrupted batch leaves nothing. Raises ConfigError where
     the sink holds answers already, InputError where a row breaks the query's contract.
     """
-    rows = _rows(job)
-    held = job.begin_here()
     totals = Totals(in_rows=job.query.rows, micro_batches=0 if job.source.stream else None)
+    held, steps = begin(job, totals, progress)
     writer = open_writer(job, engine, held.operator.result_schema, progress)
     if writer is None:
         totals.may_be_empty = True
@@ -35,7 +34,7 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     writer = with_bad_rows(writer, job, engine, held, progress)
     try:
         with announced(progress, totals):
-            for answers in _answers(job, held, _batches(rows, job), totals, progress):
+            for answers in steps:
                 totals.answers += len(answers)
                 writer.write(answers)
     except KeyboardInterrupt:
@@ -52,6 +51,13 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
         writer.abandon()
         raise
     return totals
+
+
+def begin(job: CheckedJob, totals: Totals, progress: Progress) -> tuple[LocalRun, Iterator[pa.Table]]:
+    """A job's query about to run, and the answers it gives as they come, each step's in order; `totals` follows."""
+    rows = _rows(job)
+    held = job.begin_here()
+    return held, _answers(job, held, _batches(rows, job), totals, progress)
 
 
 def _answers(
