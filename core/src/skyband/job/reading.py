@@ -35,9 +35,7 @@ KEYS = ("name", "shards", *TABLES)
 
 
 @secrets_hidden()
-def read_job(
-    path: str | Path, sets: Iterable[str] = (), engine: str = "spark", edit: Edit | None = None
-) -> CheckedJob:
+def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark", edit: Edit | None = None) -> CheckedJob:
     """The job in a TOML file, changed by `sets` ("query.k=5") and then by `edit`, to be run on `engine`.
 
     Where the source is on this machine its columns are looked at too, without Spark or Java.

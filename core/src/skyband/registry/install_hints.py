@@ -26,6 +26,7 @@ _HOMES = {
     "docs": "skyband-specs",
     "new": "skyband-specs",
     "plot": "skyband-compare",
+    "test": "skyband-compare",
     "verify": "skyband-specs",
     "distinct-count": "skyband-distinct",
     "heavy-hitters": "skyband-totals",

@@ -96,8 +96,9 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     ),
     "for commands": (
         "skyband.cli.commands", "skyband.cli.options", "skyband.cli.paths", "skyband.config.redaction",
-        "skyband.data_files", "skyband.instants", "skyband.job.engines", "skyband.job.job_error",
-        "skyband.job.job_file", "skyband.job.model", "skyband.job.reading", "skyband.job.run",
+        "skyband.data_files", "skyband.instants", "skyband.job.checked_job", "skyband.job.compilation_notice",
+        "skyband.job.engines", "skyband.job.job_error", "skyband.job.job_file", "skyband.job.local.run",
+        "skyband.job.model", "skyband.job.progress", "skyband.job.reading", "skyband.job.run",
         "skyband.job.spark.session",
         "skyband.job.sources.source_files", "skyband.job.sources.text_files",
         "skyband.job.sources.text_values",

@@ -1,0 +1,109 @@
+"""A job on rows of one's own, in this process: its source is these files, its sink is memory, the rest is as it is."""
+
+import glob
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from attrs import evolve, frozen
+from skyband.errors import ConfigError, Problem
+from skyband.job import read_job
+from skyband.job.checked_job import CheckedJob
+from skyband.job.compilation_notice import announced
+from skyband.job.local.run import begin
+from skyband.job.progress import Progress, Totals
+from skyband.job.sources.source_files import Files
+
+from skyband_compare.testing.file_formats import format_of
+
+SOURCE_KEYS = ("stream", "schema", "where", "select", "finish", "idle_after")
+"""Of a job's source, what holds for any rows; the rest says where its own are."""
+_NAMED = {"header": True, "inferSchema": True}
+"""How a file of CSV is read where the job's own source is none."""
+_PER_FILE = "maxFilesPerTrigger"
+
+
+@frozen
+class Answers:
+    """What a job answers, step by step in its order, and how its rows fared."""
+
+    job: CheckedJob
+    table: pa.Table
+    totals: Totals
+
+
+def read_job_on(
+    job: str | Path, inputs: Sequence[Path], sets: Iterable[str] = (), after_select: bool = False
+) -> CheckedJob:
+    """The job in a TOML file with the files `inputs` for its source: of a stream, each is a micro-batch.
+
+    after_select: their rows and columns are those that the job's `where` and `select` leave.
+
+    Raises JobError with every problem at once, ConfigError where the files are of several formats or of none.
+    """
+    formats = {format_of(path): path for path in inputs}
+    if len(formats) > 1:
+        message = f"the files of rows must be of one format (got {' and '.join(sorted(formats))})"
+        raise ConfigError(Problem("", message))
+    (kind,) = formats
+    sets = tuple(sets)
+    keys = [key for key in SOURCE_KEYS if not (after_select and key in ("where", "select"))]
+    typed = any(text.partition("=")[0].strip() == "source.schema" for text in sets)
+
+    def edit(tables: dict[str, Any]) -> Mapping[str, Any]:
+        source = tables.get("source")
+        of_select = isinstance(source, Mapping) and after_select and "select" in source and not typed
+        return _on_files(tables, kind, inputs, [key for key in keys if not (of_select and key == "schema")])
+
+    checked = read_job(job, sets, "local", edit)
+    if checked.query.gives_states:
+        raise ConfigError(Problem("query.emit", "a test looks at answers, and these are states: leave it out"))
+    assert isinstance(checked.rows, Files), "of this machine"
+    rows = evolve(checked.rows, paths=tuple(inputs))
+    return evolve(checked, open_source=evolve(checked.open_source, rows=rows))
+
+
+def run(job: CheckedJob, progress: Progress) -> Answers:
+    """Raises InputError where a row cannot be taken, and the job does not say what else to do with it."""
+    totals = Totals(in_rows=job.query.rows, micro_batches=0 if job.source.stream else None)
+    held, steps = begin(job, totals, progress)
+    with announced(progress, totals):
+        tables = list(steps)
+    progress.wipe()
+    schema = held.operator.result_schema
+    table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
+    totals.answers = len(table)
+    return Answers(job, table, totals)
+
+
+def _on_files(tables: dict[str, Any], format: str, paths: Sequence[Path], keys: Sequence[str]) -> Mapping[str, Any]:
+    """A job's tables with other rows, `keys` of its source as they are, and answers that go nowhere."""
+    source, sink, query = (tables.get(name) for name in ("source", "sink", "query"))
+    edited = dict(tables)
+    if isinstance(source, Mapping):
+        edited["source"] = {name: source[name] for name in keys if name in source}
+        place = glob.escape(str(paths[0].absolute()))
+        edited["source"] |= {
+            "format": format,
+            "path": place,
+            "options": _options(source, "schema" in edited["source"], format, len(paths)),
+        }
+    edited["sink"] = {"format": "console"}
+    if isinstance(sink, Mapping) and "trigger" in sink:
+        edited["sink"]["trigger"] = sink["trigger"]
+    elif isinstance(source, Mapping) and source.get("finish"):
+        edited["sink"]["trigger"] = "available-now"
+    if isinstance(query, Mapping) and isinstance(query.get("bad_rows"), Mapping):
+        edited["query"] = {**query, "bad_rows": "count"}
+    return edited
+
+
+def _options(source: Mapping[str, Any], typed: bool, format: str, files: int) -> dict[str, Any]:
+    """How text is read: as the job's own is, where that is of this format."""
+    options = source.get("options")
+    own = dict(options) if isinstance(options, Mapping) and source.get("format") == format else {}
+    if format == "csv" and source.get("format") != "csv":
+        own = {"header": True} if typed else _NAMED
+    per_file = any(name.lower() == _PER_FILE.lower() for name in own)
+    return {**own, _PER_FILE: 1} if files > 1 and source.get("stream") and not per_file else dict(own)

@@ -1,0 +1,192 @@
+"""A job on rows of one's own: what is compared, as what, and what is said of the difference."""
+
+import io
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from skyband.errors import ConfigError
+from skyband.job.progress import Progress
+from skyband.queries import kinds
+from skyband_compare.testing import assert_answers
+from skyband_compare.testing.difference import DIFFERS, EXTRA, MISSING, difference
+from skyband_compare.testing.expectation import read_expected, write_expected
+from skyband_compare.testing.job_on_rows import read_job_on, run
+from skyband_specs.reference.example_jobs import job_example
+
+JOB = """
+[source]
+format = "kafka"
+stream = true
+schema = "ts TIMESTAMP, site STRING, client STRING"
+where = "client <> 'robot'"
+options = { subscribe = "requests", "kafka.bootstrap.servers" = "${BROKERS_OF_NOBODY}" }
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "client"
+by = ["site"]
+windows = ["10 minutes"]
+every = "10 minutes"
+bad_rows = { format = "delta", path = "bad/" }
+
+[backends]
+sketch = "exact"
+
+[sink]
+format = "iceberg"
+table = "${SCHEMA_OF_NOBODY}.counts"
+checkpoint = "checkpoint/"
+"""
+ROWS = """\
+ts,site,client
+2026-01-01 10:01,home,anna
+2026-01-01 10:02,home,bert
+2026-01-01 10:03,home,robot
+2026-01-01 10:04,shop,anna
+2026-01-01 10:12,home,anna
+2026-01-01 10:31,home,carl
+"""
+COUNTS = """\
+count,site,at
+2,home,2026-01-01 10:10
+1,home,2026-01-01 10:20
+1,shop,2026-01-01 10:10
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("job.toml", JOB), ("rows.csv", ROWS), ("counts.csv", COUNTS)):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def refused(expect, input="rows.csv", sets=()):
+    with pytest.raises(AssertionError) as raised:
+        assert_answers("job.toml", input, expect, sets)
+    return str(raised.value).splitlines()
+
+
+def test_a_job_of_kafka_answers_rows_of_a_file_and_writes_nothing(folder):
+    answers = assert_answers("job.toml", "rows.csv", "counts.csv")
+    assert answers.column_names[:3] == ["site", "at", "window"] and len(answers) == 3
+    assert sorted(path.name for path in folder.iterdir()) == ["counts.csv", "job.toml", "rows.csv"]
+
+
+def test_a_difference_names_rows_and_columns_in_the_order_of_the_job(folder):
+    (folder / "other.csv").write_text(COUNTS.replace("2,home", "3,home").replace("1,shop", "7,tent"))
+    assert refused("other.csv") == [
+        "3 answers, 3 expected in other.csv: 1 missing, 1 too much, 1 differs",
+        "          site  at                            count",
+        "differs   home  2026-01-01 10:10:00  2 (expected 3)",
+        "too much  shop  2026-01-01 10:10:00               1",
+        "missing   tent  2026-01-01 10:10:00               7",
+    ]
+
+
+def test_rows_may_be_those_that_select_leaves(folder):
+    beyond = ["source.select=[\"from_json(value, 'x') AS client\"]"]
+    with pytest.raises(ConfigError, match=r"source\.select\[0\]: the local engine knows columns"):
+        assert_answers("job.toml", "rows.csv", "counts.csv", beyond)
+    (folder / "left.csv").write_text(ROWS.replace("2026-01-01 10:03,home,robot\n", ""))
+    assert_answers("job.toml", "left.csv", "counts.csv", beyond, after_select=True)
+
+
+def test_of_a_stream_each_file_is_a_micro_batch(folder):
+    early, late = ROWS.splitlines(keepends=True)[:2], ROWS.splitlines(keepends=True)[2:]
+    (folder / "late.csv").write_text("".join([early[0], *late]))
+    (folder / "early.csv").write_text("".join(early))
+    (folder / "none.csv").write_text("site,at,count\n")
+    first = refused("none.csv", ["late.csv", "early.csv"])
+    assert "home  2026-01-01 10:10:00      1" in first[2], "the row of the second file came after the watermark"
+    assert "home  2026-01-01 10:10:00      2" in refused("none.csv", ["early.csv", "late.csv"])[2]
+    assert len(refused("none.csv", sets=["source.finish=true"])) == len(refused("none.csv")) + 1
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "parquet", "arrow"])
+@pytest.mark.parametrize("kind", kinds())
+def test_the_answers_of_every_query_are_those_written_in_every_format(kind, suffix, tmp_path):
+    example = job_example(kind)
+    for name, text in {**example.files, "job.toml": example.job}.items():
+        (tmp_path / name).write_text(text)
+    job, rows, expect = tmp_path / "job.toml", tmp_path / example.file, tmp_path / f"answers.{suffix}"
+    answers = run(read_job_on(job, [rows]), Progress(io.StringIO())).table
+    write_expected(expect, answers)
+    assert assert_answers(job, rows, expect).equals(answers)
+    (tmp_path / "none.csv").write_text("")
+    with pytest.raises(AssertionError, match=rf"{len(answers)} answers, 0 expected in .*: {len(answers)} too much"):
+        assert_answers(job, rows, tmp_path / "none.csv")
+
+
+NUMBERS = st.one_of(st.none(), st.floats(width=32).map(lambda number: number + 0.0), st.integers(0, 3).map(float))
+TABLE = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab"), NUMBERS), max_size=8)
+SCHEMA = pa.schema([("at", pa.int64()), ("object", pa.string()), ("score", pa.float64())])
+
+
+def table(rows):
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
+
+
+@given(TABLE, TABLE, st.permutations(SCHEMA.names))
+def test_what_is_told_turns_the_answers_into_what_was_expected(answers, expected, names):
+    told = difference(table(answers), table(expected).select(names), ["at"], ["object"])
+    at = [told.columns.index(name) for name in SCHEMA.names]
+    rows = Counter(map(repr, answers))
+    rows.subtract(repr(tuple(entry.answer[place] for place in at)) for entry in told.rows if entry.answer)
+    rows.update(repr(tuple(entry.expected[place] for place in at)) for entry in told.rows if entry.expected)
+    assert {row: n for row, n in rows.items() if n} == Counter(map(repr, expected))
+    pairs = [entry for entry in told.rows if entry.kind == DIFFERS]
+    assert all(set(entry.columns) == {"score"} for entry in pairs), "a row is found by its moment and its object"
+    keys = {kind: Counter(key(entry, told) for entry in told.rows if entry.kind == kind) for kind in (MISSING, EXTRA)}
+    assert not keys[MISSING] & keys[EXTRA], "what could be held against each other was"
+    order = [key(entry, told)[0] for entry in told.rows]
+    assert order == sorted(order)
+
+
+def key(entry, told):
+    row = entry.answer or entry.expected
+    return row[told.columns.index("at")], row[told.columns.index("object")]
+
+
+def test_floats_are_the_same_within_a_part_in_10_to_the_9():
+    answers = table([(0, "a", 0.1 + 0.2), (0, "b", 1.0)])
+    assert not difference(answers, table([(0, "a", 0.3), (0, "b", 1 + 9e-10)]), ["at"], ["object"])
+    assert difference(answers, table([(0, "a", 0.3), (0, "b", 1 + 2e-9)]), ["at"], ["object"]).count(DIFFERS) == 1
+
+
+def test_a_row_is_expected_as_often_as_it_is_written():
+    answers = table([(0, "a", 1.0)] * 3)
+    assert difference(answers, table([(0, "a", 1.0)] * 2), ["at"], []).count(EXTRA) == 1
+    assert difference(answers, table([(0, "a", 1.0)] * 4), ["at"], []).count(MISSING) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("at,object,score,rank\n", "has a column 'rank' that the answers lack; they have at, object, score"),
+        ("at,object,score\n0,a,high\n", "high"),
+        ("at,at\n0,0\n", "has two columns 'at'"),
+    ],
+)
+def test_what_is_wrong_with_an_expectation_is_told_with_its_file(text, words, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        read_expected(path, SCHEMA)
+    assert words in str(raised.value) and str(path) in str(raised.value)
+
+
+def test_rows_and_answers_that_are_no_files_of_rows_are_refused_by_name(folder):
+    (folder / "rows.txt").write_text(ROWS)
+    (folder / "rows.json").write_text('{"ts": "2026-01-01 10:01", "site": "home", "client": "anna"}\n')
+    with pytest.raises(ConfigError, match=r"a file of rows is named by its format, \.csv, .*rows\.txt"):
+        assert_answers("job.toml", "rows.txt", "counts.csv")
+    with pytest.raises(ConfigError, match="must be of one format"):
+        assert_answers("job.toml", ["rows.csv", "rows.json"], "counts.csv")
+    with pytest.raises(ConfigError, match=r"counts\.csv: line 1 names no column 'ts'"):
+        assert_answers("job.toml", "counts.csv", "counts.csv")
