@@ -233,12 +233,14 @@ def test_the_guide_to_time_says_what_runs(session, files, tmp_path):
     assert found == rows_of(expected.to_pylist(), expected.column_names)
 
 
-def test_a_stream_that_falls_idle_goes_on_with_the_clock(session, files, tmp_path):
+@pytest.mark.parametrize("reader", ["spark", "python"])
+def test_a_stream_that_falls_idle_goes_on_with_the_clock(session, files, tmp_path, reader):
     table, asked = events(10, rows=300), family("top-k-workload", delay="1 second")
     moment = 390 * SECOND
     table = table.filter(pc.less(table["ts"].cast(pa.int64()), moment)).sort_by("ts")
     folder = files(table, 1)
-    source = session.readStream.schema(session.read.parquet(folder).schema).parquet(folder)
+    plain = session.readStream.schema(session.read.parquet(folder).schema).parquet(folder)
+    source = plain if reader == "spark" else spark.files(folder, stream=True)
     answers = spark.apply(source, asked, shards=2, idle_after="2 seconds")
     writer = answers.writeStream.option("path", str(tmp_path / "sink"))
     started = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()

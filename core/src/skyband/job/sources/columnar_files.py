@@ -30,7 +30,7 @@ class Layout:
         reader: Any = self.format
         if dictionaries:
             reader = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(dictionary_columns=set(dictionaries)))
-        return ds.dataset(str(path), format=reader, partitioning=None)
+        return ds.dataset([str(path)], format=reader, partitioning=None)  # a path alone may be a folder, of no rows
 
     def read_schema(self, path: Path) -> pa.Schema:
         """The schema of one file. Raises InputError naming it where it cannot be read."""

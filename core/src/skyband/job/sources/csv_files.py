@@ -14,13 +14,17 @@ from skyband.errors import InputError
 from skyband.job.model import Source
 from skyband.job.sources.csv_dialect import NONE, Dialect, dialect_of
 from skyband.job.sources.spark_ddl import ZONE
-from skyband.job.sources.text_blocks import MARK, SIZE, Block, ByteRange, blocks
+from skyband.job.sources.text_blocks import MARK, SIZE, Block, ByteRange, blocks, is_utf8
 from skyband.job.sources.text_values import as_read, typed
 from skyband.job.sources.utf8 import check_utf8
 from skyband.kernels.text_records import csv_records
 
 _ROW = re.compile(r"CSV parse error: Row #(\d+): ")
 _ALL = 1 << 62
+_FOR_THREADS = 1 << 16
+"""Bytes that are worth a thread."""
+_names: dict[tuple[Dialect, bytes], list[str]] = {}
+"""The columns by the first record of the last file: a folder's files begin alike."""
 _HEADER = "; where the first line names the columns, set source.options = { header = true }"
 
 
@@ -68,10 +72,21 @@ class CsvFile:
         """The columns, `_c0`, `_c1`, … where no line names them; none of an empty file."""
         if self._names is None:
             block = next((block for block in self._blocks(1 << 16) if block.data.strip(b"\r\n")), None)
-            texts = [] if block is None else self.texts_of(block.data[: self.end_of(block.data, 1)])
-            named = texts if self.dialect.header else [""] * len(texts)
-            self._names = [name or f"_c{place}" for place, name in enumerate(named)]
+            record = b"" if block is None else block.data[: self.end_of(block.data, 1)].strip(b"\r\n")
+            if (self.dialect, record) not in _names:
+                _names.clear()
+                _names[self.dialect, record] = self._names_in(record)
+            self._names = _names[self.dialect, record]
         return self._names
+
+    def _names_in(self, record: bytes) -> list[str]:
+        separator, *others = (chr(mark).encode() for mark in self.dialect.bytes if mark != NONE)
+        if self.dialect.header or any(mark in record for mark in others) or not is_utf8(record):
+            texts = self.texts_of(record) if record else []
+        else:  # their number is all that matters, and costs less so than to be parsed
+            texts = [""] * len(record.split(separator)) if record else []
+        named = texts if self.dialect.header else [""] * len(texts)
+        return [name or f"_c{place}" for place, name in enumerate(named)]
 
     def records(self, size: int | None = None) -> Iterator[Block]:
         """The file without the line of names."""
@@ -161,7 +176,10 @@ class CsvFile:
         asked = [] if places is None else [str(place) for place in places]
         options = (
             pyarrow.csv.ReadOptions(
-                column_names=names, autogenerate_column_names=not names, block_size=len(data) + 1, use_threads=threads
+                column_names=names,
+                autogenerate_column_names=not names,
+                block_size=len(data) + 1,
+                use_threads=threads and len(data) > _FOR_THREADS,
             ),
             pyarrow.csv.ParseOptions(
                 delimiter=separator, quote_char=quote, escape_char=escape, newlines_in_values=self.dialect.multi_line

@@ -31,6 +31,7 @@ _SETTINGS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorrup
 """What Spark's own readers do otherwise where one of these is true."""
 
 _MASTER = "spark.master"
+BY_PYTHON = "Python"
 
 
 @frozen
@@ -48,7 +49,9 @@ class Choice:
         if self.files is None:
             return f"Spark ({self.why})"
         sql = [name for name in ("where", "select") if getattr(self.rest, name) is not None]
-        return "Python, where rows are packed" if not sql else f"Python, but {' and '.join(sql)} by Spark's SQL"
+        return (
+            f"{BY_PYTHON}, where rows are packed" if not sql else f"{BY_PYTHON}, but {' and '.join(sql)} by Spark's SQL"
+        )
 
 
 def choose_reader(

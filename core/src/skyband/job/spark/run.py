@@ -27,8 +27,10 @@ from skyband.job.spark.bad_rows import Beside
 from skyband.job.spark.errors import plain_errors, python_was_late
 from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.precompile import Warming
+from skyband.job.spark.python_file_reader import BY_PYTHON
 from skyband.job.spark.session import require_spark, spark_session
 from skyband.job.spark.source import open_source, plan_for, text_options
+from skyband.job.spark.vanished_files import vanished_files
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import check_columns, check_goes_on, is_free, sink_of, told_of_sink
 
@@ -69,7 +71,7 @@ def run(
             with _checkpoint_in_use(job):
                 _check_goes_on(job, plan)
                 with bad_rows.beside(job, source, plan) as beside:
-                    totals = _stream(job, source, plan, progress, beside)
+                    totals = _stream(job, source, plan, progress, beside, reader)
         totals.reader = reader
         return totals
 
@@ -146,8 +148,8 @@ def _arrow_schema(answers: Any) -> Any:
     return answers.sparkSession.createDataFrame([], answers.schema).toArrow().schema
 
 
-def _stream(job: Job, source: Any, plan: ShardedPlan, progress: Progress, beside: Beside) -> Totals:
-    totals = Totals(in_rows=job.query.rows, micro_batches=0, may_be_empty=_goes_on(job))
+def _stream(job: Job, source: Any, plan: ShardedPlan, progress: Progress, beside: Beside, reader: str | None) -> Totals:
+    totals = Totals(in_rows=job.query.rows, micro_batches=0, may_be_empty=_goes_on(job), reader=reader)
     _run_to_its_end(job, source, plan, progress, totals, beside, last=False)
     for _ in range(_FINISHING if job.source.finish else 0):
         before = totals.rows_in
@@ -173,7 +175,7 @@ def _run_to_its_end(
     before = totals.micro_batches
     for starts in range(1, _STARTS + 1):
         try:
-            _follow(_start(job, source, plan, progress, last), totals, progress, beside)
+            _follow(job, _start(job, source, plan, progress, last), totals, progress, beside)
             return
         except Exception as error:
             if starts == _STARTS or not python_was_late(error) or totals.micro_batches != before:
@@ -211,7 +213,7 @@ def _start(job: Job, source: Any, plan: ShardedPlan, progress: Progress, last: b
     return writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))
 
 
-def _follow(started: Any, totals: Totals, progress: Progress, beside: Beside) -> None:
+def _follow(job: Job, started: Any, totals: Totals, progress: Progress, beside: Beside) -> None:
     """Watch a streaming query until it ends or a signal stops it."""
     stop = threading.Event()
     last = -1
@@ -225,6 +227,7 @@ def _follow(started: Any, totals: Totals, progress: Progress, beside: Beside) ->
                     totals.micro_batches = (totals.micro_batches or 0) + 1
                     totals.recent_rate = _rate(update, totals.rows_in - before)
                     progress.micro_batch(totals, always=True)
+                    _tell_of_vanished(job, update, totals, progress)
             if ended:
                 return
             beside.check()
@@ -234,6 +237,13 @@ def _follow(started: Any, totals: Totals, progress: Progress, beside: Beside) ->
                 beside.stop()
                 return
             progress.show(totals)
+
+
+def _tell_of_vanished(job: Job, update: Any, totals: Totals, progress: Progress) -> None:
+    checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
+    if checkpoint is not None and totals.reader is not None and totals.reader.startswith(BY_PYTHON):
+        for name in vanished_files(checkpoint, update):
+            progress.note(f"warning: {name} was gone before its micro-batch: its rows are in no answer")
 
 
 def _add(totals: Totals, metrics: dict[str, Any], answers: int) -> None:

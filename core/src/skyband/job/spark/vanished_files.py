@@ -1,0 +1,45 @@
+"""Files that went between Spark's listing of them and their micro-batch: Spark passes them over and says nothing.
+
+Its log of a source names the files of each micro-batch; where Python reads them, Spark counts those that were there.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from skyband.job.model import local_path
+
+
+def vanished_files(checkpoint: Path, progress: Any) -> list[str]:
+    """Of the micro-batch that a StreamingQueryProgress tells of, files of its log that were not there to be read."""
+    names: list[str] = []
+    for number, source in enumerate(progress.sources):
+        if source.description.startswith("FileStreamSource"):
+            files = _files_between(
+                checkpoint / "sources" / str(number), _place(source.startOffset), _place(source.endOffset)
+            )
+            if source.numInputRows < len(files):
+                names += [name for name in files if not _is_there(name)]
+    return names
+
+
+def _place(offset: str | None) -> int:
+    """An offset as a number of an entry; the first begins with none, as nothing or as null."""
+    parsed = json.loads(offset or "null")
+    return -1 if parsed is None else int(parsed["logOffset"])
+
+
+def _files_between(log: Path, start: int, end: int) -> list[str]:
+    """The files of entries start + 1 to end of a source's log, each tenth of which holds all before it as well."""
+    files = []
+    for number in range(start + 1, end + 1):
+        path = next((path for path in (log / str(number), log / f"{number}.compact") if path.exists()), None)
+        lines = [] if path is None else path.read_text("utf-8").splitlines()[1:]
+        entries = [json.loads(line) for line in lines]
+        files += [entry["path"] for entry in entries if entry.get("batchId", number) == number]
+    return files
+
+
+def _is_there(name: str) -> bool:
+    path = local_path(name)
+    return path is None or path.exists()
