@@ -31,6 +31,7 @@ def check(history, part):
     assert counts[WEIGHT] == nodes[:, HEAVY].sum() + units.sum()
     ends = np.concatenate([nodes[:, [FIRST, LAST]].ravel(), times])
     assert (np.diff(ends) >= 0).all()
+    assert (nodes[:-1, FIRST] < nodes[1:, LAST]).all(), "those of one time are one node"
     younger = counts[WEIGHT] - np.cumsum(nodes[:, HEAVY])
     for node, later in zip(nodes, younger, strict=True):
         entries = slice(node[START], node[START] + node[SIZE])
@@ -66,6 +67,8 @@ def streams():
     rng = np.random.default_rng(22)
     times = np.cumsum(rng.choice([0, 0, 0, 1, 40], 9000, p=[0.4, 0.3, 0.2, 0.099, 0.001]))
     yield pytest.param(times, rng.integers(0, 30, 9000), np.ones(9000), id="many of one time")
+    flood = np.minimum(np.arange(9000), 3000)
+    yield pytest.param(flood, np.arange(9000) % 3, np.ones(9000), id="at last all of one time")
     heavy = np.ones(9000)
     heavy[::100] = 2.0 ** rng.integers(0, 20, 90)
     yield pytest.param(np.arange(9000), np.arange(9000) % 11, heavy, id="heavy among light")
