@@ -34,8 +34,8 @@ def fault_of_share(share: Any) -> str | None:
     value: Any = share
     if not 0 <= value <= 1:
         remedy = f": {float(value) / 100:g} for the {float(value):g}th percentile" if 1 < value <= 100 else ""
-        shown = int(value) if isinstance(value, float) and value.is_integer() else value
-        return f"must be from 0 to 1{remedy} (got {literal(shown)})"
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        return f"must be from 0 to 1{remedy} (got {literal(whole)})"
     if billionths(float(value)) is None:
         return f"must have at most nine decimals (got {literal(value)})"
     return None
