@@ -34,7 +34,7 @@ def rows(batches):
     return [row for batch in batches for row in batch.to_pylist()]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     values=st.lists(VALUES, min_size=1, max_size=30),
     end=st.sampled_from(["\n", "\r\n"]),
@@ -57,7 +57,7 @@ def test_csv_is_cut_where_a_record_ends(folder, values, end, header, mark, optio
         assert rows(batches) == rows(open_files(source).batches(["n", "text"]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(VALUES, min_size=1, max_size=30), st.booleans())
 def test_json_is_cut_at_the_end_of_a_line(folder, values, ends):
     path = folder / "a.json"

@@ -18,6 +18,13 @@ def is_dictionary_of_text(kind: pa.DataType) -> bool:
     return pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type)
 
 
+def with_wide_codes(column: pa.Array) -> pa.Array:
+    """A dictionary of text whose codes are int32, so that it can be joined to others whatever words these have."""
+    if column.type.index_type == pa.int32() and not column.type.ordered:
+        return column
+    return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), column.dictionary)
+
+
 def compact(column: pa.Array) -> pa.Array:
     """A dictionary with the words that are there alone, in the order in which they come. O(rows)."""
     used = pc.dictionary_encode(column.indices)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64
 from skyband.columns import keyed_frames
-from skyband.columns.dictionaries import is_dictionary_of_text, last_of_each
+from skyband.columns.dictionaries import is_dictionary_of_text, last_of_each, with_wide_codes
 from skyband.columns.hashing import hash_column, is_hashable
 from skyband.columns.integer_ids import SIGN
 from skyband.columns.integer_ids import integers_of as integers_of  # for authors of queries
@@ -36,7 +36,7 @@ def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
     every engine.
     """
     if not is_integer_id(plain_type(column.type)):
-        names = column if is_dictionary_of_text(column.type) else keyed_frames.decoded(column)
+        names = with_wide_codes(column) if is_dictionary_of_text(column.type) else keyed_frames.decoded(column)
         return hash_column(column).view(np.int64), keyed_frames.with_one_zero(names)
     values = keyed_frames.decoded(column).fill_null(0)
     if values.type == pa.uint64():
