@@ -58,7 +58,7 @@ def command(
     if as_json:
         click.echo(json.dumps(report.as_data(answers, wrong), indent=2))
     elif wrong and is_there:
-        report.table(wrong, None if every else report.SHOWN)
+        report.table(wrong, None if every else report.FIRST_ROWS)
     if write and (wrong or not is_there):
         write_expected(expect, table)
         click.echo(f"{job}: {report.counted(len(table))} written to {expect} ({report.fared(answers)})", err=True)

@@ -8,7 +8,7 @@ from skyband import text_tables
 from skyband_compare.testing.difference import DIFFERS, EXTRA, MISSING, Difference, Discrepancy
 from skyband_compare.testing.job_on_rows import Answers
 
-SHOWN = 20
+FIRST_ROWS = 20
 """Rows of a table, where not all are asked for."""
 
 
@@ -24,7 +24,7 @@ def counted(answers: int) -> str:
     return f"{answers:,} answer{'' if answers == 1 else 's'}"
 
 
-def table(difference: Difference, most: int | None = SHOWN, out: Any = None) -> None:
+def table(difference: Difference, most: int | None = FIRST_ROWS, out: Any = None) -> None:
     """Write the rows that are not as they should be, at most so many."""
     first = difference.rows if most is None else difference.rows[:most]
     rows = [[row.kind, *_cells(row, difference.columns)] for row in first]
