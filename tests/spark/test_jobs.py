@@ -72,6 +72,18 @@ def summary(ran):
     return {name: found[name].split(" in ")[0] for name in ("rows in", "late", "answers")}
 
 
+def test_a_streams_figures_are_there_for_prometheus(session, job):
+    parser = pytest.importorskip("prometheus_client.parser")
+    ran = run(job, *STREAM[:1], LARGE, STREAM[2], 'sink.checkpoint="checkpoint"', 'metrics="skyband.prom"')
+    assert ran.exit_code == 0, ran.stderr
+    families = parser.text_string_to_metric_families((job.parent / "skyband.prom").read_text())
+    seen = {sample.name: sample.value for family in families for sample in family.samples}
+    assert seen["skyband_rows_total"] == 12_000 and seen["skyband_micro_batches_total"] == 2
+    assert seen["skyband_answers_total"] == len(answers(job.parent / "counts"))
+    assert seen["skyband_state_bytes"] > 0 and seen["skyband_retained"] > 0 and seen["skyband_micro_batch_seconds"] > 0
+    assert seen["skyband_watermark_seconds"] > 1_700_000_000 and seen["skyband_running"] == 0
+
+
 def test_a_batch_gives_the_rows_of_the_local_engine(session, job):
     ran = run(job)
     assert ran.exit_code == 0, ran.stderr

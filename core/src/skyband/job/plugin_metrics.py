@@ -9,7 +9,7 @@ from skyband.job.progress import Progress, Totals
 from skyband.registry import installed
 from skyband.registry.discovery import Plugin, cause
 
-_OWN = ("in_rows", "recent_rate", "compiling")
+_OWN = ("in_rows", "recent_rate", "batch_seconds", "compiling")
 """Of Totals, what is for its text alone."""
 
 

@@ -44,6 +44,8 @@ class Totals:
     """Windows are counted in rows, so the watermark is a row's number."""
     recent_rate: float | None = None
     """Rows a second of the last micro-batch; None where there are none."""
+    batch_seconds: float | None = None
+    """How long the last micro-batch took; None where the engine does not tell."""
     bad_rows_in: str | None = None
     """The place of rows that the query cannot take, if they have one."""
     stopped: bool = False

@@ -14,6 +14,8 @@ from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import Edit, assignments, tables_of
+from skyband.job.metrics.place import place_of as metrics_place
+from skyband.job.metrics.place import problems_of as metrics_problems
 from skyband.job.model import Sink, Source, absolute, placed
 from skyband.job.names_alike import tells_case
 from skyband.job.plugin_rules import rule_problems
@@ -31,7 +33,7 @@ TABLES = {
     "sink": "where the answers go",
     "spark": "settings of Spark",
 }
-KEYS = ("name", "shards", *TABLES)
+KEYS = ("name", "shards", "metrics", *TABLES)
 
 
 @secrets_hidden()
@@ -102,7 +104,9 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     shards, name = tables.get("shards"), tables.get("name", path.stem)
     if not isinstance(name, str) or not name:
         problems.append(Problem("name", f"must be text (got {literal(name)})"))
-    folder = path.parent
+    folder, metrics = path.parent, tables.get("metrics")
+    if metrics is not None:
+        problems += metrics_problems(metrics, folder)
     source = placed(source, folder) if source else None
     sink = placed(sink, folder) if sink else None
     bad = placed(bad, folder) if bad else None
@@ -117,10 +121,29 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     if problems or source is None or query is None or sink is None:
         raise ConfigError(*problems)
     checked = (findings.source, findings.bindings)
-    job = CheckedJob(name, source, query, backends, sink, spark, shards, path, sets, *checked, bad_rows=bad)
+    job = CheckedJob(
+        name,
+        source,
+        query,
+        backends,
+        sink,
+        spark,
+        shards,
+        path,
+        sets,
+        *checked,
+        bad_rows=bad,
+        metrics=_placed(metrics, folder),
+    )
     if problems := rule_problems(job, engine.name):
         raise ConfigError(*problems)
     return job
+
+
+def _placed(metrics: str | None, folder: Path) -> str | None:
+    """The place of the metrics, a file taken from the job's folder."""
+    place = None if metrics is None else metrics_place(metrics, folder)
+    return str(place) if isinstance(place, Path) else metrics
 
 
 def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:

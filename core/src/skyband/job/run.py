@@ -11,6 +11,7 @@ from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import assignment
 from skyband.job.memory_limit import too_little, used_up
+from skyband.job.metrics.export import exported
 from skyband.job.model import Job
 from skyband.job.plugin_metrics import hand_to_plugins
 from skyband.job.progress import Progress, Totals
@@ -45,7 +46,8 @@ def run_checked(
     said = progress or Progress()
     hand_to_plugins(job, said)
     try:
-        totals = host.run(job, said, savepoint)
+        with exported(job, said):
+            totals = _run(job, host, said, savepoint)
     except ConfigError as error:
         said.wipe()
         raise JobError(str(job.path), *error.problems, typed=[assignment(text)[0] for text in job.sets]) from error
@@ -55,13 +57,19 @@ def run_checked(
     except BaseException:
         said.wipe()
         raise
-    totals.bad_rows_in = _relative(bad_rows.place(job))
-    said.summary(totals, _where(job))
     for reason, text in job.query.promises.items():
         if totals.dropped.get(reason):
             said.note(f"warning: {totals.dropped[reason]:,} of {totals.rows_in:,} {text}")
     if totals.stopped:
         said.note(_after_stop(job, host))
+    return totals
+
+
+def _run(job: CheckedJob, host: Engine, said: Progress, savepoint: Path | None) -> Totals:
+    """Run it and sum it up, while its metrics are looked at."""
+    totals = host.run(job, said, savepoint)
+    totals.bad_rows_in = _relative(bad_rows.place(job))
+    said.summary(totals, _where(job))
     return totals
 
 

@@ -85,9 +85,14 @@ def _top() -> str:
         "together; rows that are looked at in pairs go to several, so that every two meet on one. Windows in rows need "
         "one order of all rows, and so one shard"
     )
+    metrics = (
+        "where Prometheus finds the figures of a run: an address of this machine alone, `127.0.0.1:9464`, or a file "
+        "for node_exporter, `skyband.prom`; needs `skyband[metrics]` ([more](watching.md#prometheus-and-grafana))"
+    )
     return table(["name", "type", "meaning"], [
         ["`name`", "str", "what Spark calls the job; the file's name without `.toml` unless given"],
         ["`shards`", "int", shards],
+        ["`metrics`", "str", metrics],
     ])  # fmt: skip
 
 

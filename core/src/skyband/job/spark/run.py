@@ -225,6 +225,7 @@ def _follow(job: Job, started: Any, totals: Totals, progress: Progress, beside: 
                     last, before = update["batchId"], totals.rows_in
                     _add(totals, _plain(update["observedMetrics"]["skyband"]), _answers(update))
                     totals.micro_batches = (totals.micro_batches or 0) + 1
+                    totals.batch_seconds = update["durationMs"].get("triggerExecution", 0) / 1000
                     totals.recent_rate = _rate(update, totals.rows_in - before)
                     progress.micro_batch(totals, always=True)
                     _tell_of_vanished(job, update, totals, progress)

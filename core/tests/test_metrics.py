@@ -1,0 +1,120 @@
+"""Figures of a run for Prometheus: its own parsers read them, and what cannot be is told in time."""
+
+import io
+import json
+import re
+import socket
+from importlib.resources import files
+from types import SimpleNamespace
+from urllib.request import Request, urlopen
+
+import pytest
+from skyband.errors import ConfigError
+from skyband.job.metrics.export import exported
+from skyband.job.metrics.place import place_of, problems_of
+from skyband.job.progress import Progress, Totals
+
+pytest.importorskip("prometheus_client")
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as plain
+
+TOTALS = Totals(
+    rows_in=7, rows_late=2, dropped={"null time": 3}, answers=5, retained=4, groups=2, state_bytes=99,
+    watermark=1_500_000, micro_batches=6, batch_seconds=0.25,
+)  # fmt: skip
+SAMPLES = {
+    "skyband_rows_total": 7, "skyband_late_rows_total": 2, "skyband_dropped_rows_total": 3, "skyband_answers_total": 5,
+    "skyband_micro_batches_total": 6, "skyband_watermark_seconds": 1.5, "skyband_state_bytes": 99,
+    "skyband_retained": 4, "skyband_groups": 2, "skyband_micro_batch_seconds": 0.25, "skyband_running": 1,
+}  # fmt: skip
+
+
+def job(metrics):
+    return SimpleNamespace(name="board", query=SimpleNamespace(kind="top-k"), metrics=metrics)
+
+
+def samples(families):
+    return [sample for family in families for sample in family.samples]
+
+
+def scrape(address):
+    request = Request(f"http://{address}/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+    with urlopen(request, timeout=10) as answer:
+        assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
+        return samples(openmetrics(answer.read().decode()))
+
+
+def test_the_endpoint_has_the_figures_of_the_run_while_it_runs():
+    out = io.StringIO()
+    progress = Progress(out)
+    with exported(job("127.0.0.1:0"), progress):
+        (address,) = re.findall(r"metrics at http://(\S+)/metrics", out.getvalue())
+        assert {sample.name: sample.value for sample in scrape(address)} == {
+            "skyband_rows_total": 0, "skyband_late_rows_total": 0, "skyband_answers_total": 0,
+            "skyband_micro_batches_total": 0, "skyband_running": 1,
+        }, "before the first micro-batch"  # fmt: skip
+        progress.micro_batch(TOTALS)
+        seen = scrape(address)
+        assert {sample.name: sample.value for sample in seen} == SAMPLES
+        assert all((one.labels["job"], one.labels["kind"]) == ("board", "top-k") for one in seen)
+        assert [one.labels["reason"] for one in seen if "dropped" in one.name] == ["null time"]
+        with (
+            pytest.raises(ConfigError, match=f"{address} cannot be listened on: .*; choose another port"),
+            exported(job(address), Progress(io.StringIO())),
+        ):
+            pass
+    with socket.socket() as free:
+        assert free.connect_ex((address.partition(":")[0], int(address.partition(":")[2]))) != 0
+
+
+def test_the_file_is_whole_and_says_that_the_run_has_ended(tmp_path):
+    progress = Progress(io.StringIO())
+    with pytest.raises(OSError, match="of its own"), exported(job(str(tmp_path / "skyband.prom")), progress):
+        progress.micro_batch(TOTALS)
+        raise OSError("a run that fails, for reasons of its own")
+    written = samples(plain((tmp_path / "skyband.prom").read_text()))
+    assert {sample.name: sample.value for sample in written} == {**SAMPLES, "skyband_running": 0}
+    assert [path.name for path in tmp_path.iterdir()] == ["skyband.prom"]
+
+
+def test_a_file_that_cannot_be_written_any_more_is_told_once_and_the_run_goes_on(tmp_path):
+    out = io.StringIO()
+    progress, folder = Progress(out), tmp_path / "here"
+    folder.mkdir()
+    with exported(job(str(folder / "skyband.prom")), progress):
+        (folder / "skyband.prom").unlink()
+        folder.rmdir()
+        progress.summary(TOTALS, "nowhere")
+        progress.summary(TOTALS, "nowhere")
+    assert out.getvalue().count("warning: metrics: ") == 1 and "the run goes on without" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("0.0.0.0:9464", "use 127.0.0.1"),
+        ("example.org:9464", "use 127.0.0.1"),
+        (":9464", "use 127.0.0.1"),
+        ("127.0.0.1:65536", "a port is at most 65535"),
+        ("skyband.txt", "a file whose name ends in .prom"),
+        (9464, 'must be "127.0.0.1:9464" or a file'),
+        ("nowhere/skyband.prom", "is no folder: make it"),
+    ],
+)
+def test_places_that_cannot_be_are_told_by_check(value, words, tmp_path):
+    (problem,) = problems_of(value, tmp_path)
+    assert problem.field == "metrics" and words in problem.message
+
+
+@pytest.mark.parametrize("value", ["127.0.0.1:9464", "localhost:9464", "[::1]:9464", "127.8.9.1:0", "skyband.prom"])
+def test_places_of_this_machine_are_fine(value, tmp_path):
+    assert problems_of(value, tmp_path) == []
+    assert value.endswith(".prom") == (place_of(value, tmp_path) == tmp_path / value)
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are():
+    dashboard = json.loads((files("skyband.job.metrics") / "grafana.json").read_text())
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked += [one["query"]["query"] for one in dashboard["templating"]["list"] if one["type"] == "query"]
+    names = set(re.findall(r"\bskyband_\w+", " ".join(asked)))
+    assert names == SAMPLES.keys(), "all of them, and no other"
