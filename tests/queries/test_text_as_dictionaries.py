@@ -30,13 +30,14 @@ def test_text_may_come_as_a_dictionary(kind):
 
 
 @pytest.mark.parametrize("codes", [pa.int8(), pa.uint16(), pa.int64()])
-def test_batches_may_have_more_words_together_than_their_codes_can_tell_apart(codes):
+def test_batches_have_dictionaries_of_any_words_and_codes(codes):
+    """Together they have more words than their codes can tell apart, and null is one of them."""
     keys = {"kind": "heavy-hitters", "time": "ts", "object": "text", "windows": ["1 hour"], "every": "1 hour", "k": 300}
     batches = []
     for first in range(0, 300, 100):
-        words = pa.array([f"word {first + number}" for number in range(100)])
-        text = pa.DictionaryArray.from_arrays(pa.array(range(100), codes), words)
-        times = pa.array(range(first, first + 100), pa.timestamp("us", "UTC"))
+        words = pa.array([None, *(f"word {first + number}" for number in range(100))])
+        text = pa.DictionaryArray.from_arrays(pa.array([0, *range(101)], codes), words)
+        times = pa.array(range(first, first + 102), pa.timestamp("us", "UTC"))
         batches.append(pa.RecordBatch.from_arrays([times, text], ["ts", "text"]))
     answers = local.apply(batches, keys)
     assert sorted(answers["object"].to_pylist()) == sorted(f"word {number}" for number in range(300))

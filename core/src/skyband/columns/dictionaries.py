@@ -19,7 +19,9 @@ def is_dictionary_of_text(kind: pa.DataType) -> bool:
 
 
 def with_wide_codes(column: pa.Array) -> pa.Array:
-    """A dictionary of text whose codes are int32, so that it can be joined to others whatever words these have."""
+    """A dictionary of text that can be joined to others: its codes are int32, and none of its words is null."""
+    if column.dictionary.null_count:
+        return compact(column)  # the rows of that word are null already
     if column.type.index_type == pa.int32() and not column.type.ordered:
         return column
     return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), column.dictionary)
