@@ -41,3 +41,15 @@ def test_batches_have_dictionaries_of_any_words_and_codes(codes):
         batches.append(pa.RecordBatch.from_arrays([times, text], ["ts", "text"]))
     answers = local.apply(batches, keys)
     assert sorted(answers["object"].to_pylist()) == sorted(f"word {number}" for number in range(300))
+
+
+def test_groups_may_be_dictionaries_of_numbers_with_null_among_them():
+    keys = {"kind": "distinct-count", "time": "ts", "item": "ts", "by": ["n"], "windows": ["1 hour"], "every": "1 hour"}
+    batches = []
+    for first in range(0, 120, 40):
+        numbers = pa.DictionaryArray.from_arrays(
+            pa.array(range(40), pa.int8()), pa.array([None, *range(first + 1, first + 40)])
+        )
+        times = pa.array(range(first, first + 40), pa.timestamp("us", "UTC"))
+        batches.append(pa.RecordBatch.from_arrays([times, numbers], ["ts", "n"]))
+    assert len(set(local.apply(batches, keys)["n"].cast(pa.int64()).to_pylist())) == 118

@@ -43,9 +43,17 @@ def joined(columns: Sequence[pa.Array]) -> pa.Array:
     """Columns of one kind of values, at least one, one after another; text stays a dictionary where it is all so."""
     if len(columns) == 1:
         return columns[0]
-    if any(column.type != columns[0].type for column in columns):
+    if not all(column.type == columns[0].type and _joins(column) for column in columns):
         columns = [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in columns]
     return pa.concat_arrays(columns)
+
+
+def _joins(column: pa.Array) -> bool:
+    """Whether Arrow joins it to others of its type whatever words they have: it knows no more codes, and no null."""
+    if not pa.types.is_dictionary(column.type):
+        return True
+    is_wide = is_dictionary_of_text(column.type) and column.type.index_type == pa.int32()
+    return is_wide and not column.dictionary.null_count
 
 
 def last_of_each(column: pa.Array) -> Int64 | None:
