@@ -61,7 +61,7 @@ def _unknown(table: str, does: str, known: tuple[str, ...], format: str) -> list
     if format in known or (format not in names_of_formats() and format_comes_with(format)):
         return []
     if format == SPARK_TABLE:
-        message = "a table of Spark's catalogue: use --engine spark, or for Delta and Iceberg their own formats"
+        message = "a table of Spark's catalogue: use --engine spark, or the format of a plugin that reads it"
         return [Problem(f"{table}.format", message)]
     listed = f"{', '.join(known[:-1])} and {known[-1]}"
     return [Problem(f"{table}.format", f"the local engine {does} {listed} (got {format!r})")]
