@@ -102,7 +102,7 @@ def test_what_is_wrong_with_a_key_is_told_by_its_column_and_as_the_value_came(ki
             table.schema.get_field_index(column.column), column.column, pa.array([values[0], None, values[2]])
         )
 
-        named = column.key if firsts[column.key] is column else column.column
+        named = column.key if firsts[column.key] == column else column.column
 
         def refuses_two(query, batch, named=named):
             if len(batch) > 1:
