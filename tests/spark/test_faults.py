@@ -99,7 +99,13 @@ def test_a_python_worker_killed_in_a_micro_batch(session, visits, calm, failures
         try:
             started.awaitTermination()  # well where none was at work just then: go on with another file
         except StreamingQueryException as error:
-            said = "Python worker exited unexpectedly", "failed to launch worker", "EOFException", "SocketException"
+            said = (
+                "Python worker exited unexpectedly",
+                "failed to launch worker",
+                "EOFException",
+                "SocketException",
+                "Broken pipe",
+            )
             assert any(text in str(error) for text in said), error
             failed += 1
     visits.run()
