@@ -146,3 +146,17 @@ def test_zero_has_one_sign(kind, order, by):
         found.append((run.operator.snapshot(), str(pa.Table.from_batches([*answers, run.finish()]).to_pylist())))
     assert found[0][1] == found[1][1]
     assert found[0][0] == found[1][0]
+
+
+@pytest.mark.parametrize("codes", [pa.int8(), pa.uint8(), pa.uint32()])
+def test_there_may_be_more_groups_than_one_batch_has_words(codes):
+    """The codes of one batch need few bits, those of all answers more."""
+    names = [f"{batch}{number}" for batch in "abc" for number in range(100)]
+    batches = []
+    for start in (0, 100, 200):
+        words = pa.DictionaryArray.from_arrays(pa.array(range(100), codes), pa.array(names[start : start + 100]))
+        batches.append(pa.record_batch({"ts": TIMES[:1].take([0] * 100), "g": words, "x": range(100)}))
+    query = {"kind": "distinct-count", "time": "ts", "item": "x", "by": "g", "windows": ["1 hour"], "every": "1 hour"}
+    found = local.apply(pa.Table.from_batches(batches), make_query(query))
+    assert sorted(found["g"].to_pylist()) == sorted(names)
+    assert found.schema.field("g").type == pa.dictionary(codes if codes.bit_width > 16 else pa.int32(), pa.string())

@@ -51,6 +51,13 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+def with_wide_codes(kind: pa.DataType) -> pa.DataType:
+    """A type, and of a dictionary that with codes of 32 bits at least."""
+    if not pa.types.is_dictionary(kind) or kind.index_type.bit_width > 16:
+        return kind
+    return pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+
+
 def decoded(column: pa.Array) -> pa.Array:
     """A column without its dictionary."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

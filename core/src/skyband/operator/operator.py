@@ -81,7 +81,7 @@ class Operator:
 
     @_groups.default
     def _no_groups(self) -> Groups:
-        by = pa.schema([self.schema.field(name) for name in self.query.by])
+        by = pa.schema(self.query.group_fields(self.schema))
         small_groups = self.execution.small_groups(self.bindings, self._answers) if self.query.by else None
         return Groups(by, self._processor, small_groups)
 

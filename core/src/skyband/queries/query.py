@@ -9,7 +9,7 @@ from attrs import define, frozen
 from attrs.converters import optional
 
 from skyband.columns.ids import PLAIN, is_plain
-from skyband.columns.keyed_frames import plain_type
+from skyband.columns.keyed_frames import plain_type, with_wide_codes
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
@@ -360,7 +360,15 @@ class Query(ABC):
 
     def result_schema(self, schema: pa.Schema) -> pa.Schema:
         """The schema of the result: the grouping columns as they came, then the answer's."""
-        return pa.schema([*(schema.field(name) for name in self.by), *self.answer_fields(schema)])
+        return pa.schema([*self.group_fields(schema), *self.answer_fields(schema)])
+
+    def group_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        """The grouping columns of answers, of a source with these columns.
+
+        The codes of a dictionary are int32 at least: a stream may have more groups than one batch has words.
+        """
+        fields = [schema.field(name) for name in self.by]
+        return [field.with_type(with_wide_codes(field.type)) for field in fields]
 
 
 def _code_of(kind: pa.DataType) -> str | None:
