@@ -77,7 +77,7 @@ def check_content(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     names = archive.namelist()
     assert any(name.endswith("/py.typed") for name in names), f"{wheel.name} is not typed"
-    wanted = (".py", "/py.typed", "/comparison/page/page.css", "/plots/page.html", "/metrics/grafana.json")
+    wanted = (".py", ".pyi", "/py.typed", "/comparison/page/page.css", "/plots/page.html", "/metrics/grafana.json")
     strange = [name for name in names if not name.endswith(wanted) and ".dist-info/" not in name]
     assert not strange, f"{wheel.name} holds {strange}"
     licence = next(name for name in names if name.endswith(".dist-info/licenses/LICENSE"))
