@@ -73,7 +73,7 @@ def test_a_row_is_named_by_its_place_in_its_file(folder):
         table.set_column(0, "ts", pa.array(times).cast(table.schema.field("ts").type)), bad, row_group_size=5
     )
     for ran in (folder.run(), folder.call("compare", folder.job, "--backends", "sketch=exact,k-skb")):
-        assert ran.stderr.startswith(f"error: {bad}: ts, row 17: ")
+        assert ran.stderr.startswith(f"error: {bad}, row group 3: ts, row 17: ")
 
 
 @pytest.mark.parametrize("first", [0, 1])
