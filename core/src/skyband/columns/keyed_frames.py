@@ -51,8 +51,8 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def with_wide_codes(kind: pa.DataType) -> pa.DataType:
-    """A type, and of a dictionary that with codes of 32 bits at least."""
+def with_int32_codes(kind: pa.DataType) -> pa.DataType:
+    """The type itself, or of a dictionary with narrower codes that with codes of 32 bits."""
     if not pa.types.is_dictionary(kind) or kind.index_type.bit_width > 16:
         return kind
     return pa.dictionary(pa.int32(), kind.value_type, kind.ordered)

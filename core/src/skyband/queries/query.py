@@ -9,7 +9,7 @@ from attrs import define, frozen
 from attrs.converters import optional
 
 from skyband.columns.ids import PLAIN, is_plain
-from skyband.columns.keyed_frames import plain_type, with_wide_codes
+from skyband.columns.keyed_frames import plain_type, with_int32_codes
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
@@ -368,7 +368,7 @@ class Query(ABC):
         The codes of a dictionary are int32 at least: a stream may have more groups than one batch has words.
         """
         fields = [schema.field(name) for name in self.by]
-        return [field.with_type(with_wide_codes(field.type)) for field in fields]
+        return [field.with_type(with_int32_codes(field.type)) for field in fields]
 
 
 def _code_of(kind: pa.DataType) -> str | None:

@@ -154,8 +154,9 @@ def _most_alike(
                 free.remove(a)
                 open_.remove(b)
     yield from pairs
-    yield from ((a, None) for a in mine if a not in {pair[0] for pair in pairs})
-    yield from ((None, b) for b in others if b not in {pair[1] for pair in pairs})
+    paired = {a for a, _ in pairs}, {b for _, b in pairs}
+    yield from ((a, None) for a in mine if a not in paired[0])
+    yield from ((None, b) for b in others if b not in paired[1])
 
 
 def _likeness(row: Sequence[Any], other: Sequence[Any]) -> int:
