@@ -35,6 +35,11 @@ def test_answers_are_written_once_and_then_held_against(rows):
     assert not (rows.home / "counts").exists(), "nothing is written to the sink"
 
 
+def test_nobody_watches_a_test(rows):
+    """Its job's `metrics` need no folder, no port and no library."""
+    assert test(rows, "--write", "--set", 'metrics="nowhere/figures.prom"').exit_code == 0
+
+
 def test_a_difference_is_a_table_and_exit_status_1_and_only_write_mends_it(rows):
     expect = rows.home / "answers.csv"
     wrong = "count,at\n3,2026-01-01 10:10\n5,2026-01-01 10:20\n"
