@@ -2,6 +2,7 @@
 
 import pytest
 from families import FAMILIES, events, family
+from skyband import ConfigError, spark
 
 pytestmark = pytest.mark.spark
 
@@ -37,3 +38,23 @@ BY["uncertain-join"] = {"values": ["samples", "heights"], "epsilon": 0.6}
 def test_batch_and_stream_equal_local(agree, kind, by, shards):
     asked = family(kind, by=by, **(BY if by else FURTHER).get(kind, {}))
     assert len(agree(events(1), asked, count=3, shards=shards)) > 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "by", "shards", "changes"),
+    [
+        ("top-k-workload", ["place"], 2, {"entered", "updated"}),
+        ("heavy-hitters", ["place"], 3, {"entered", "updated", "left"}),
+        ("top-k", [], 1, {"entered", "updated", "left"}),
+        ("distinct-count", [], 1, {"entered", "updated"}),
+    ],
+)
+def test_changes_in_batch_and_stream_equal_local(agree, kind, by, shards, changes):
+    log = agree(events(2), family(kind, by=by, answers="changes"), count=3, shards=shards)
+    assert changes <= {*log.column("change").to_pylist()}
+
+
+def test_changes_of_several_shards_that_make_one_answer_are_refused(session):
+    frame = session.createDataFrame([], "ts TIMESTAMP, name STRING, origin STRING, value DOUBLE")
+    with pytest.raises(ConfigError, match=r"shards: what changed is told of one answer.*use shards = 1, or group"):
+        spark.apply(frame, family("top-k", answers="changes"), shards=2)

@@ -30,7 +30,7 @@ from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, InputError, Problem
 from skyband.operator.bind_backends import bind, column_problems
 from skyband.queries import make_query
-from skyband.queries.query import COUNT, Query
+from skyband.queries.query import ALL, COUNT, Query
 from skyband.registry import Binding
 from skyband.watermark import Ticking
 
@@ -320,8 +320,9 @@ def shard_count(query: Query, shards: int | None = None) -> int:
         raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {literal(wanted)})"))
     if wanted > MOST_SHARDS:
         raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {literal(wanted)})"))
-    if wanted > 1 and not query.by and query.one_shard is not None:
-        message = f"{query.one_shard}: use shards = 1, or group with `by` (got {wanted})"
+    reason = query.one_shard if query.answers == ALL else "what changed is told of one answer, not of several shards'"
+    if wanted > 1 and not query.by and reason is not None:
+        message = f"{reason}: use shards = 1, or group with `by` (got {wanted})"
         raise ConfigError(Problem("shards", message))
     return wanted
 

@@ -15,12 +15,13 @@ import pyarrow as pa
 from attrs import define, field
 
 from skyband import snapshot
-from skyband.arrays import TIME_MIN, Array, UInt64
+from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.columns import keyed_frames
 from skyband.errors import BrokenError, ConfigError, PluginError, SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.execution import Execution, execution_of
 from skyband.groups.processor import GroupProcessor
+from skyband.operator.answer_changes import AnswerChanges
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of, fingerprint
 from skyband.operator.groups import Bound, Groups
 from skyband.operator.logged_batch import LoggedBatch, is_time
@@ -31,7 +32,7 @@ from skyband.operator.waiting_rows import WaitingRows
 from skyband.operator.withheld_answers import WithheldAnswers
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.frame_checks import refused_as_damage
-from skyband.queries.query import AHEAD, Query
+from skyband.queries.query import AHEAD, ALL, Query
 from skyband.registry import Binding
 from skyband.roles.thread_guard import REMEDY
 from skyband.snapshot import Snapshot
@@ -64,6 +65,8 @@ class Operator:
     _groups: Groups = field(init=False)
     _waiting: WaitingRows = field(factory=WaitingRows, init=False)
     _withheld: WithheldAnswers = field(init=False)
+    _changes: AnswerChanges | None = field(init=False)
+    """What tells of changes where the query gives those; None where it gives whole answers."""
     _finished: bool = field(default=False, init=False)
     """The last step was the end of the input for now, and touched what is withheld."""
     _counters: Counters = field(factory=Counters, init=False)
@@ -87,7 +90,11 @@ class Operator:
 
     @_withheld.default
     def _nothing_withheld(self) -> WithheldAnswers:
-        return WithheldAnswers.none(self.execution, self.result_schema)
+        return WithheldAnswers.none(self.execution, self._whole_answers)
+
+    @_changes.default
+    def _nothing_answered(self) -> AnswerChanges | None:
+        return None if self.query.answers == ALL else AnswerChanges(self.execution, self._whole_answers)
 
     @cached_property
     def execution(self) -> Execution[Any]:
@@ -98,9 +105,14 @@ class Operator:
     def _answers(self) -> pa.Schema:
         return pa.schema((self.query.shard_fields if self.shared else self.query.answer_fields)(self.schema))
 
+    @cached_property
+    def _whole_answers(self) -> pa.Schema:
+        """Schema of what the groups answer."""
+        return self._answers if self.shared else self.query.whole_schema(self.schema)
+
     @property
     def result_schema(self) -> pa.Schema:
-        """Schema of the answers."""
+        """Schema of what is given: the answers, or the changes in them."""
         return self._answers if self.shared else self.query.result_schema(self.schema)
 
     def add(self, frame: pa.RecordBatch) -> None:
@@ -138,7 +150,7 @@ class Operator:
             # Rows that come with a tick tell that the input was not complete then, and others may follow them.
             finishing = ticking.finish and progress.newest is None and progress.tick > TIME_MIN
             marks += [self._end(newest)] if finishing else []
-        answers = self.advance(max(marks)) if marks else _no_rows(self.result_schema)
+        answers = self._advance(max(marks)) if marks else _no_rows(self._whole_answers)
         return self._due(answers, before, finishing)
 
     def _due(self, answers: pa.RecordBatch, before: int | None, finishing: bool) -> pa.RecordBatch:
@@ -147,10 +159,20 @@ class Operator:
         self._finished = False
         if finishing and newest is not None:
             answers = self._withheld.at_the_end(answers, newest)
-            self._finished = count + len(self._withheld) > 0
-        elif count and self._goes_on(before):
-            answers = self._withheld.given_with(answers)
-        return answers
+            self._finished = count + len(self._withheld) > 0 or self._changes is not None
+            return self._as_given(answers, lambda: self.query.schedule.each_after(newest))
+        if not self._goes_on(before):
+            return self._as_given(answers, lambda: TIME_MIN)
+        answers = self._withheld.given_with(answers) if count else answers
+        return self._as_given(answers, lambda: TIME_MIN if self.watermark is None else self.watermark)
+
+    def _as_given(self, answers: pa.RecordBatch, answered: Callable[[], int | Int64]) -> pa.RecordBatch:
+        """Answers as the query gives them: whole, or what changed; answered: up to which moment all were given."""
+        if self._changes is None:
+            return answers
+        if not len(answers) + len(self._changes):
+            return _no_rows(self.result_schema)
+        return self._changes.take(answers, answered())
 
     def _goes_on(self, before: int | None) -> bool:
         """Whether a stream that was finished up to a watermark had a row since that was not late, or was idle."""
@@ -190,6 +212,9 @@ class Operator:
 
     def advance(self, watermark: int) -> pa.RecordBatch:
         """No row before `watermark` will come any more: answer every moment up to it. It never goes back."""
+        return self._as_given(self._advance(watermark), lambda: watermark)
+
+    def _advance(self, watermark: int) -> pa.RecordBatch:
         if self.watermark is None or watermark > self.watermark:
             self.watermark = watermark
         return self._run(Bound(self.watermark))
@@ -197,7 +222,10 @@ class Operator:
     def finish(self, latest: int) -> pa.RecordBatch:
         """The input has ended, `latest` its last time in any group or shard: answer up to the moment after that."""
         answers = self._run(Bound(None, latest))
-        return self._withheld.at_the_end(answers, latest) if len(self._withheld) else answers
+        answers = self._withheld.at_the_end(answers, latest) if len(self._withheld) else answers
+        return self._as_given(
+            answers, lambda: self.query.schedule.each_after(latest) if latest > TIME_MIN else TIME_MIN
+        )
 
     def take_metrics(self) -> Metrics:
         """What was done since this was last called."""
@@ -234,8 +262,8 @@ class Operator:
         self._whole = True
         self._counters.seconds += clock.perf_counter() - started
         if answers is None:
-            return _no_rows(self.result_schema)
-        check_answers(self.query, answers, self.result_schema)
+            return _no_rows(self._whole_answers)
+        check_answers(self.query, answers, self._whole_answers)
         return answers
 
     def _check_whole(self) -> None:
@@ -264,7 +292,7 @@ class Operator:
 
     def replay(self, turns: Sequence[LoggedBatch]) -> None:
         """Become what one that took these turns after this one's last became. Their answers were given by that one."""
-        rows = self._rows_of_states
+        rows, goes_on = self._rows_of_states, False
         for turn in turns:
             if len(turn.clock) != len(self._clock.to_list()):
                 raise SnapshotError(
@@ -282,15 +310,17 @@ class Operator:
             self._clock.load_state(turn.clock)
             if self.query.ahead is not None and self._clock.progress.newest is not None:
                 self.drop_after(self._clock.progress.newest)
-            self._due(self._catch_up() if turn.finished else _no_rows(self.result_schema), mark, turn.finished)
-        self._catch_up()
+            self._due(self._catch_up() if turn.finished else _no_rows(self._whole_answers), mark, turn.finished)
+            goes_on = not turn.finished and (goes_on or self._goes_on(mark))
+        answers, watermark = self._catch_up(), self.watermark
+        self._as_given(answers, lambda: watermark if goes_on and watermark is not None else TIME_MIN)
         self.take_metrics()
 
     def _catch_up(self) -> pa.RecordBatch:
         if self.watermark is None:
-            return _no_rows(self.result_schema)
+            return _no_rows(self._whole_answers)
         with refused_as_damage():  # what the query's own checks let pass
-            return self.advance(self.watermark)
+            return self._advance(self.watermark)
 
     def begin_with(
         self, keys: UInt64, values: pa.RecordBatch, processors: Sequence[GroupProcessor], at: int, latest: int
@@ -312,6 +342,8 @@ class Operator:
         self._groups.absorb(other._groups, chosen(other._groups.keys))
         self._waiting.absorb(other._waiting, chosen)
         self._withheld.absorb(other._withheld, chosen)
+        if self._changes is not None and other._changes is not None:
+            self._changes.absorb(other._changes, chosen)
 
     def merge(self, other: "Operator") -> None:
         """Take over the state and rows of a shard without groups that was just restored. See `Query.unmerged`."""
@@ -336,6 +368,7 @@ class Operator:
         arrays["clock"] = np.array(self._clock.to_list(), np.int64)
         parts, withheld = self._withheld.dump_state()
         arrays |= withheld
+        arrays |= {} if self._changes is None else self._changes.dump_state()
         header: dict[str, Any] = {
             "layout": LAYOUT,
             "operator": fingerprint(self.query, self.bindings, self.schema),
@@ -375,7 +408,7 @@ class Operator:
         # Nothing is taken over before all of it fits.
         fresh = Operator(self.query, self.bindings, self.schema, self.shared, self._shard_of(held))
         changed = fresh._take_over(held, joined)
-        for name in ("shard", "watermark", "_clock", "_joined_at", "_waiting", "_withheld", "_groups"):
+        for name in ("shard", "watermark", "_clock", "_joined_at", "_waiting", "_withheld", "_changes", "_groups"):
             setattr(self, name, getattr(fresh, name))
         self._whole = True
         return changed
@@ -403,9 +436,11 @@ class Operator:
         self._groups.start_from(self._joined)
         self._groups.load_state(state_arrays.without_prefix("groups", held.arrays), changed)
         self._withheld.load_state(held.header.get("withheld"), held.arrays, self.watermark)
+        if self._changes is not None:
+            self._changes.load_state(held.arrays, self.watermark)
         if self.query.by and self.shard is not None:
-            self.shard.check_groups(self._groups.keys)
-            self.shard.check_groups(self._withheld.groups)
+            for kept in (self._groups.keys, self._withheld.groups, *([self._changes.groups] if self._changes else [])):
+                self.shard.check_groups(kept)
         return changed
 
     @property

@@ -1,7 +1,7 @@
 """What a query is: it says which columns it reads, how they are encoded, and how one group's stream is answered."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem, suggest
+from skyband.queries.schedule import Schedule
 from skyband.queries.window_parameters import zone_problems
 from skyband.roles import Backend
 from skyband.states.state import State
@@ -23,6 +24,11 @@ from skyband.watermark import EventTimeProgress
 NULL_TIME, NULL_SOURCE, AHEAD, BAD = "null time", "null source", "ahead", "bad"
 FAIL, COUNT = "fail", "count"
 """What becomes of a run by a row that the query cannot take: see `Query.bad_rows`."""
+
+ALL, CHANGES = "all", "changes"
+"""What a query gives at its moments: whole answers, or a log of what changed in them."""
+CHANGE = pa.field("change", pa.string())
+"""The column of such a log, after `at`: entered, updated, left or emptied."""
 
 FREE = ("bad_rows",)
 """Keys of every query that may be other than those a checkpoint or savepoint was made with: no state knows them."""
@@ -122,6 +128,9 @@ class Query(ABC):
     """Columns of an answer, besides `by` and the moment, by which `skyband compare` pairs it with the exact one: all of
     them where there are none."""
 
+    separate_answers: ClassVar[tuple[str, ...]] = ()
+    """Columns that tell apart the answers that a group is given at one moment, such as the window of each."""
+
     compared_value: ClassVar[str | None] = None
     """The column of numbers whose relative error is measured; None for the precision and recall of the pairs."""
 
@@ -173,6 +182,19 @@ class Query(ABC):
         "and counted; in a job also a place to write such rows to",
     )  # fmt: skip
 
+    answers: str = choice(
+        ALL, CHANGES, default=ALL, kw_only=True,
+        help="what is given at each moment: the whole answer, or what changed since the one before",
+    )  # fmt: skip
+    key: tuple[str, ...] = checked(
+        (), type="columns", check=_check_by, converter=_as_names, kw_only=True,
+        help="of changes, the columns that name a row of an answer; none: those of the query",
+    )  # fmt: skip
+    changed: tuple[str, ...] = checked(
+        (), type="columns", check=_check_by, converter=_as_names, kw_only=True,
+        help="of changes, the columns that make a row worth telling of again; none: any",
+    )  # fmt: skip
+
     @property
     @abstractmethod
     def rows(self) -> bool:
@@ -208,6 +230,11 @@ class Query(ABC):
     def compared_columns(self) -> tuple[str, ...]:
         """`compared_by` as this query's answers have it."""
         return self.compared_by
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns that, besides `by` and the moment, name a row of the answers."""
+        return self.key or self.compared_columns
 
     @property
     def promises(self) -> Mapping[str, str]:
@@ -315,10 +342,31 @@ class Query(ABC):
                 message = f"column {wanted.column!r} must be {wanted.what} (it is {found})"
                 problems.append(Problem(wanted.key, message, _code_of(found)))
         if not problems:
-            answers = {field.name for field in self.answer_fields(schema)}
+            names = [field.name for field in self.answer_fields(schema)]
+            problems += self._check_changes(names)
+            answers = {*names, *([] if self.answers == ALL else [CHANGE.name])}
             said = "is also what a column of the answers is called: rename it in the source"
-            problems = [Problem("by", f"{name!r} {said}") for name in self.by if name in answers]
+            problems += [Problem("by", f"{name!r} {said}") for name in self.by if name in answers]
         return problems
+
+    def _check_changes(self, names: Sequence[str]) -> list[Problem]:
+        """What is wrong with `answers`, `key` and `changed`, of answers with these columns."""
+        if self.answers == ALL:
+            message = f'goes with answers = "{CHANGES}": add that, or drop this'
+            return [Problem(key, message) for key in ("key", "changed") if getattr(self, key)]
+        if self.gives_states:
+            return [Problem("answers", "no two states are alike: leave this out, or `emit`")]
+        if "at" not in names or not isinstance(getattr(self, "schedule", None), Schedule):
+            return [Problem("answers", f"a {self.kind} answers each row once, which is a log already: leave this out")]
+        if self.rows:
+            message = "the next answer over windows in rows is due with a row that may never come"
+            return [Problem("answers", f"{message}: take windows in time, or leave this out")]
+        if CHANGE.name in names:
+            return [
+                Problem("answers", f"adds a column {CHANGE.name!r}, and the answers have one: rename it in the source")
+            ]
+        unknown = [(key, name) for key in ("key", "changed") for name in getattr(self, key) if name not in names]
+        return [Problem(key, f"the answers have no column {name!r}; {suggest(name, names)}") for key, name in unknown]
 
     def _check_by(self, schema: pa.Schema) -> list[Problem]:
         problems = []
@@ -359,7 +407,13 @@ class Query(ABC):
         return []
 
     def result_schema(self, schema: pa.Schema) -> pa.Schema:
-        """The schema of the result: the grouping columns as they came, then the answer's."""
+        """The schema of the result: the grouping columns as they came, then the answer's, with `change` after `at`
+        where what changed is given."""
+        whole = self.whole_schema(schema)
+        return whole if self.answers == ALL else whole.insert(whole.get_field_index("at") + 1, CHANGE)
+
+    def whole_schema(self, schema: pa.Schema) -> pa.Schema:
+        """The schema of whole answers, whatever of them is given."""
         return pa.schema([*self.group_fields(schema), *self.answer_fields(schema)])
 
     def group_fields(self, schema: pa.Schema) -> list[pa.Field]:

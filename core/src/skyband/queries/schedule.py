@@ -64,6 +64,12 @@ class Schedule:
         following: Int64 = time + 1 + (self.phases - time - 1) % self.slides
         return following
 
+    def after_own(self, times: Int64, queries: Int64) -> Int64:
+        """int64[n]: of each of these times the first later moment of the query of this number."""
+        phases, slides = self.phases[queries], self.slides[queries]
+        following: Int64 = times + 1 + (phases - times - 1) % slides
+        return following
+
     def empty_at(self, last: Any) -> Any:
         """The watermark at which no answer to come depends on rows up to `last`, an int or int64[n], any more."""
         reach, found = last + self.horizon, last + 1

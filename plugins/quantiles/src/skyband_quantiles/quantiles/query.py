@@ -68,6 +68,7 @@ class Quantiles(Query):
     roles: ClassVar[tuple[str, ...]] = (ROLE,)
     chart: ClassVar[str | None] = "skyband_quantiles.quantiles.drawing:draw"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "quantile")
+    separate_answers: ClassVar[tuple[str, ...]] = ("window",)
     compared_value: ClassVar[str | None] = "value"
     compared_scale: ClassVar[Literal["each", "own", "mean"]] = "own"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)

@@ -99,6 +99,7 @@ class HeavyHitters(Query):
     answered_by: ClassVar[str | None] = "skyband_totals.heavy_hitters.execution:HeavyHittersExecution"
     chart: ClassVar[str | None] = "ranks"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
+    separate_answers: ClassVar[tuple[str, ...]] = ("window",)
     shard_by: ClassVar[str | None] = "key"
     refused_keys: ClassVar[Mapping[str, str]] = {
         "order": "heavy-hitters always has the largest totals first: drop this; for the smallest totals give a k above "

@@ -79,6 +79,7 @@ class TopKWorkload(Query):
     answered_by: ClassVar[str | None] = "skyband_workload.top_k_workload.execution:TopKWorkloadExecution"
     chart: ClassVar[str | None] = "ranks"
     compared_by: ClassVar[tuple[str, ...]] = ("query", "object")
+    separate_answers: ClassVar[tuple[str, ...]] = ("query",)
     shard_by: ClassVar[str | None] = "key"
     evolvable: ClassVar[tuple[str, ...]] = ("queries",)
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "no score")
@@ -110,6 +111,11 @@ class TopKWorkload(Query):
     @property
     def compared_columns(self) -> tuple[str, ...]:
         return ("query", *columns_of(self.object)) if several(self.object) else self.compared_by
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """An object that may be there more than once is told apart by its rank."""
+        return self.key or (("query", "rank") if self.repeats == EACH else self.compared_columns)
 
     @property
     def subqueries(self) -> tuple[str, ...]:

@@ -1,0 +1,226 @@
+"""What changed from one answer to the next: the log that a query with `answers = "changes"` gives.
+
+An answer is what one group is told at one moment of one of the query's windows. Each is compared with that of the
+moment before, whose rows are kept: an object that is new has entered, one whose columns differ is updated, one that is
+gone has left. An answer of which nothing is left is told of once more by itself, as emptied. So the log is a function
+of the answers and their moments, whatever steps they come in, and applied to an empty table it gives, at every moment,
+the answer of that moment.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import define, field
+
+from skyband.arrays import Array, Int64, UInt64
+from skyband.columns.hashing import hash_columns
+from skyband.columns.keyed_frames import concatenated, plain_type, typed
+from skyband.errors import InputError
+from skyband.groups import state_arrays
+from skyband.groups.execution import Execution
+from skyband.queries.frame_checks import check_numbers
+from skyband.queries.query import CHANGE
+
+ENTERED, UPDATED, LEFT, EMPTIED = "entered", "updated", "left", "emptied"
+_WORDS = pa.array([LEFT, EMPTIED, ENTERED, UPDATED])
+_LEFT, _EMPTIED, _ENTERED, _UPDATED = range(4)
+"""Places in `_WORDS`, in the order of a moment's rows: a reader who applies them removes before it adds."""
+_NAME = "last answers"
+
+
+class _Moments(NamedTuple):
+    """The moments at which rows stand, in order of (answer, at), int64[m] each but the masks."""
+
+    of_row: Int64
+    """int64[n]: the moment of each row."""
+    at: Int64
+    following: Int64
+    """The moment after it at which there is such an answer; -1 where there is none yet."""
+    due: Int64
+    """When the next answer was or will be due."""
+    empties: Array
+    """bool[m]: nothing was answered when it was due."""
+
+
+@define(eq=False)
+class AnswerChanges:
+    """The last answers of one shard, and the changes that further ones make. None kept: a batch without rows."""
+
+    execution: Execution[Any]
+    schema: pa.Schema
+    """Of the shard's answers, without the changes."""
+    rows: pa.RecordBatch = field(init=False)
+    """The rows of the last answers, without dictionaries."""
+
+    @rows.default
+    def _none(self) -> pa.RecordBatch:
+        columns = [pa.array([], plain_type(kind)) for kind in self.schema.types]
+        return pa.RecordBatch.from_arrays(columns, self.schema.names)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, answers: pa.RecordBatch, answered: int | Int64) -> pa.RecordBatch:
+        """The changes that these answers make, with those of answers that are empty by now.
+
+        answered: all answers up to there were given, in this call or before; of each of the query's parts, int64[q],
+        where they have moments of their own. Returns the answers' columns with `change` after `at`, in order of
+        (moment, answer). O(n log n) of the rows kept and given.
+
+        Raises InputError where two rows of an answer have one key.
+        """
+        every = concatenated([self.rows, answers]) if len(self) else concatenated([answers])
+        if not len(every):
+            nothing = np.empty(0, np.int64)
+            return self._log(every, nothing, nothing, nothing)
+        answer_ids, row_ids = self._ids(every)
+        moments = self._moments(every, answer_ids, answered)
+        before, after = self._paired(every, row_ids, moments)
+        told = self._told(every, answer_ids, moments, before, after)
+        stay = (moments.following[moments.of_row] < 0) & ~moments.empties[moments.of_row]
+        self.rows = every.filter(pa.array(stay))
+        return told
+
+    def _ids(self, rows: pa.RecordBatch) -> tuple[UInt64, UInt64]:
+        """uint64[n] twice: which answer each row is of, over all moments; and which row of it."""
+        query = self.execution.query
+        apart = [*rows.columns[: len(query.by)], *map(rows.column, query.separate_answers)]
+        answer_ids = hash_columns(apart) if apart else np.zeros(len(rows), np.uint64)
+        key = [rows.column(name) for name in query.key_columns if name not in query.separate_answers]
+        parts = [pa.array(answer_ids), *key]
+        return answer_ids, hash_columns(parts)
+
+    def _moments(self, rows: pa.RecordBatch, answer_ids: UInt64, answered: int | Int64) -> _Moments:
+        at = rows.column("at").cast(pa.int64()).to_numpy()
+        order = np.lexsort((at, answer_ids))
+        ids, times = answer_ids[order], at[order]
+        fresh = np.append(True, (ids[1:] != ids[:-1]) | (times[1:] != times[:-1]))
+        of_row = np.empty(len(rows), np.int64)
+        of_row[order] = np.cumsum(fresh) - 1
+        ids, moment_at = ids[fresh], times[fresh]
+        count = len(ids)
+        goes_on = np.append(ids[1:] == ids[:-1], False)
+        following = np.where(goes_on, np.arange(1, count + 1), -1)
+        parts = self.execution.parts_of(rows)
+        schedule = self.execution.query.schedule
+        if parts is None:
+            due, limit = schedule.after(moment_at), np.full(count, np.max(answered))
+        else:
+            own = parts[order][fresh]
+            due = schedule.after_own(moment_at, own)
+            limit = np.broadcast_to(np.asarray(answered, np.int64), len(schedule.slides))[own]
+        next_at = np.where(goes_on, moment_at[following], limit + 1)
+        return _Moments(of_row, moment_at, following, due, due < next_at)
+
+    def _paired(self, rows: pa.RecordBatch, row_ids: UInt64, moments: _Moments) -> tuple[Int64, Int64]:
+        """int64[p] twice: rows that stand again in the answer that follows, and their places there."""
+        order = np.lexsort((moments.of_row, row_ids))
+        first, second = order[:-1], order[1:]
+        alike = row_ids[first] == row_ids[second]
+        earlier, later = moments.of_row[first], moments.of_row[second]
+        twice = np.flatnonzero(alike & (earlier == later))
+        if len(twice):
+            self._refuse(rows, int(second[twice[0]]))
+        goes_on = alike & (moments.following[earlier] == later) & ~moments.empties[earlier]
+        return first[goes_on], second[goes_on]
+
+    def _refuse(self, rows: pa.RecordBatch, place: int) -> None:
+        names = self.execution.query.key_columns
+        values = ", ".join(f"{name} = {rows.column(name)[place].as_py()!r}" for name in names)
+        remedy = f"name columns that tell them apart, as in key = {[*names, 'rank']}"
+        raise InputError("key", f"two rows of the answer at {rows.column('at')[place]} have {values}: {remedy}")
+
+    def _told(
+        self, rows: pa.RecordBatch, answer_ids: UInt64, moments: _Moments, before: Int64, after: Int64
+    ) -> pa.RecordBatch:
+        count, old = len(rows), len(self.rows)
+        gone, new = np.ones(count, bool), np.arange(count) >= old
+        gone[before] = False
+        new[after] = False
+        ended = moments.empties[moments.of_row]
+        gone &= ended | (moments.following[moments.of_row] >= 0)
+        if self._one_row:
+            gone &= ~ended  # its leaving empties the answer, which is told once
+        empties = np.flatnonzero(moments.empties)
+        a_row = np.empty(len(moments.at), np.int64)
+        a_row[moments.of_row] = np.arange(count)
+        differ = after[self._differ(rows, before, after)]
+        groups = [np.flatnonzero(gone), a_row[empties], np.flatnonzero(new), differ]
+        places, kinds = np.concatenate(groups), np.repeat(np.arange(4), [len(group) for group in groups])
+        moment = moments.of_row[places]
+        ends = np.where(moments.empties, moments.due, moments.at[moments.following])
+        removes = kinds <= _EMPTIED
+        at = np.where(removes, ends[moment], moments.at[moment])
+        order = np.lexsort((places, kinds == _EMPTIED, ~removes, answer_ids[places], at))
+        return self._log(rows, places[order], at[order], kinds[order])
+
+    @property
+    def _one_row(self) -> bool:
+        """Whether an answer cannot have more than one row."""
+        query = self.execution.query
+        return {*query.key_columns} <= {*query.separate_answers}
+
+    def _differ(self, rows: pa.RecordBatch, before: Int64, after: Int64) -> Array:
+        """bool[p]: which of these rows differ in a column that counts as a change."""
+        query = self.execution.query
+        fixed = {*self.schema.names[: len(query.by)], "at", *query.separate_answers, *query.key_columns}
+        differ = np.zeros(len(before), bool)
+        for name in query.changed or [name for name in self.schema.names if name not in fixed]:
+            differ |= _unlike(rows.column(name).take(pa.array(before)), rows.column(name).take(pa.array(after)))
+        return differ
+
+    def _log(self, rows: pa.RecordBatch, places: Int64, at: Int64, kinds: Array) -> pa.RecordBatch:
+        """These rows as changes of these kinds, int64[c], at these moments, int64[c]."""
+        query = self.execution.query
+        taken = rows.take(pa.array(places))
+        stay = {*self.schema.names[: len(query.by)], *query.separate_answers}
+        emptied = pa.array(kinds == _EMPTIED)
+        columns, fields = [], []
+        for entry, column in zip(self.schema, taken.columns, strict=True):
+            if entry.name == "at":
+                columns += [pa.array(at, pa.int64()).cast(entry.type), _WORDS.take(pa.array(kinds, pa.int64()))]
+                fields += [entry, CHANGE]
+                continue
+            known = column if entry.name in stay else pc.if_else(emptied, pa.scalar(None, column.type), column)
+            columns.append(typed(known, entry.type))
+            fields.append(entry)
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+    def absorb(self, other: "AnswerChanges", select: Any) -> None:
+        """Take over another shard's, of the groups (uint64[n] -> bool[n]) to select."""
+        if len(other):
+            self.rows = concatenated([self.rows, other.rows.filter(pa.array(select(other.groups)))])
+
+    @property
+    def groups(self) -> UInt64:
+        """uint64[n]: the group of each row that is kept."""
+        by = len(self.execution.query.by)
+        return hash_columns(self.rows.columns[:by]) if by else np.zeros(len(self), np.uint64)
+
+    def dump_state(self) -> dict[str, Array]:
+        """Arrays for `load_state`; none where nothing is kept."""
+        return state_arrays.frame_to_array(_NAME, self.rows)
+
+    def load_state(self, arrays: Mapping[str, Array], watermark: int | None) -> None:
+        """Take over a `dump_state`. Raises SnapshotError where it is damaged."""
+        mine = {key: values for key, values in arrays.items() if key.startswith(f"{_NAME} ")}
+        self.rows = state_arrays.frame_from_array(_NAME, mine, self.rows)
+        if len(self) and watermark is not None:
+            at = pa.RecordBatch.from_arrays([self.rows.column("at").cast(pa.int64())], ["at"])
+            check_numbers(at, "at", at_most=watermark)
+
+
+def _unlike(first: pa.Array, second: pa.Array) -> Array:
+    """bool[n]: which values differ; a null is like a null, NaN like NaN."""
+    unlike = pc.fill_null(pc.not_equal(first, second), False).to_numpy(zero_copy_only=False)
+    if first.null_count or second.null_count:
+        unlike = unlike | (
+            first.is_null().to_numpy(zero_copy_only=False) != second.is_null().to_numpy(zero_copy_only=False)
+        )
+    if pa.types.is_floating(first.type):
+        no_numbers = pc.and_(pc.is_nan(first), pc.is_nan(second))
+        unlike = unlike & ~pc.fill_null(no_numbers, False).to_numpy(zero_copy_only=False)
+    return unlike
