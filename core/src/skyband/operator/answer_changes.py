@@ -24,10 +24,9 @@ from skyband.groups.execution import Execution
 from skyband.queries.frame_checks import check_numbers
 from skyband.queries.query import CHANGE
 
-ENTERED, UPDATED, LEFT, EMPTIED = "entered", "updated", "left", "emptied"
-_WORDS = pa.array([LEFT, EMPTIED, ENTERED, UPDATED])
-_LEFT, _EMPTIED, _ENTERED, _UPDATED = range(4)
-"""Places in `_WORDS`, in the order of a moment's rows: a reader who applies them removes before it adds."""
+_WORDS = pa.array(["left", "emptied", "entered", "updated"])
+"""Those of the column `change`; the first two remove, and come first of an answer's rows."""
+_EMPTIED = 1
 _NAME = "last answers"
 
 
@@ -79,10 +78,10 @@ class AnswerChanges:
         answer_ids, row_ids = self._ids(every)
         moments = self._moments(every, answer_ids, answered)
         before, after = self._paired(every, row_ids, moments)
-        told = self._told(every, answer_ids, moments, before, after)
+        log = self._changes(every, answer_ids, moments, before, after)
         stay = (moments.following[moments.of_row] < 0) & ~moments.empties[moments.of_row]
         self.rows = every.filter(pa.array(stay))
-        return told
+        return log
 
     def _ids(self, rows: pa.RecordBatch) -> tuple[UInt64, UInt64]:
         """uint64[n] twice: which answer each row is of, over all moments; and which row of it."""
@@ -133,7 +132,7 @@ class AnswerChanges:
         remedy = f"name columns that tell them apart, as in key = {[*names, 'rank']}"
         raise InputError("key", f"two rows of the answer at {rows.column('at')[place]} have {values}: {remedy}")
 
-    def _told(
+    def _changes(
         self, rows: pa.RecordBatch, answer_ids: UInt64, moments: _Moments, before: Int64, after: Int64
     ) -> pa.RecordBatch:
         count, old = len(rows), len(self.rows)
@@ -184,8 +183,8 @@ class AnswerChanges:
                 columns += [pa.array(at, pa.int64()).cast(entry.type), _WORDS.take(pa.array(kinds, pa.int64()))]
                 fields += [entry, CHANGE]
                 continue
-            known = column if entry.name in stay else pc.if_else(emptied, pa.scalar(None, column.type), column)
-            columns.append(typed(known, entry.type))
+            shown = column if entry.name in stay else pc.if_else(emptied, pa.scalar(None, column.type), column)
+            columns.append(typed(shown, entry.type))
             fields.append(entry)
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 

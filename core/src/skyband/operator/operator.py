@@ -160,7 +160,7 @@ class Operator:
         if finishing and newest is not None:
             answers = self._withheld.at_the_end(answers, newest)
             self._finished = count + len(self._withheld) > 0 or self._changes is not None
-            return self._as_given(answers, lambda: self.query.schedule.each_after(newest))
+            return self._as_given(answers, lambda: self.execution.query.schedule.each_after(newest))
         if not self._goes_on(before):
             return self._as_given(answers, lambda: TIME_MIN)
         answers = self._withheld.given_with(answers) if count else answers
@@ -224,7 +224,7 @@ class Operator:
         answers = self._run(Bound(None, latest))
         answers = self._withheld.at_the_end(answers, latest) if len(self._withheld) else answers
         return self._as_given(
-            answers, lambda: self.query.schedule.each_after(latest) if latest > TIME_MIN else TIME_MIN
+            answers, lambda: self.execution.query.schedule.each_after(latest) if latest > TIME_MIN else TIME_MIN
         )
 
     def take_metrics(self) -> Metrics:

@@ -33,5 +33,8 @@ class TopK(_TopK):
         sources: Sequence[Any] | None = None,
         idle: str | Duration | None = None,
         bad_rows: str = ...,
+        answers: str = ...,
+        key: str | Sequence[str] = ...,
+        changed: str | Sequence[str] = ...,
         offset: str | Duration = ...,
     ) -> None: ...

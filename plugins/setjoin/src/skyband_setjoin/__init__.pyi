@@ -33,6 +33,9 @@ class NearDuplicates(_NearDuplicates):
         sources: Sequence[Any] | None = None,
         idle: str | Duration | None = None,
         bad_rows: str = ...,
+        answers: str = ...,
+        key: str | Sequence[str] = ...,
+        changed: str | Sequence[str] = ...,
     ) -> None: ...
 
 class TopKPairs(_TopKPairs):
@@ -57,5 +60,8 @@ class TopKPairs(_TopKPairs):
         sources: Sequence[Any] | None = None,
         idle: str | Duration | None = None,
         bad_rows: str = ...,
+        answers: str = ...,
+        key: str | Sequence[str] = ...,
+        changed: str | Sequence[str] = ...,
         offset: str | Duration = ...,
     ) -> None: ...

@@ -31,6 +31,9 @@ class HeavyHitters(_HeavyHitters):
         sources: Sequence[Any] | None = None,
         idle: str | Duration | None = None,
         bad_rows: str = ...,
+        answers: str = ...,
+        key: str | Sequence[str] = ...,
+        changed: str | Sequence[str] = ...,
         offset: str | Duration = ...,
         emit: str | None = None,
     ) -> None: ...
