@@ -89,6 +89,13 @@ def test_the_job_is_changed_and_cut_as_asked_and_its_parameters_stay(folder):
     assert found["exact"]["rows"] == 29
 
 
+def test_a_job_that_gives_changes_is_compared_by_its_whole_answers(folder):
+    whole = measured(compare(folder, "--json"))
+    change(folder, "[query]\n", '[query]\nanswers = "changes"\nchanged = ["count"]\n')
+    for name, entry in measured(compare(folder, "--json")).items():
+        assert entry["accuracy"] == whole[name]["accuracy"]
+
+
 def test_answers_are_held_against_the_one_named(folder):
     found = measured(compare(folder, "--against", "k-skb:epsilon=0.3", "--json"))
     assert [name for name, entry in found.items() if entry["reference"]] == ["k-skb epsilon=0.3"]

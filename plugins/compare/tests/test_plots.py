@@ -372,6 +372,7 @@ def test_panels_of_long_names_are_told_apart():
     ("table", "options", "told"),
     [
         (pa.table({"ts": [1], "count": [2]}), {}, "has no column 'at' or 'time', as answers have"),
+        (pa.table({"at": [1], "change": ["left"], "rank": [1]}), {}, "holds changes, not answers: draw what a job"),
         (pa.table({"at": [1], "state": [b"x"]}), {}, "holds states, not answers: `skyband ask`"),
         (pa.table({"at": ["soon"], "count": [2]}), {}, "must be moments, timestamps or whole numbers"),
         (counts(moments(3)), {"last": "ten"}, "must be a duration"),

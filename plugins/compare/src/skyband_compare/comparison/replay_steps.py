@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 from skyband.arrays import Int64
 from skyband.columns import keyed_frames
 from skyband.errors import ConfigError, Problem
-from skyband.queries.query import Query
+from skyband.queries.query import ALL, Query
 from skyband.queries.row_encoding import encode
 
 MOST = 1000
@@ -61,7 +61,11 @@ class Steps:
 
 
 def steps_of(query: Query, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Steps:
-    """Encode and cut a source. Raises ConfigError where no row is left to ask about, InputError as `encode` does."""
+    """Encode and cut a source. Raises ConfigError where no row is left to ask about, InputError as `encode` does.
+
+    Backends are held against one another by whole answers, also of a query that gives what changed.
+    """
+    query = evolve(query, answers=ALL, key=(), changed=())
     held, dropped, rows_in = [], dict[str, int](), 0
     for batch in batches:
         encoded = encode(query, batch)

@@ -12,6 +12,7 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, suggest
 from skyband.instants import python_values
 from skyband.job.sources.text_values import instants
+from skyband.queries.query import CHANGE
 from skyband.text_tables import text
 
 MOMENTS = ("at", "time")
@@ -108,6 +109,8 @@ def read(table: pa.Table, by: Sequence[str] = ()) -> Answers:
     if any(pa.types.is_binary(table.schema.field(name).type) for name in names if name == "state"):
         message = "holds states, not answers: `skyband ask` answers windows of them; draw what that, or a job, gives"
         raise InputError("table", message)
+    if names[names.index(moment) + 1 :][:1] == [CHANGE.name]:
+        raise InputError("table", 'holds changes, not answers: draw what a job without answers = "changes" gives')
     column = _moments(moment, table.column(moment))
     in_rows = pa.types.is_integer(column.type)
     zone = "" if in_rows or column.type.tz is None else "UTC"
