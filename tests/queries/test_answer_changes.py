@@ -21,6 +21,7 @@ from skyband.operator.operator import Operator
 from skyband.operator.shard import Shard
 from skyband.queries import make_query
 from skyband.queries.row_encoding import encode
+from skyband_specs.scaffold.query import MineQuery
 
 RANKED = {"kind": "top-k", "object": "name", "stream": "from", "value": "score", "streams": ["a"], "every": "5 seconds"}
 TOTALS = {"kind": "heavy-hitters", "object": "name", "every": "5 seconds", "windows": ["5 seconds", "20 seconds"]}
@@ -298,6 +299,12 @@ def test_what_cannot_be_told_in_changes_is_refused(keys, field, words):
     with pytest.raises(ConfigError, match=words) as error:
         local.apply(table, {"time": "ts", "answers": "changes", **keys})
     assert [problem.field for problem in error.value.problems] == [f"query.{field}"]
+
+
+def test_a_query_without_a_schedule_says_so():
+    query = MineQuery("ts", value="number", window="10 seconds", every="5 seconds", answers="changes")
+    with pytest.raises(ConfigError, match="answers: a mine has no `schedule`"):
+        local.apply(stream([0, 1]), query)
 
 
 def test_a_key_that_two_rows_of_an_answer_share_is_refused():

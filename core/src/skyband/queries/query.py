@@ -356,8 +356,11 @@ class Query(ABC):
             return [Problem(key, message) for key in ("key", "changed") if getattr(self, key)]
         if self.gives_states:
             return [Problem("answers", "no two states are alike: leave this out, or `emit`")]
-        if "at" not in names or not isinstance(getattr(self, "schedule", None), Schedule):
+        if "at" not in names:
             return [Problem("answers", f"a {self.kind} answers each row once, which is a log already: leave this out")]
+        if not isinstance(getattr(self, "schedule", None), Schedule):
+            message = f"a {self.kind} has no `schedule`, which says when an answer is due and does not come"
+            return [Problem("answers", f"{message}: leave this out, or let its author add one")]
         if self.rows:
             message = "the next answer over windows in rows is due with a row that may never come"
             return [Problem("answers", f"{message}: take windows in time, or leave this out")]
