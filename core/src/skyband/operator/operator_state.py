@@ -1,0 +1,200 @@
+"""What an operator has from its rows: written into a snapshot, restored, and handed from shard to shard.
+
+The turns that change it are in `operator`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import define, field
+
+from skyband import snapshot
+from skyband.arrays import Array, UInt64
+from skyband.columns import keyed_frames
+from skyband.errors import SnapshotError
+from skyband.groups import state_arrays
+from skyband.groups.processor import GroupProcessor
+from skyband.operator.answer_changes import AnswerChanges
+from skyband.operator.bound_query import BoundQuery
+from skyband.operator.fingerprint import check_parameters, check_same, defaults_of
+from skyband.operator.groups import Groups
+from skyband.operator.logged_batch import is_time
+from skyband.operator.rows_of_states import RowsOfStates
+from skyband.operator.shard import Shard
+from skyband.operator.waiting_rows import WaitingRows
+from skyband.operator.withheld_answers import WithheldAnswers
+from skyband.queries.error_attribution import attributed
+from skyband.queries.query import ALL
+from skyband.snapshot import Snapshot
+from skyband.state_validation import StateReader
+from skyband.version import __version__
+from skyband.watermark import Clock, EventTimeProgress
+
+LAYOUT = 2
+"""Of an operator's snapshot."""
+
+
+@define(eq=False)
+class OperatorState:
+    """The groups, the rows that wait, how far time has come, and answers withheld. A new one is that of no rows."""
+
+    bound: BoundQuery
+    watermark: int | None = field(default=None, init=False)
+    """Microseconds since the epoch; None before the first row."""
+    clock: Clock = field(init=False)
+    joined_at: dict[str, int | None] = field(init=False)
+    """The query's parts, each with the watermark at which it joined the checkpoint; None where it began with it."""
+    groups: Groups = field(init=False)
+    waiting: WaitingRows = field(factory=WaitingRows, init=False)
+    withheld: WithheldAnswers = field(init=False)
+    changes: AnswerChanges | None = field(init=False)
+    """What tells of changes where the query gives those; None where it gives whole answers."""
+
+    @clock.default
+    def _at_the_start(self) -> Clock:
+        query = self.bound.query
+        idle = None if query.idle is None else query.idle.length
+        return Clock(query.delay.length, idle, EventTimeProgress.nowhere(query.source_count))
+
+    @joined_at.default
+    def _from_the_start(self) -> dict[str, int | None]:
+        return dict.fromkeys(self.bound.query.subqueries)
+
+    @groups.default
+    def _no_groups(self) -> Groups:
+        by = pa.schema(self.bound.query.group_fields(self.bound.schema))
+        return Groups(by, self.fresh_processor, self.bound.small_groups())
+
+    @withheld.default
+    def _nothing_withheld(self) -> WithheldAnswers:
+        return WithheldAnswers.none(self.bound.execution, self.bound.whole_answers)
+
+    @changes.default
+    def _nothing_answered(self) -> AnswerChanges | None:
+        if self.bound.query.answers == ALL:
+            return None
+        return AnswerChanges(self.bound.execution, self.bound.whole_answers)
+
+    @property
+    def _joined(self) -> dict[str, int]:
+        """The parts that joined the checkpoint, each with the watermark then."""
+        return {part: watermark for part, watermark in self.joined_at.items() if watermark is not None}
+
+    def fresh_processor(self) -> GroupProcessor:
+        """That of a group without rows."""
+        return self.bound.processor(self._joined)
+
+    # Into a snapshot and back. A state is of one query, its backends and their parameters: `check_fits` comes first.
+
+    def dump(self, shard: Shard | None) -> bytes:
+        """The state as bytes, for `load`: a versioned header plus plain arrays."""
+        with attributed(self.bound.query, self.bound.bindings):
+            arrays = state_arrays.with_prefix("groups", self.groups.dump_state())
+        waiting = self.waiting.dump_state()
+        if waiting is not None:
+            arrays["waiting"] = waiting
+        arrays["clock"] = np.array(self.clock.to_list(), np.int64)
+        parts, withheld = self.withheld.dump_state()
+        arrays |= withheld
+        arrays |= {} if self.changes is None else self.changes.dump_state()
+        header: dict[str, Any] = {
+            "layout": LAYOUT,
+            "operator": self.bound.fingerprint(),
+            "backends": self.bound.backend_parameters,
+            "watermark": self.watermark,
+            "joined_at": self.joined_at,
+            "skyband": __version__,
+        }
+        if shard is not None:
+            header["shard"] = shard.to_header()
+        if parts:
+            header["withheld"] = parts
+        return snapshot.encode(header, arrays)
+
+    def load(self, state: Snapshot, shard: Shard | None, joined: int | None) -> bool:
+        """On a new one: take over a state that fits. Parts that it did not have join at `joined`, or its watermark.
+
+        Returns whether the query has other parts. Raises SnapshotError where the state is damaged, and is then of no
+        use any more.
+        """
+        query = self.bound.query
+        self.watermark, joined_at = state.header["watermark"], state.header["joined_at"]
+        if not all(time is None or is_time(time) for time in (self.watermark, *joined_at.values())):
+            raise SnapshotError(f"contradicts itself: no time is {self.watermark!r}, or one of {joined_at!r:.200}")
+        if "clock" in state.arrays:  # checkpoints of before there was one go on from their watermark
+            clock = StateReader(state.arrays).column("clock", np.int64, len(self.clock.to_list()))
+            self.clock.load_state(clock.tolist())
+        joined = self.watermark if joined is None else joined
+        self.joined_at = {part: joined_at.get(part, joined) for part in query.subqueries}
+        if "waiting" in state.arrays:
+            rows = RowsOfStates(query, self.bound.schema, shard)
+            self.waiting.load_state(rows.checked(keyed_frames.from_bytes(state.arrays["waiting"])), self.watermark)
+        changed = {*joined_at} != {*query.subqueries}
+        self.groups.start_from(self._joined)
+        self.groups.load_state(state_arrays.without_prefix("groups", state.arrays), changed)
+        self.withheld.load_state(state.header.get("withheld"), state.arrays, self.watermark)
+        if self.changes is not None:
+            self.changes.load_state(state.arrays, self.watermark)
+        if query.by and shard is not None:
+            shard.check_groups(self.groups.keys)
+            shard.check_groups(self.withheld.groups)
+            if self.changes is not None:
+                shard.check_groups(self.changes.groups)
+        return changed
+
+    # From shard to shard, where a stream begins anew with other shards.
+
+    def begin_with(
+        self, keys: UInt64, values: pa.RecordBatch, processors: Sequence[GroupProcessor], at: int, latest: int
+    ) -> None:
+        """On a new one: begin with these groups, at a moment up to which all is answered; `latest`: of any row."""
+        self.clock.add(EventTimeProgress([latest] * self.bound.query.source_count, latest))
+        self.watermark = at
+        self.groups.begin(keys, values, processors)
+
+    def align_with(self, other: "OperatorState") -> None:
+        """On a new one: come as far in time as another shard's, to `absorb` or `merge` its groups."""
+        self.watermark, self.joined_at = other.watermark, dict(other.joined_at)
+        self.clock.load_state(other.clock.to_list())
+        self.groups.start_from(self._joined)
+
+    def absorb(self, other: "OperatorState", select: Callable[[UInt64], Array]) -> None:
+        """Take over the groups to select (uint64[n] -> bool[n]) of another shard's, with their rows."""
+        self._check_beside(other)
+        self.groups.absorb(other.groups, select(other.groups.keys))
+        self.waiting.absorb(other.waiting, select)
+        self.withheld.absorb(other.withheld, select)
+        if self.changes is not None and other.changes is not None:
+            self.changes.absorb(other.changes, select)
+
+    def merge(self, other: "OperatorState") -> None:
+        """Take over all of another shard's, where there are no groups."""
+        self._check_beside(other)
+        self.groups.merge(other.groups)
+        self.waiting.merge(other.waiting)
+        self.withheld.merge(other.withheld)
+
+    def _check_beside(self, other: "OperatorState") -> None:
+        mine, theirs = ((one.watermark, one.clock.to_list(), one.joined_at) for one in (self, other))
+        if mine != theirs:
+            raise SnapshotError(f"contradicts itself: its shards stand at {mine} and {theirs}")
+
+
+def check_fits(bound: BoundQuery, state: Snapshot) -> None:
+    """Raise SnapshotError unless a snapshot is of this query, of these backends with these parameters."""
+    if "operator" in state.header and state.header.get("layout") != LAYOUT:
+        by, here = state.header.get("skyband"), __version__
+        raise SnapshotError(f"the checkpoint was made by skyband {by}, this is {here}: give this job a new one")
+    check_same(state.header.get("operator"), bound.fingerprint(), defaults_of(bound.query))
+    for role, parameters in state.header["backends"].items():
+        check_parameters(bound.bindings[role], parameters, bound.query.backend_parameters(role))
+
+
+def shard_of(state: Snapshot, here: Shard | None) -> Shard | None:
+    """Which shard a snapshot is of; that of here, where it is older and does not say. Raises SnapshotError at two."""
+    shard = Shard.from_header(state.header.get("shard"))
+    if None not in (shard, here) and shard != here:
+        raise SnapshotError(f"the state is of {shard}, not of {here}: they were taken for one another")
+    return here if shard is None else shard
