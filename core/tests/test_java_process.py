@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from skyband import EngineError, spark
-from skyband.engines.spark import home_without_zip
+from skyband.engines.spark import pyspark_import_path
 from skyband.engines.spark.java_check import require_classic
 from skyband.engines.spark.java_process import ended_if_interrupted, how_java_ended
-from skyband.engines.spark.local_folder import private_folder, remove_old_leftovers
+from skyband.engines.spark.spill_folder import private_folder, remove_old_leftovers
 from skyband.job.spark.errors import sentence
 
 pyspark = pytest.importorskip("pyspark")
@@ -75,7 +75,7 @@ def test_a_file_of_the_working_folder_is_not_taken_for_pythons(tmp_path, monkeyp
     (tmp_path / "importlib").mkdir()
     (tmp_path / "importlib" / "__init__.py").write_text("open('ran', 'w')")
     monkeypatch.chdir(tmp_path)
-    assert home_without_zip._found_without_us(pyspark)
+    assert pyspark_import_path._found_without_us(pyspark)
     assert not (tmp_path / "ran").exists()
 
 

@@ -21,12 +21,12 @@ from skyband.config.durations import Duration, clock_problem, parse
 from skyband.config.literals import literal
 from skyband.engines.spark import file_rows
 from skyband.engines.spark.collations import collation_problems
-from skyband.engines.spark.home_without_zip import home_without_zip
 from skyband.engines.spark.java_check import require_classic, require_java
 from skyband.engines.spark.java_process import ended_if_interrupted
-from skyband.engines.spark.local_folder import is_ours_to_say, private_folder
+from skyband.engines.spark.pyspark_import_path import home_without_zip
 from skyband.engines.spark.results_and_metrics import observed
 from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.engines.spark.spill_folder import is_ours_to_say, private_folder
 from skyband.errors import ConfigError, EngineError, InputError, Problem
 from skyband.operator.bind_backends import bind, column_problems
 from skyband.queries import make_query

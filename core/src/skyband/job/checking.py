@@ -8,9 +8,9 @@ from attrs import evolve, frozen
 
 from skyband.config.parameters import build, parameters_of
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, ConfigError, PluginError, Problem
+from skyband.job.column_name_clashes import names_alike
 from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, Sink, Source
-from skyband.job.names_alike import names_alike
 from skyband.job.opening import OpenSource, first_rows_problems, open_source, parse_sql
 from skyband.job.path_overlap import overlaps
 from skyband.job.table_location import in_process, keys_of, location_problems

@@ -10,6 +10,7 @@ from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
 from skyband.job import bad_rows
 from skyband.job.checked_job import CheckedJob
 from skyband.job.checking import check_job
+from skyband.job.column_name_clashes import tells_case
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
@@ -17,7 +18,6 @@ from skyband.job.job_file import Edit, assignments, tables_of
 from skyband.job.metrics.place import place_of as metrics_place
 from skyband.job.metrics.place import problems_of as metrics_problems
 from skyband.job.model import Sink, Source, absolute, placed
-from skyband.job.names_alike import tells_case
 from skyband.job.plugin_rules import rule_problems
 from skyband.job.sources.spark_ddl import ZONE_SETTING
 

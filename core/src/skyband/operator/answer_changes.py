@@ -21,7 +21,7 @@ from skyband.columns.keyed_frames import concatenated, plain_type, typed
 from skyband.errors import InputError
 from skyband.groups import state_arrays
 from skyband.groups.execution import Execution
-from skyband.queries.frame_checks import check_numbers
+from skyband.queries.state_frame_checks import check_numbers
 from skyband.queries.query import CHANGE
 
 _WORDS = pa.array(["left", "emptied", "entered", "updated"])

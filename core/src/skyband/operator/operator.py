@@ -24,11 +24,11 @@ from skyband.operator.groups import Bound, Groups
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.metrics import Counters, Metrics
 from skyband.operator.operator_state import OperatorState, check_fits, shard_of
-from skyband.operator.rows_of_states import RowsOfStates
 from skyband.operator.shard import Shard
+from skyband.operator.state_row_checks import StateRowChecks
 from skyband.queries.error_attribution import attributed, check_answers
-from skyband.queries.frame_checks import refused_as_damage
 from skyband.queries.query import AHEAD, Query
+from skyband.queries.state_frame_checks import refused_as_damage
 from skyband.registry import Binding
 from skyband.roles.thread_guard import REMEDY
 from skyband.watermark import EventTimeProgress, Ticking
@@ -127,7 +127,7 @@ class Operator:
         if finishing and newest is not None:
             answers = self._state.withheld.at_the_end(answers, newest)
             self._finished = count + len(self._state.withheld) > 0 or self._state.changes is not None
-            return self._as_given(answers, lambda: self.query.schedule.each_after(newest))
+            return self._as_given(answers, lambda: self.execution.query.schedule.each_after(newest))
         if not self._goes_on(before):
             return self._as_given(answers, lambda: TIME_MIN)
         answers = self._state.withheld.given_with(answers) if count else answers
@@ -192,7 +192,7 @@ class Operator:
         answers = self._run(Bound(None, latest))
         answers = self._state.withheld.at_the_end(answers, latest) if len(self._state.withheld) else answers
         return self._as_given(
-            answers, lambda: self.query.schedule.each_after(latest) if latest > TIME_MIN else TIME_MIN
+            answers, lambda: self.execution.query.schedule.each_after(latest) if latest > TIME_MIN else TIME_MIN
         )
 
     def take_metrics(self) -> Metrics:
@@ -249,7 +249,7 @@ class Operator:
 
     def replay(self, turns: Sequence[LoggedBatch]) -> None:
         """Become what one that took these turns after this one's last became. Their answers were given by that one."""
-        rows, goes_on = RowsOfStates(self.query, self.schema, self.shard), False
+        rows, goes_on = StateRowChecks(self.query, self.schema, self.shard), False
         for turn in turns:
             here = len(self._state.clock.to_list())
             if len(turn.clock) != here:

@@ -21,8 +21,8 @@ from skyband.operator.bound_query import BoundQuery
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of
 from skyband.operator.groups import Groups
 from skyband.operator.logged_batch import is_time
-from skyband.operator.rows_of_states import RowsOfStates
 from skyband.operator.shard import Shard
+from skyband.operator.state_row_checks import StateRowChecks
 from skyband.operator.waiting_rows import WaitingRows
 from skyband.operator.withheld_answers import WithheldAnswers
 from skyband.queries.error_attribution import attributed
@@ -129,7 +129,7 @@ class OperatorState:
         joined = self.watermark if joined is None else joined
         self.joined_at = {part: joined_at.get(part, joined) for part in query.subqueries}
         if "waiting" in state.arrays:
-            rows = RowsOfStates(query, self.bound.schema, shard)
+            rows = StateRowChecks(query, self.bound.schema, shard)
             self.waiting.load_state(rows.checked(keyed_frames.from_bytes(state.arrays["waiting"])), self.watermark)
         changed = {*joined_at} != {*query.subqueries}
         self.groups.start_from(self._joined)

@@ -18,7 +18,7 @@ from skyband.columns.keyed_frames import concatenated, plain_type, typed
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.execution import Execution
-from skyband.queries.frame_checks import check_numbers
+from skyband.queries.state_frame_checks import check_numbers
 from skyband.state_validation import StateReader
 
 _NAME, _PART = "withheld", "withheld.part"

@@ -16,7 +16,7 @@ from skyband.columns.sides import SIDES
 from skyband.errors import Problem
 from skyband.queries.carried_columns import carry_columns, carry_type
 from skyband.queries.composite_ids import Columns, columns_of, missing, several
-from skyband.queries.frame_checks import check_named, check_numbers, check_whole
+from skyband.queries.state_frame_checks import check_named, check_numbers, check_whole
 
 
 def _of_both(names: Sequence[str]) -> list[str]:

@@ -294,7 +294,7 @@ class Query(ABC):
         """Raise SnapshotError where a frame out of a state holds what `encode_columns` never makes.
 
         Its columns have their types, and each row a time and a group. Anyone may have written the rest: what is taken
-        as a place, or as a number within bounds, is looked at here. See `skyband.queries.frame_checks`.
+        as a place, or as a number within bounds, is looked at here. See `skyband.queries.state_frame_checks`.
         """
 
     @abstractmethod

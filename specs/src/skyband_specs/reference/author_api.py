@@ -77,7 +77,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     "what families share: keys of queries": (
         "skyband.config.calendar_lengths", "skyband.config.literals", "skyband.config.time_zone_conversion",
         "skyband.queries", "skyband.queries.carried_columns",
-        "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.frame_checks",
+        "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.state_frame_checks",
         "skyband.queries.pair_columns", "skyband.queries.partitioning", "skyband.queries.rank_order",
         "skyband.queries.window_parameters",
     ),

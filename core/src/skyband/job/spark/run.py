@@ -16,10 +16,10 @@ from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, Problem
 from skyband.job import checkpoint_record
 from skyband.job.checked_job import CheckedJob
+from skyband.job.column_name_clashes import check_names, tells_case
 from skyband.job.engine import Engine
 from skyband.job.local.sink import Console, check_free
 from skyband.job.model import AVAILABLE_NOW, Job, local_path
-from skyband.job.names_alike import check_names, tells_case
 from skyband.job.progress import Progress, Totals
 from skyband.job.savepoints.stream_lock import in_use
 from skyband.job.spark import bad_rows, catalog_table

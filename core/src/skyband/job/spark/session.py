@@ -14,7 +14,7 @@ from typing import Any
 from skyband import spark
 from skyband.data_files import data_files
 from skyband.engines.spark.java_check import require_classic, require_java
-from skyband.engines.spark.local_folder import PREFIX, remove_old_leftovers
+from skyband.engines.spark.spill_folder import PREFIX, remove_old_leftovers
 from skyband.errors import ConfigError, EngineError
 from skyband.job.model import AVAILABLE_NOW, Job, local_path
 from skyband.job.progress import Progress

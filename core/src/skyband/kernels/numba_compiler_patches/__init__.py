@@ -3,8 +3,8 @@
 Kernels compile sooner (`nested_functions`, `repeated_work`, `reference_counts`): that is built on numba's compiler as
 it is in the releases that were tested, and beyond them kernels are compiled by `numba.njit` alone, which takes longer
 and answers the same. Kernels are kept on disk with care (`without_cache`, `cache_invalidation`): that wraps five
-functions, and is left out only where one of them is missing. Kernels are safe from signals (`return_values`): that
-replaces how two kinds of values are made, likewise.
+functions, and is left out only where one of them is missing. Kernels are safe from signals (`signal_safe_returns`):
+that replaces how two kinds of values are made, likewise.
 
 Nothing is changed before everything is there that it needs: a numba without it is as good as a later one.
 """
@@ -57,13 +57,13 @@ def keeps_with_care() -> bool:
 
 @cache
 def returns_safely() -> bool:
-    """Whether numba makes what a kernel gives back as `return_values` has it; the first call has numba do so."""
+    """Whether numba makes what a kernel gives back as `signal_safe_returns` has it; the first call has numba do so."""
     try:
-        from skyband.kernels.numba_compiler_patches import return_values
+        from skyband.kernels.numba_compiler_patches import signal_safe_returns
     except (ImportError, AttributeError) as error:
         _notice(f"not as it was ({error}), so that a signal while a kernel runs may end the process")
         return False
-    return_values.install()
+    signal_safe_returns.install()
     return True
 
 

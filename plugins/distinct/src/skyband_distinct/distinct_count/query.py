@@ -18,10 +18,10 @@ from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
-from skyband.queries.frame_checks import check_numbers, check_whole
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
+from skyband.queries.state_frame_checks import check_numbers, check_whole
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch

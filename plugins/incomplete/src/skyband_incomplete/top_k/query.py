@@ -37,11 +37,11 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.frame_checks import check_finite, check_named, check_numbers, check_whole, refused_as_damage
 from skyband.queries.query import Input, Query, as_names, check_names, column_name
 from skyband.queries.rank_order import SMALLEST, order_parameter
 from skyband.queries.row_encoding import at_field, closed_length, too_short
 from skyband.queries.schedule import Schedule
+from skyband.queries.state_frame_checks import check_finite, check_named, check_numbers, check_whole, refused_as_damage
 from skyband.queries.window_parameters import (
     anew_schedule_of,
     every_parameter,

@@ -20,10 +20,10 @@ from skyband.queries.composite_ids import (
     identity_names,
     several,
 )
-from skyband.queries.frame_checks import check_whole
 from skyband.queries.pair_columns import check_pair_columns, encode_pair_columns
 from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.row_encoding import closed_length, too_short
+from skyband.queries.state_frame_checks import check_whole
 from skyband.roles.pair_ranker import similarity_parameter
 
 from skyband_setjoin.set_matcher import FIRST, keep_parameter, matches_parameter, threshold_fault

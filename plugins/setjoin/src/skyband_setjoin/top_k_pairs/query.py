@@ -13,7 +13,6 @@ from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
 from skyband.queries.composite_ids import Columns, identity, identity_inputs
-from skyband.queries.frame_checks import check_whole
 from skyband.queries.pair_columns import (
     carried_fields,
     check_pair_columns,
@@ -25,6 +24,7 @@ from skyband.queries.pair_columns import (
 from skyband.queries.query import Input, Query, column_name, is_name
 from skyband.queries.row_encoding import at_field, closed_length, too_short
 from skyband.queries.schedule import Schedule
+from skyband.queries.state_frame_checks import check_whole
 from skyband.queries.window_parameters import (
     anew_schedule_of,
     every_parameter,

@@ -36,10 +36,10 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.frame_checks import check_finite, check_named, check_whole
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
+from skyband.queries.state_frame_checks import check_finite, check_named, check_whole
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.roles import Backend
 from skyband.states.state import State

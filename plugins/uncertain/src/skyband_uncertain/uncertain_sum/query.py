@@ -18,8 +18,8 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
-from skyband.queries.frame_checks import check_named
 from skyband.queries.query import Input, Query, as_names, column_name
+from skyband.queries.state_frame_checks import check_named
 
 from skyband_uncertain.tuple_windows import (
     delta_parameter,

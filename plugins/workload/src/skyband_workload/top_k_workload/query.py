@@ -28,11 +28,11 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.frame_checks import check_named, check_numbers, check_whole
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.rank_order import order_parameter
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
+from skyband.queries.state_frame_checks import check_named, check_numbers, check_whole
 from skyband.roles import Backend
 
 from skyband_workload.top_k_workload.workload_file import NamedQuery, named_queries

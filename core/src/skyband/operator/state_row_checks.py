@@ -12,14 +12,14 @@ from skyband.errors import SnapshotError
 from skyband.operator.group_keys_of_before import frame_with_keys_of_now
 from skyband.operator.shard import Shard
 from skyband.queries.error_attribution import attributed
-from skyband.queries.frame_checks import check_numbers, refused_as_damage
 from skyband.queries.query import Query
 from skyband.queries.row_encoding import check_years, encode
+from skyband.queries.state_frame_checks import check_numbers, refused_as_damage
 from skyband.roles.sharding import BOTH, PROBE
 
 
 @define(slots=False)
-class RowsOfStates:
+class StateRowChecks:
     """What the frames of a query are like, as one of its shards gets them."""
 
     query: Query
