@@ -16,7 +16,7 @@ NEEDED = {
     "incomplete": {"distinct"},  # object-ranker/approx asks a sketch
     "lakes": {"distinct"},  # its tests write answers of a query
     "panes": {"distinct"},
-    "compare": {"distinct", "incomplete", "panes", "setjoin", "uncertain", "workload"},
+    "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "workload"},
 }
 """Plugins that another is nothing without: a backend of another's query; what there is to compare."""
 
