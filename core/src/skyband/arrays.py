@@ -41,20 +41,20 @@ def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int |
         raise InputError(name, f"must be one-dimensional (got {array.ndim} dimensions)")
     if length is not None and len(array) != length:
         raise InputError(name, f"must have {length} values, as the other arguments have (got {len(array)})")
-    wanted = np.dtype(dtype)
-    if array.dtype == wanted:
+    kind = np.dtype(dtype)
+    if array.dtype == kind:
         return np.ascontiguousarray(array)
     if array.dtype.kind not in "iufb":
-        raise InputError(name, f"must be {wanted.name} (got {array.dtype.name})")
+        raise InputError(name, f"must be {kind.name} (got {array.dtype.name})")
     with np.errstate(invalid="ignore", over="ignore"):
-        converted = array.astype(wanted)
+        converted = array.astype(kind)
         changed = (converted != array) | ((converted < 0) != (array < 0))
-        if wanted.kind == "f":
+        if kind.kind == "f":
             changed = (changed & ~np.isnan(array)) if array.dtype.kind == "f" else changed | _rounded(array, converted)
     changed = np.flatnonzero(changed)
     if len(changed):
         row = int(changed[0])
-        raise InputError(name, f"{array[row].item()!r} does not fit {wanted.name}", row)
+        raise InputError(name, f"{array[row].item()!r} does not fit {kind.name}", row)
     return np.ascontiguousarray(converted)
 
 

@@ -128,15 +128,15 @@ _CASTS = {"int": "bigint", "float": "double", "range": "double", "str": "string"
 
 def _values(question: Any, values: Mapping[str, Any]) -> list[Any]:
     """The parameters as arguments, in order, up to the last that is there. What is no Column is checked here."""
-    given = {name: value for name, value in values.items() if value is not None}
-    plain = {name: value for name, value in given.items() if not _has_column(value)}
+    present = {name: value for name, value in values.items() if value is not None}
+    plain = {name: value for name, value in present.items() if not _has_column(value)}
     question.make({name: values[name] for name in values if name in plain or name not in question.names()})
     arguments: list[list[Any]] = []
     for parameter in question.parameters():
-        value = given.get(parameter.name)
+        value = present.get(parameter.name)
         ends = ((None, None) if value is None else value) if parameter.type == "range" else [value]
         arguments.append([_argument(end, _CASTS.get(parameter.type)) for end in ends])
-    last = max((place + 1 for place, one in enumerate(question.names()) if one in given), default=0)
+    last = max((place + 1 for place, one in enumerate(question.names()) if one in present), default=0)
     return [argument for part in arguments[:last] for argument in part]
 
 
@@ -162,5 +162,5 @@ def _window(since: Any, last: Any) -> Any:
         raise InputError("last", "goes without `since`: ask for one of them")
     if isinstance(since, str):
         since = sql.lit(since).cast("timestamp")
-    given = last if since is None else since
-    return given if isinstance(given, Column) else sql.lit(None if given is None else given)
+    bound = last if since is None else since
+    return bound if isinstance(bound, Column) else sql.lit(None if bound is None else bound)

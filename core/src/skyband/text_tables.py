@@ -119,12 +119,12 @@ def _is_number(value: Any) -> bool:
 def fitting(headers: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], width: int) -> list[int]:
     """The columns with something in them, less `spare` ones, the first one first, until the rest fits into `width`."""
     wide = [min(max(map(len, column)), _FOLDED) for column in zip(headers, *rows, strict=True)]
-    kept = [place for place, name in enumerate(headers) if name or any(row[place] for row in rows)]
+    places = [place for place, name in enumerate(headers) if name or any(row[place] for row in rows)]
     for name in spare:
-        if sum(wide[place] + 3 for place in kept) <= width:
+        if sum(wide[place] + 3 for place in places) <= width:
             break
-        kept = [place for place in kept if headers[place] != name]
-    return kept
+        places = [place for place in places if headers[place] != name]
+    return places
 
 
 _FOLDED = 32

@@ -71,8 +71,8 @@ class EventTimeProgress:
     @property
     def newest(self) -> int | None:
         """The latest time in any source; None where there were no rows."""
-        found = max(self.latest)
-        return None if found == TIME_MIN else found
+        latest = max(self.latest)
+        return None if latest == TIME_MIN else latest
 
 
 @frozen

@@ -42,8 +42,8 @@ class AskCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """The questions' parameters are together in `values`."""
         names = [option.name for option in self.of_questions if option.name in ctx.params]
-        given = {name: ctx.params.pop(name) for name in names if name is not None}
-        ctx.params["values"] = {name: value for name, value in given.items() if value not in (None, (), False)}
+        values = {name: ctx.params.pop(name) for name in names if name is not None}
+        ctx.params["values"] = {name: value for name, value in values.items() if value not in (None, (), False)}
         return super().invoke(ctx)
 
 

@@ -21,17 +21,17 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     from skyband.text_tables import visible
 
     try:
-        found = read_job(job, sets, engine)
+        checked = read_job(job, sets, engine)
     except JobError as error:
         click.echo(visible(str(error), keep="\n\t"))
         raise click.exceptions.Exit(Failure.exit_code) from error
-    columns = "its columns fit" if found.schema is not None else "its columns will be looked at when it runs"
-    for text in broken_promises(found):
+    columns = "its columns fit" if checked.schema is not None else "its columns will be looked at when it runs"
+    for text in broken_promises(checked):
         click.echo(f"{job}: warning: {text}", err=True)
     try:
-        reader = engine_named(engine).reader(found)
+        reader = engine_named(engine).reader(checked)
     except ConfigError as error:
         raise JobError(job, *error.problems) from error
-    click.echo(f"{job}: fine ({found.query.kind} on {found.source.format}; {columns})", err=True)
+    click.echo(f"{job}: fine ({checked.query.kind} on {checked.source.format}; {columns})", err=True)
     if reader is not None:
         click.echo(f"{job}: read by {reader}", err=True)

@@ -16,13 +16,13 @@ def command(as_json: bool) -> None:
     from skyband import text_tables
     from skyband.registry import installed
 
-    found = [(entry, *_roles_and_status(entry)) for entry in installed().query_listing()]
+    listing = [(entry, *_roles_and_status(entry)) for entry in installed().query_listing()]
     if as_json:
-        click.echo(json.dumps({"queries": [_plain(*one) for one in found]}, indent=2))
+        click.echo(json.dumps({"queries": [_plain(*one) for one in listing]}, indent=2))
         return
     rows = [
         [entry.info.kind, ", ".join(roles), entry.distribution, entry.version, status or "ok"]
-        for entry, roles, status in found
+        for entry, roles, status in listing
     ]
     head = ["query", "roles", "distribution", "version", "status"]
     styles = {"query": "bold", "distribution": "dim", "version": "dim"}

@@ -26,32 +26,32 @@ def command(job: str, sets: tuple[str, ...], largest: int, as_json: bool) -> Non
     from skyband.job.reading import read_job
     from skyband.job.savepoints.checkpoint_summary import checkpoint_state
 
-    held = read_job(job, sets)
-    found = checkpoint_state(held, largest)
+    checked = read_job(job, sets)
+    summary = checkpoint_state(checked, largest)
     if as_json:
-        click.echo(json.dumps(attrs.asdict(found), indent=2, default=str))
+        click.echo(json.dumps(attrs.asdict(summary), indent=2, default=str))
         return
 
     def show(time: int | None) -> str:
-        return text_tables.count(time) if held.query.rows and time is not None else text_tables.moment(time)
+        return text_tables.count(time) if checked.query.rows and time is not None else text_tables.moment(time)
 
     facts = [
-        ("made by", f"skyband {found.made_by}"),
-        *((role, backend) for role, backend in found.backends.items()),
-        ("shards", found.shards),
-        ("micro-batches", f"{found.steps:,}"),
-        ("groups", f"{found.groups:,}"),
-        ("retained", f"{found.retained:,}"),
-        ("bytes", text_tables.size(found.nbytes)),
-        ("rows waiting", f"{found.waiting:,}"),
-        ("first row", show(found.earliest)),
-        ("last row", show(found.latest)),
-        ("watermark", show(found.watermark)),
+        ("made by", f"skyband {summary.made_by}"),
+        *((role, backend) for role, backend in summary.backends.items()),
+        ("shards", summary.shards),
+        ("micro-batches", f"{summary.steps:,}"),
+        ("groups", f"{summary.groups:,}"),
+        ("retained", f"{summary.retained:,}"),
+        ("bytes", text_tables.size(summary.nbytes)),
+        ("rows waiting", f"{summary.waiting:,}"),
+        ("first row", show(summary.earliest)),
+        ("last row", show(summary.latest)),
+        ("watermark", show(summary.watermark)),
     ]
     wide = max(len(name) for name, _ in facts)
     for name, value in facts:
         click.echo(f"{name:<{wide}}  {text_tables.visible(str(value))}")
-    if found.largest and held.query.by:
+    if summary.largest and checked.query.by:
         click.echo()
-        rows = [[*group.values.values(), group.retained, text_tables.size(group.nbytes)] for group in found.largest]
-        text_tables.table([*held.query.by, "retained", "bytes"], rows)
+        rows = [[*group.values.values(), group.retained, text_tables.size(group.nbytes)] for group in summary.largest]
+        text_tables.table([*checked.query.by, "retained", "bytes"], rows)

@@ -75,9 +75,9 @@ def columns_as(
     Raises InputError, naming the column and both types, where one is missing or holds what its type does not.
     """
     fields = pa.schema([schema.field(name) for name in names])
-    given = dict(zip(batch.schema.names, batch.columns, strict=True))
-    columns = [_column(given, field, field.name in hashed) for field in fields]
-    unchanged = all(column is given[field.name] for column, field in zip(columns, fields, strict=True))
+    by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
+    columns = [_column(by_name, field, field.name in hashed) for field in fields]
+    unchanged = all(column is by_name[field.name] for column, field in zip(columns, fields, strict=True))
     if unchanged and batch.schema.names == fields.names:
         return batch
     return pa.RecordBatch.from_arrays(columns, names=fields.names)

@@ -80,9 +80,9 @@ def typed(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """A plain column as this type, which may be a dictionary of its values."""
     if not pa.types.is_dictionary(kind):
         return column.cast(kind)
-    found = column.dictionary_encode()
+    encoded = column.dictionary_encode()
     return pa.DictionaryArray.from_arrays(
-        found.indices.cast(kind.index_type), found.dictionary.cast(kind.value_type), ordered=kind.ordered
+        encoded.indices.cast(kind.index_type), encoded.dictionary.cast(kind.value_type), ordered=kind.ordered
     )
 
 

@@ -217,6 +217,6 @@ def take_out(arrays: Arrays, name: str, dtype: Any, length: int) -> Array:
     """Take an array of this type and length out of `arrays`. Raises SnapshotError where it is none."""
     values = arrays.pop(name, None)
     if values is None or values.dtype != dtype or len(values) != length:
-        found = "nothing" if values is None else f"{len(values)} of {values.dtype}"
-        raise SnapshotError(f"holds rows that contradict themselves: {name} must be {length} values (got {found})")
+        contents = "nothing" if values is None else f"{len(values)} of {values.dtype}"
+        raise SnapshotError(f"holds rows that contradict themselves: {name} must be {length} values (got {contents})")
     return values

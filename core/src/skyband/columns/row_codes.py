@@ -23,6 +23,6 @@ def place_among_equal(codes: Int64) -> Int64:
     order = np.argsort(codes, kind="stable")
     place = np.arange(len(codes))
     new = np.append(True, codes[order][1:] != codes[order][:-1])[: len(codes)]
-    found = np.empty(len(codes), np.int64)
-    found[order] = place - np.maximum.accumulate(np.where(new, place, 0))
-    return found
+    places = np.empty(len(codes), np.int64)
+    places[order] = place - np.maximum.accumulate(np.where(new, place, 0))
+    return places

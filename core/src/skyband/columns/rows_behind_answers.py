@@ -124,8 +124,8 @@ class RankedRows:
         table = self._together()
         self._new, self._rows = [], 0
         times = table.column("time").to_numpy()
-        kept = np.ones(len(table), bool) if self._before is None else times >= self._before
-        self._settled = self._without_reached(table, kept)
+        stays = np.ones(len(table), bool) if self._before is None else times >= self._before
+        self._settled = self._without_reached(table, stays)
 
     def _without_reached(self, table: pa.RecordBatch, kept: Array) -> pa.RecordBatch:
         """The rows that are `kept` (bool[n]) and stand for their object in some answer to come."""
@@ -238,9 +238,9 @@ def _unreached(who: list[Array], values: Float64) -> Array:
     order = np.lexsort([-np.arange(len(codes)), codes])  # an object after the other, each from its latest row on
     keys = codes[order] * (len(codes) + 1) + ranks[order]
     highest = np.maximum.accumulate(keys) if len(keys) else keys
-    kept = np.ones(len(codes), bool)
-    kept[order[1:]] = keys[1:] > highest[:-1]
-    return kept
+    stays = np.ones(len(codes), bool)
+    stays[order[1:]] = keys[1:] > highest[:-1]
+    return stays
 
 
 def _last_best(values: Float64, starts: Int64, stops: Int64) -> Int64:
@@ -251,5 +251,5 @@ def _last_best(values: Float64, starts: Int64, stops: Int64) -> Int64:
     if not len(places):
         return starts
     best = np.maximum.reduceat(values[places], cuts[:-1])
-    found = np.where(values[places] == np.repeat(best, sizes), places, -1)
-    return np.maximum.reduceat(found, cuts[:-1])
+    last = np.where(values[places] == np.repeat(best, sizes), places, -1)
+    return np.maximum.reduceat(last, cuts[:-1])

@@ -21,15 +21,15 @@ def sides_of(column: pa.Array) -> Int8:
     """int8[n]: 0 for left, 1 for right; null is 0. Raises InputError on anything else."""
     column = decoded(column)
     if pa.types.is_string(column.type):
-        found = pc.index_in(column, value_set=pa.array(SIDES))
-        wrong = pc.and_(found.is_null(), column.is_valid())
+        numbers = pc.index_in(column, value_set=pa.array(SIDES))
+        wrong = pc.and_(numbers.is_null(), column.is_valid())
     else:
-        found = column.cast(pa.int64())
-        wrong = pc.and_(pc.or_(pc.less(found, 0), pc.greater(found, 1)), column.is_valid()).fill_null(False)
+        numbers = column.cast(pa.int64())
+        wrong = pc.and_(pc.or_(pc.less(numbers, 0), pc.greater(numbers, 1)), column.is_valid()).fill_null(False)
     if pc.any(wrong).as_py():
         row = pc.index(wrong, True).as_py()
         message = 'must be "left" or "right", 0 or 1, false or true'
         rows = np.flatnonzero(wrong.to_numpy(zero_copy_only=False))
         raise InputError("side", f"{message} (got {column[row].as_py()!r})", row, rows=rows, reason=message)
-    sides: Int8 = found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int8)
+    sides: Int8 = numbers.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int8)
     return sides

@@ -64,10 +64,10 @@ def parse_length(text: Any) -> Length:
     zoned = _ZONED.fullmatch(plain)
     what, zone = (zoned["what"], zoned["zone"]) if zoned else (plain, UTC)
     units = _UNITS if zoned else ("month", "year")  # days and weeks of no zone are as long as any other
-    found = _so_far(what, zone, plain) or _counted(what, zone, plain, units)
-    if found is not None:
+    length = _so_far(what, zone, plain) or _counted(what, zone, plain, units)
+    if length is not None:
         time_zone(zone)
-        return found
+        return length
     if zoned:
         raise ValueError(_not_zoned(what, plain))
     return parse(text)

@@ -49,10 +49,10 @@ def parse(text: Any) -> Duration:
     if not isinstance(text, str):
         raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {literal(text)})')
     parts = re.sub(r"^\s*interval\b", "", text, flags=re.IGNORECASE)
-    found = _PART.findall(parts)
-    if not found or _PART.sub("", parts).strip():
+    counts = _PART.findall(parts)
+    if not counts or _PART.sub("", parts).strip():
         raise ValueError(f'must be a duration such as "10 minutes" or "1000 rows" (got {literal(text)})')
-    lengths = [(int(amount), _singular(unit)) for amount, unit in found]
+    lengths = [(int(amount), _singular(unit)) for amount, unit in counts]
     rows = any(unit == "row" for _, unit in lengths)
     if rows and len(lengths) > 1:
         raise ValueError(f"mixes rows and time (got {literal(text)})")

@@ -86,10 +86,10 @@ def _check(given: Any) -> str | None:
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         return f"must be a list of ranges, [[0, 10], [10, 100]] (got {literal(given)})"
     try:
-        found = [read_range(ends) for ends in given]
+        ranges = [read_range(ends) for ends in given]
     except ValueError as error:
         return f"each {error}"
-    twice = [str(one) for place, one in enumerate(found) if one in found[:place]]
+    twice = [str(one) for place, one in enumerate(ranges) if one in ranges[:place]]
     return f"has {twice[0]} twice" if twice else None
 
 

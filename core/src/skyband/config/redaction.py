@@ -88,8 +88,8 @@ def _secrets(key: str, value: Any, secret: bool = False) -> Iterator[str]:
     elif isinstance(value, str):
         if secret and value.strip() and value.lower() not in _PLAIN:
             yield value
-        for found in (*_PAIR.finditer(value), *_URL.finditer(value)):
-            plain = found["value"].strip("\"'")
+        for match in (*_PAIR.finditer(value), *_URL.finditer(value)):
+            plain = match["value"].strip("\"'")
             yield from (word for word in {plain, unquote(plain)} if word)
     elif secret and isinstance(value, int | float) and not isinstance(value, bool) and not is_huge(value):
         yield str(value)

@@ -38,8 +38,8 @@ class TimeZone:
     def moment(self, shown: Int64) -> Int64:
         """int64[n]: the first moments at which the clock shows these times or later ones."""
         place = np.searchsorted(self._shown, shown, side="right")
-        found: Int64 = np.minimum(shown - self._offsets[place], self._ends[place])
-        return found
+        moments: Int64 = np.minimum(shown - self._offsets[place], self._ends[place])
+        return moments
 
     def whole_since(self, length: int) -> int:
         """The last moment that its clock shows as no multiple of a length though it is one, or shows as one though it

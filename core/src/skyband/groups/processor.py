@@ -165,9 +165,9 @@ class ScheduledProcessor(GroupProcessor):
         start, size = 0, _FIRST_LOOKED_AT
         while start < len(times):  # no further than twice what is found, as the rest is looked at again
             here = times[start : start + size]
-            found = np.flatnonzero(self._schedule.has_ended(np.append(before, here[:-1]), here))
-            if len(found):
-                return start + int(found[0])
+            ends = np.flatnonzero(self._schedule.has_ended(np.append(before, here[:-1]), here))
+            if len(ends):
+                return start + int(ends[0])
             before, start, size = here[-1], start + size, 2 * size
         return len(times)
 

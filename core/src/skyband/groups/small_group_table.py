@@ -204,8 +204,8 @@ class SmallGroupTable(SmallGroups):
         emptied = sessions.key[sessions.final & sessions.ended]
         stays = sessions.final & ~sessions.ended & ~grown
         self._key, self._last, self._count = sessions.key[stays], sessions.last[stays], done.size[stays]
-        kept = slice(None) if stays.all() else np.repeat(stays, done.size)
-        self._entries = {name: numbers_or_lists.pick(values, kept) for name, values in done.entries.items()}
+        survivors = slice(None) if stays.all() else np.repeat(stays, done.size)
+        self._entries = {name: numbers_or_lists.pick(values, survivors) for name, values in done.entries.items()}
         self._reached = self._until
         self._due = self.schedule.next_due(self._last, self._until) if len(self._key) else TIME_MAX
         answers = pa.RecordBatch.from_arrays(list(done.answers), schema=self.schema) if len(done.session) else None
@@ -229,7 +229,7 @@ class SmallGroupTable(SmallGroups):
     def promoted(self, step: PassInput, done: PassResult) -> list[Promoted]:
         """Those that have an entry too many, each with its entries and the rows not taken in."""
         first = np.cumsum(done.size) - done.size
-        found = []
+        leaving = []
         for session in np.flatnonzero(done.grown >= 0).tolist():
             own = slice(first[session], first[session] + done.size[session])
             rest = slice(done.grown[session], step.sessions.stop[session])
@@ -238,16 +238,16 @@ class SmallGroupTable(SmallGroups):
             key = int(step.sessions.key[session])
             if self.rows_behind is not None:
                 values = entries["time"] if self.ranked_by is None else self.signed(entries[self.ranked_by])
-                wanted = entries["time"], entries[self.identity], values
+                columns = entries["time"], entries[self.identity], values
                 until, left = int(step.sessions.last[session]), rest.stop - rest.start
-                entries |= self.rows_behind.take_group(key, until, left, *wanted)
+                entries |= self.rows_behind.take_group(key, until, left, *columns)
             rows = {name: column[rest] for name, column in step.rows.items()}
             if self.names is not None:
                 rows["name"] = self.names.lookup(rows[self.identity])
             last = int(step.times[rest.start - 1])
             processor = self.processor(last, entries)
-            found.append(Promoted(key, processor, Rows(step.times[rest], rows)))
-        return found
+            leaving.append(Promoted(key, processor, Rows(step.times[rest], rows)))
+        return leaving
 
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
         if not isinstance(other, SmallGroupTable) or self._buffer or other._buffer:

@@ -11,11 +11,11 @@ from skyband.kernels.nested import nested_njit
 @nested_njit
 def oldest_needed(time: Any, beats: Any) -> Any:
     """`Schedule.oldest`: no moment after `time` needs rows before this. beats: int64[b, 3], slide, phase, window."""
-    found = np.int64(2**63 - 1)
+    oldest = np.int64(2**63 - 1)
     for beat in range(len(beats)):
         slide, phase = beats[beat, 0], beats[beat, 1]
-        found = min(found, (time - phase) // slide * slide + phase + slide - beats[beat, 2])
-    return found
+        oldest = min(oldest, (time - phase) // slide * slide + phase + slide - beats[beat, 2])
+    return oldest
 
 
 @nested_njit

@@ -63,8 +63,8 @@ class SmallRowWindows(SmallGroupsPerRow):
         done = table.run_pass(step)
         stays = done.grown < 0
         promoted = () if stays.all() else table.promoted(step, done)
-        kept = slice(None) if stays.all() else np.repeat(stays, done.size)
-        left = {name: numbers_or_lists.pick(done.entries[name], kept) for name in entries.columns}
+        survivors = slice(None) if stays.all() else np.repeat(stays, done.size)
+        left = {name: numbers_or_lists.pick(done.entries[name], survivors) for name in entries.columns}
         entries.put(keys[stays], done.size[stays], left, {_SEEN: until[stays]})
         for group in promoted:
             group.processor.start_from(self._begun(np.array([group.key], np.uint64)))

@@ -59,10 +59,10 @@ def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        held = json.loads(path.read_text("utf-8"))
+        record = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise EngineError(f"damaged: {str(path)!r}: {type(error).__name__}: {error}; remove it") from error
-    return held if isinstance(held, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 def _reason(name: str) -> str:

@@ -90,15 +90,15 @@ def _parsed(path: Path) -> dict[str, Any]:
 def _text_of(path: Path) -> str:
     try:
         with path.open("rb") as file:  # which may be a pipe, or never end
-            held = file.read(MOST_BYTES + 1)
+            content = file.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
         raise ConfigError(Problem("", "does not exist")) from error
     except OSError as error:
         raise ConfigError(Problem("", f"cannot be read: {error.strerror or error}")) from error
-    if len(held) > MOST_BYTES:
+    if len(content) > MOST_BYTES:
         raise ConfigError(Problem("", f"is no job: it is larger than {MOST_BYTES:,} bytes"))
     try:
-        return held.decode("utf-8-sig").replace("\r\n", "\n")
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ConfigError(Problem("", f"cannot be read: byte {error.start} is not UTF-8")) from error
 
@@ -132,11 +132,11 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
     *outer, last = key.split(".")
     table = tables
     for number, name in enumerate(outer):
-        held = table.get(name, {})
-        if outer[:number] == ["backends"] and isinstance(held, str):
-            held = {"name": held}  # sketch = "k-skb" is short for a table, so a parameter can be put into it
-        if not isinstance(held, dict):
-            raise ConfigError(Problem(key, f"{'.'.join(outer[: number + 1])} is {literal(held)}, not a table"))
-        table[name] = dict(held)
+        entry = table.get(name, {})
+        if outer[:number] == ["backends"] and isinstance(entry, str):
+            entry = {"name": entry}  # sketch = "k-skb" is short for a table, so a parameter can be put into it
+        if not isinstance(entry, dict):
+            raise ConfigError(Problem(key, f"{'.'.join(outer[: number + 1])} is {literal(entry)}, not a table"))
+        table[name] = dict(entry)
         table = table[name]
     table[last] = value

@@ -165,15 +165,15 @@ def precedes(band, position, score, tie, key):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def topk(band, k, since):  # type: ignore[no-untyped-def]
     """The best `k` (at most K) items with expiry >= `since`, as ITEM[r] in order B. Flush first."""
-    found = np.empty(min(k, band.counts[SIZE]), band.items.dtype)
+    best = np.empty(min(k, band.counts[SIZE]), band.items.dtype)
     r = 0
     for i in range(band.counts[SIZE]):
-        if r == len(found):
+        if r == len(best):
             break
         if band.items[i].expiry >= since:
-            found[r] = band.items[i]
+            best[r] = band.items[i]
             r += 1
-    return found[:r]
+    return best[:r]
 
 
 @shared_njit
@@ -330,12 +330,12 @@ def _expiry_order(buffer, ranked):  # type: ignore[no-untyped-def]
         places[group[item] + 1] += 1
     for g in range(groups + 1):
         places[g + 1] += places[g]
-    found = np.empty(b, np.int64)
+    order = np.empty(b, np.int64)
     for j in range(b - 1, -1, -1):
         g = group[ranked[j]]
-        found[places[g]] = j
+        order[places[g]] = j
         places[g] += 1
-    return found
+    return order
 
 
 @nested_njit

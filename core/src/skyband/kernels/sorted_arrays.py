@@ -18,5 +18,5 @@ def among(values: Array, known: Array) -> Array:
     """bool[n]: which of the values are in `known`, which is ascending. O(n log m)."""
     if not len(known):
         return np.zeros(len(values), bool)
-    found: Array = known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values
-    return found
+    equal: Array = known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values
+    return equal

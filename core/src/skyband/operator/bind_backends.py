@@ -32,23 +32,23 @@ def bind(query: Query, schema: pa.Schema | None, backends: Any = None) -> dict[s
         bindings = choose(sound, {role: name for role, name in (backends or {}).items() if role in sound})
     for role, binding in bindings.items():
         with attributed(query):
-            given = query.backend_parameters(role)
+            own_keys = query.backend_parameters(role)
         lacking = [name for name in query.needs if name in binding.info.lacks]
         problems.extend(
             Problem(f"backends.{role}", f"{binding.info.name} lacks {name}, which the query needs: {reason}")
             for name, reason in ((name, binding.info.lacks[name]) for name in lacking)
         )
-        taken = [name for name in binding.parameters if name in given]
+        taken = [name for name in binding.parameters if name in own_keys]
         problems.extend(
-            Problem(f"backends.{role}.{name}", f"is set by the query ({literal(given[name])})") for name in taken
+            Problem(f"backends.{role}.{name}", f"is set by the query ({literal(own_keys[name])})") for name in taken
         )
-        unknown = _unknown_parameters(binding, given)
+        unknown = _unknown_parameters(binding, own_keys)
         if unknown:
             problems.extend(Problem(f"backends.{role}", _unable(query, binding, *entry)) for entry in unknown)
             continue
         try:
             with attributed(query, {role: binding}):
-                problems.extend(problem.within("query") for problem in query.unsupported_by(binding.create(**given)))
+                problems.extend(problem.within("query") for problem in query.unsupported_by(binding.create(**own_keys)))
         except ConfigError as error:
             problems.extend(problem.within(f"backends.{role}") for problem in error.problems)
         except PluginError as error:

@@ -35,13 +35,13 @@ def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema
 
 def defaults_of(query: Query) -> dict[str, str]:
     """What `fingerprint` has for keys of the query at their defaults: what a Skyband meant that did not know them."""
-    found = {}
+    defaults = {}
     for entry in attrs.fields(type(query)):
         default: Any = entry.default
         if entry.init and default is not attrs.NOTHING and not isinstance(default, attrs.Factory):  # type: ignore[arg-type]
             convert: Any = entry.converter
-            found[f"query.{entry.name}"] = str(convert(default) if convert else default)
-    return found
+            defaults[f"query.{entry.name}"] = str(convert(default) if convert else default)
+    return defaults
 
 
 def check_same(held: Any, wanted: Mapping[str, str], defaults: Mapping[str, str]) -> None:

@@ -50,8 +50,8 @@ def begin_with_states(operator: Operator, table: StatesTable, at: int | None = N
 def _check_grouping(query: Query, table: StatesTable) -> None:
     if sorted(query.by) == sorted(table.grouping):
         return
-    held = ", ".join(table.grouping) or "none"
-    message = f"the states are of groups by {held}, and do not know the rows of their groups, to group them anew"
+    grouping = ", ".join(table.grouping) or "none"
+    message = f"the states are of groups by {grouping}, and do not know the rows of their groups, to group them anew"
     raise ConfigError(Problem("query.by", f"{message} (got {', '.join(query.by) or 'none'})"))
 
 
@@ -77,15 +77,17 @@ def _backend_problems(query: Query, bindings: Mapping[str, Binding], state: Stat
     if binding.info.name != state.info.name:
         message = f"the states are of {state.key}, and only the backend that made a state reads it"
         return [Problem(f"backends.{role}", f"{message}: choose {state.info.name} (got {binding.info.name})")]
-    given = query.backend_parameters(role)
-    here = _plain(binding.create(**given).parameters())
+    own_keys = query.backend_parameters(role)
+    here = _plain(binding.create(**own_keys).parameters())
     problems = []
     for name, value in here.items():
-        held = state.parameters.get(name)
-        if name not in query.open_parameters(role) and snapshot.text(held) != snapshot.text(value):
-            place = f"query.{name}" if name in given else f"backends.{role}.{name}"
+        before = state.parameters.get(name)
+        if name not in query.open_parameters(role) and snapshot.text(before) != snapshot.text(value):
+            place = f"query.{name}" if name in own_keys else f"backends.{role}.{name}"
             problems.append(
-                Problem(place, f"the states were made with {name} = {literal(held)}: take that (got {literal(value)})")
+                Problem(
+                    place, f"the states were made with {name} = {literal(before)}: take that (got {literal(value)})"
+                )
             )
     return problems
 
@@ -104,11 +106,11 @@ def _values(query: Query, schema: pa.Schema, groups: Sequence[GroupState]) -> pa
     columns = []
     for name in query.by:
         kind = plain_type(schema.field(name).type)
-        held = pa.array([each.group[name] for each in groups])
+        column = pa.array([each.group[name] for each in groups])
         try:
-            columns.append(held.cast(kind))
+            columns.append(column.cast(kind))
         except pa.ArrowException as error:
-            message = f"column {name!r} is {held.type} in the states, and {kind} in the source"
+            message = f"column {name!r} is {column.type} in the states, and {kind} in the source"
             raise ConfigError(Problem("query.by", f"{message}: {error}")) from error
     return pa.RecordBatch.from_arrays(columns, list(query.by))
 

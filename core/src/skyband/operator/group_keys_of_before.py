@@ -53,7 +53,7 @@ def _keys(columns: list[pa.Array]) -> UInt64:
 
 def _renamed(keys: UInt64, before: UInt64, after: UInt64) -> UInt64:
     """The keys with each of `before` (ascending) in it as the one of `after`."""
-    found = among(keys, before)
+    of_before = among(keys, before)
     renamed: UInt64 = keys.copy()
-    renamed[found] = after[np.searchsorted(before, keys[found])]
+    renamed[of_before] = after[np.searchsorted(before, keys[of_before])]
     return renamed

@@ -69,13 +69,13 @@ class Groups:
     def largest(self, most: int) -> list[tuple[dict[str, Any], int, int]]:
         """The groups whose processors have the largest states, the largest first: values, items retained and bytes."""
         keys, retained, sizes = self._processors.sizes()
-        found = []
+        largest = []
         for place in np.argsort(-sizes, kind="stable")[:most].tolist():
             values = (
                 self._values.slice(int(np.searchsorted(self._key, keys[place])), 1).to_pylist() if self._by else [{}]
             )
-            found.append((values[0], int(retained[place]), int(sizes[place])))
-        return found
+            largest.append((values[0], int(retained[place]), int(sizes[place])))
+        return largest
 
     def start_from(self, since: Mapping[str, int]) -> None:
         """As `GroupProcessor.start_from`, of the small groups."""

@@ -31,12 +31,12 @@ class LoggedBatch:
     @classmethod
     def decode(cls, blob: bytes) -> "LoggedBatch":
         """Raises SnapshotError where the bytes are damaged."""
-        held = snapshot.decode(blob)
-        given = [keyed_frames.from_bytes(held.arrays[name]) for name in sorted(held.arrays)]
-        watermark, clock = held.header.get("watermark"), held.header.get("clock")
+        log = snapshot.decode(blob)
+        frames = [keyed_frames.from_bytes(log.arrays[name]) for name in sorted(log.arrays)]
+        watermark, clock = log.header.get("watermark"), log.header.get("clock")
         if not isinstance(clock, list) or not all(map(is_time, [*clock, 0 if watermark is None else watermark])):
             raise SnapshotError(f"holds no turn: its watermark is {watermark!r}, its clock {clock!r:.200}")
-        return cls(given, watermark, clock, held.header.get("finished") is True)
+        return cls(frames, watermark, clock, log.header.get("finished") is True)
 
 
 def is_time(value: object) -> bool:

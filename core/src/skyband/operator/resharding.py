@@ -97,8 +97,8 @@ def _check_mergeable(query: Query, bindings: Mapping[str, Binding], there: int, 
 
 def _with_open_keys(blob: bytes, before: Query, operator: Operator) -> bytes:
     """A snapshot as one of this operator's query, which differs from that `before` only in keys that may change."""
-    held = snapshot.decode(blob)
-    made = held.header.get("operator")
+    state = snapshot.decode(blob)
+    made = state.header.get("operator")
     if not isinstance(made, dict):
         raise SnapshotError("the savepoint holds no operator of Skyband")
     here = fingerprint(operator.query, operator.bindings, operator.schema)
@@ -112,7 +112,7 @@ def _with_open_keys(blob: bytes, before: Query, operator: Operator) -> bytes:
         raise SnapshotError(f"the savepoint is of another job ({'; '.join(refused)}); {remedy}")
     if not changed:
         return blob
-    return snapshot.encode({**held.header, "operator": here}, held.arrays)
+    return snapshot.encode({**state.header, "operator": here}, state.arrays)
 
 
 def _reason(name: str) -> str | None:

@@ -90,15 +90,15 @@ class CalendarSchedule(Schedule):
 
     def after(self, time: Any) -> Any:
         times = np.atleast_1d(np.asarray(time, np.int64))
-        found: Int64 = self._every.after(times)
+        moments: Int64 = self._every.after(times)
         for starts in self._starts_anew:
-            found = found if starts is None else np.minimum(found, starts.after(times))
-        return found if np.ndim(time) else int(found[0])
+            moments = moments if starts is None else np.minimum(moments, starts.after(times))
+        return moments if np.ndim(time) else int(moments[0])
 
     def latest(self, time: int) -> int:
         times = np.array([time])
-        found = [self._every.latest(time) if self._regular else int(self._every.last(times)[0])]
-        return max(found + [int(starts.last(times)[0]) for starts in self._starts_anew if starts is not None])
+        latest = [self._every.latest(time) if self._regular else int(self._every.last(times)[0])]
+        return max(latest + [int(starts.last(times)[0]) for starts in self._starts_anew if starts is not None])
 
     def each_after(self, time: int) -> Int64:
         return np.array([self.after(time)])
@@ -133,10 +133,10 @@ class CalendarSchedule(Schedule):
 
     def empty_at(self, last: Any) -> Any:
         lasts = np.atleast_1d(np.asarray(last, np.int64))
-        found = self.after(lasts)
+        moments = self.after(lasts)
         for place in range(len(self._lengths)):
-            found = np.maximum(found, self._first_without(place, lasts))
-        return found if np.ndim(last) else int(found[0])
+            moments = np.maximum(moments, self._first_without(place, lasts))
+        return moments if np.ndim(last) else int(moments[0])
 
     def _first_without(self, place: int, lasts: Int64) -> Int64:
         """int64[n]: the first moment at which a window holds no row up to the last."""
@@ -146,10 +146,10 @@ class CalendarSchedule(Schedule):
         if isinstance(length, Duration):
             return self.after(lasts + length.length)
         zone = time_zone(length.zone)
-        found = self.after(np.maximum(lasts, zone.moment(_earlier(zone.clock(lasts), length, -1) - 5 * _DAY)))
-        while (full := self._start(place, found) <= lasts).any():
-            found = np.where(full, self.after(found), found)
-        return found
+        moments = self.after(np.maximum(lasts, zone.moment(_earlier(zone.clock(lasts), length, -1) - 5 * _DAY)))
+        while (full := self._start(place, moments) <= lasts).any():
+            moments = np.where(full, self.after(moments), moments)
+        return moments
 
     def cannot_end(self, last: int, watermark: int) -> bool:  # noqa: ARG002 - lengths differ
         return False
@@ -173,8 +173,8 @@ class AnewSchedule(CalendarSchedule):
         self._begins = Boundaries(window, 0 if window.so_far else offset)
 
     def empty_at(self, last: Any) -> Any:
-        found = self._begins.after(np.atleast_1d(np.asarray(last, np.int64)))
-        return found if np.ndim(last) else int(found[0])
+        moments = self._begins.after(np.atleast_1d(np.asarray(last, np.int64)))
+        return moments if np.ndim(last) else int(moments[0])
 
     def reach(self, last: Any) -> Any:
         return self.empty_at(last)
@@ -194,5 +194,5 @@ def _earlier(shown: Int64, length: CalendarLength, sign: int = 1) -> Int64:
     target = month - sign * months
     most = (target + 1).astype("datetime64[D]") - target.astype("datetime64[D]")
     days = np.minimum(within // _DAY, most.astype(np.int64) - 1)
-    found: Int64 = target.astype("datetime64[us]").astype(np.int64) + days * _DAY + within % _DAY
-    return found
+    moments: Int64 = target.astype("datetime64[us]").astype(np.int64) + days * _DAY + within % _DAY
+    return moments

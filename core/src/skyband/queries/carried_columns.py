@@ -73,9 +73,9 @@ def _hash_lists(lists: pa.Array) -> UInt64:
     offsets = np.append(0, np.cumsum(pc.list_value_length(lists).fill_null(0).to_numpy()))
     places = np.arange(len(values)) - np.repeat(offsets[:-1], np.diff(offsets))
     sums = np.append(np.uint64(0), np.cumsum(hash_columns([pa.array(hash_column(values)), pa.array(places)])))
-    found: UInt64 = sums[offsets[1:]] - sums[offsets[:-1]]
-    found[lists.is_null().to_numpy(zero_copy_only=False)] = 1  # that of an empty list is 0
-    return found
+    hashes: UInt64 = sums[offsets[1:]] - sums[offsets[:-1]]
+    hashes[lists.is_null().to_numpy(zero_copy_only=False)] = 1  # that of an empty list is 0
+    return hashes
 
 
 def carry_type(kind: pa.DataType) -> pa.DataType:

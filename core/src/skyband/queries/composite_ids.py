@@ -65,11 +65,11 @@ def identity_fields(name: str, named: Columns, schema: pa.Schema) -> list[pa.Fie
 
 def missing(columns: list[pa.Array]) -> Array:
     """bool[n]: rows where one of the columns is null."""
-    found = np.zeros(len(columns[0]), bool)
+    null = np.zeros(len(columns[0]), bool)
     for column in columns:
         if column.null_count:
-            found |= column.is_null().to_numpy(zero_copy_only=False)
-    return found
+            null |= column.is_null().to_numpy(zero_copy_only=False)
+    return null
 
 
 def to_keys(columns: list[pa.Array]) -> tuple[Int64, UInt64, pa.Array | None]:

@@ -89,8 +89,8 @@ class RowsOfPairs:
     def columns(self, rows: Rows) -> list[pa.Array]:
         """The columns of rows, as they are kept."""
         kinds = self._kinds[self._plain :]
-        found = [id_values(rows, self._kinds[0])] if self._plain else []
-        return found + [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
+        columns = [id_values(rows, self._kinds[0])] if self._plain else []
+        return columns + [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
 
     def update(self, times: Int64, columns: Sequence[pa.Array]) -> None:
         """Take in the columns of the next rows, which came at these times (ascending)."""

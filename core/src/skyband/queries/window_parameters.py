@@ -94,8 +94,8 @@ def schedule_of(every: Length, windows: tuple[Length, ...], offset: Duration) ->
     """When to answer, where the backend answers since any moment."""
     if of_calendar(every, *windows):
         return CalendarSchedule(every, windows, offset.length)
-    found = [window.length for window in windows]
-    return Regular(every.length, max(found), offset.length, found)
+    lengths = [window.length for window in windows]
+    return Regular(every.length, max(lengths), offset.length, lengths)
 
 
 @lru_cache

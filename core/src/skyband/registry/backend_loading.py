@@ -78,10 +78,10 @@ def named(info: BackendInfo | RoleInfo, brought_by: str = "") -> str:
 
 def revive(cls: type[Backend], blob: bytes) -> Backend:
     """The backend of class `cls`, installed or not, that a snapshot was taken of. Raises SnapshotError as `restore`."""
-    held = snapshot.decode(blob)
-    if (held.header.get("role"), held.header.get("name")) != (cls.role, cls.name):
-        raise SnapshotError(f"holds {key_of(held)}, not {cls.role}/{cls.name}")
-    return revive_decoded(cls, held)
+    state = snapshot.decode(blob)
+    if (state.header.get("role"), state.header.get("name")) != (cls.role, cls.name):
+        raise SnapshotError(f"holds {key_of(state)}, not {cls.role}/{cls.name}")
+    return revive_decoded(cls, state)
 
 
 def revive_decoded(cls: type[Backend], held: snapshot.Snapshot) -> Backend:

@@ -18,21 +18,21 @@ def choose(roles: Iterable[str], chosen: Mapping[str, Any] | None = None) -> dic
     """
     if not isinstance(chosen, Mapping | None):
         raise ConfigError(Problem("", f"must be a mapping of roles to backends (got {literal(chosen)})"))
-    wanted, found = dict(chosen or {}), {}
+    names, bindings = dict(chosen or {}), {}
     problems: list[Problem] = []
     roles = tuple(roles)
-    unknown = sorted(wanted.keys() - set(roles))
+    unknown = sorted(names.keys() - set(roles))
     problems.extend(Problem(role, f"this query has no {_such(role, roles)}") for role in unknown)
     for role in roles:
         try:
-            found[role] = _binding(role, wanted.get(role))
+            bindings[role] = _binding(role, names.get(role))
         except ConfigError as error:
             problems.extend(error.problems)
         except PluginError as error:
             problems.append(Problem(role, str(error)))
     if problems:
         raise ConfigError(*problems)
-    return found
+    return bindings
 
 
 def _such(role: str, roles: tuple[str, ...]) -> str:

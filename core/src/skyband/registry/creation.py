@@ -117,12 +117,12 @@ def restore(blob: bytes) -> Backend:
     SnapshotError
         the bytes are damaged, newer than this Skyband, or of a backend that is not installed
     """
-    held = snapshot.decode(blob)
-    role, name = held.header.get("role"), held.header.get("name")
+    state = snapshot.decode(blob)
+    role, name = state.header.get("role"), state.header.get("name")
     if not (isinstance(role, str) and isinstance(name, str)):
         raise SnapshotError("holds no backend's state: it does not say of which backend it is")
     try:
         binding = installed().bind(role, name)
     except ConfigError as error:
-        raise SnapshotError(f"holds {key_of(held)}, which is not installed: {error}") from error
-    return revive_decoded(binding.backend_class, held)
+        raise SnapshotError(f"holds {key_of(state)}, which is not installed: {error}") from error
+    return revive_decoded(binding.backend_class, state)

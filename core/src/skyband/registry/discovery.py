@@ -44,11 +44,11 @@ class Plugin:
 
 def discover() -> tuple[Plugin, ...]:
     """Every installed plugin, by distribution name; `SKYBAND_PLUGINS=a,b` restricts it to those and core."""
-    wanted = _restriction()
+    names = _restriction()
     found = [
         plugin
         for name, distribution in _installed()
-        if _is_wanted(name, wanted)
+        if _is_wanted(name, names)
         for plugin in _plugins_of(name, distribution)
     ]
     return tuple(sorted(found, key=lambda plugin: (plugin.distribution, plugin.entry_point)))
@@ -62,23 +62,23 @@ def core() -> Plugin:
 def tools() -> tuple[Plugin, ...]:
     """Skyband's own distributions that bring commands and nothing that a job chooses, where `SKYBAND_PLUGINS` names
     other plugins: their commands are there whatever it says."""
-    wanted = _restriction()
-    if wanted is None:
+    names = _restriction()
+    if names is None:
         return ()
     return tuple(
         plugin
         for name, distribution in _installed()
-        if name in TOOLS and not _is_wanted(name, wanted)
+        if name in TOOLS and not _is_wanted(name, names)
         for plugin in _plugins_of(name, distribution)
     )
 
 
 def absent() -> list[str]:
     """Each name in `SKYBAND_PLUGINS` that is no installed plugin, with the closest that is one."""
-    wanted = (_restriction() or set()) - {OURS}
-    known = [name for name, distribution in _installed() if _is_ours(distribution)] if wanted else []
+    names = (_restriction() or set()) - {OURS}
+    known = [name for name, distribution in _installed() if _is_ours(distribution)] if names else []
     message = f"is named in {RESTRICT}, and is no installed plugin"
-    return [f"{name} {message}; {suggest(name, known)}" for name in sorted(wanted - set(known))]
+    return [f"{name} {message}; {suggest(name, known)}" for name in sorted(names - set(known))]
 
 
 def _is_ours(distribution: Distribution) -> bool:

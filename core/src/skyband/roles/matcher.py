@@ -76,8 +76,8 @@ class Matcher(Backend):
         Only tuples whose probability is above 0 and at least `beta`. Raises InputError as `append` does.
         """
         samples: Float64 = column("values", values, np.float64)
-        _, positions, found = self.match_all(np.array([0, len(samples)]), samples, probabilities)
-        return positions, found
+        _, positions, probabilities_of_matches = self.match_all(np.array([0, len(samples)]), samples, probabilities)
+        return positions, probabilities_of_matches
 
     def match_all(
         self,

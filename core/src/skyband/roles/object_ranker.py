@@ -164,15 +164,15 @@ class ObjectRanker(Clocked):
         return int(self.repeats) if isinstance(self.repeats, int) else 1
 
     def __attrs_post_init__(self) -> None:
-        given = self.aggregate
+        aggregate = self.aggregate
         message = None
         if self.lower < 0 and self.repeats not in REDUCTIONS:
             said = f"must be 0 where repeats = {self.repeats!r}: values below 0 need one of {', '.join(REDUCTIONS)}"
             raise ConfigError(Problem("lower", f"{said} (got {self.lower})"))
-        if callable(given):
-            message = _check_function(given, self.streams, self.lower, self.upper * self.occurrences)
-        elif not isinstance(given, str) and len(given) != self.streams:
-            message = f"must hold a weight for each of the {self.streams} streams (got {len(given)})"
+        if callable(aggregate):
+            message = _check_function(aggregate, self.streams, self.lower, self.upper * self.occurrences)
+        elif not isinstance(aggregate, str) and len(aggregate) != self.streams:
+            message = f"must hold a weight for each of the {self.streams} streams (got {len(aggregate)})"
         if message:
             raise ConfigError(Problem("aggregate", message))
 
@@ -225,7 +225,7 @@ class ObjectRanker(Clocked):
     def _answers(
         self, times: Int64, streams: Int32, objects: Int64, values: Float64, moments: Int64
     ) -> tuple[Int64, Int64, Float64]:
-        found: list[tuple[Int64, Float64]] = []
+        answers: list[tuple[Int64, Float64]] = []
         stops = np.searchsorted(times, moments, side="left" if self.by == "rows" else "right")
         start = 0
         for moment, stop in zip([*moments.tolist(), None], [*stops.tolist(), len(times)], strict=True):
@@ -235,10 +235,10 @@ class ObjectRanker(Clocked):
                 start = stop
             if moment is not None:
                 self.advance(moment)
-                found.append(self.top())
-        offsets = np.cumsum([0, *(len(ids) for ids, _ in found)], dtype=np.int64)
-        ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in found)])
-        return offsets, ids, np.concatenate([np.empty(0), *(scores for _, scores in found)])
+                answers.append(self.top())
+        offsets = np.cumsum([0, *(len(ids) for ids, _ in answers)], dtype=np.int64)
+        ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in answers)])
+        return offsets, ids, np.concatenate([np.empty(0), *(scores for _, scores in answers)])
 
     @abstractmethod
     def _update(self, times: Int64, streams: Int32, objects: Int64, values: Float64) -> None: ...

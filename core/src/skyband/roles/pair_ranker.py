@@ -137,7 +137,7 @@ class PairRanker(Clocked):
         self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8, moments: Int64, stops: Int64
     ) -> tuple[Int64, Int64, Int64, Float64]:
         """`answers`; before moments[i] come the rows up to stops[i]. A backend may do it in one compiled loop."""
-        found = []
+        answers = []
         start = 0
         for moment, stop in zip([*moments.tolist(), None], [*stops.tolist(), len(times)], strict=True):
             if stop > start:
@@ -148,10 +148,10 @@ class PairRanker(Clocked):
                 start = stop
             if moment is not None:
                 self.advance(moment)
-                found.append(self.top())
-        bounds = np.cumsum([0, *(len(answer[0]) for answer in found)], dtype=np.int64)
-        left, right = (np.concatenate([np.empty(0, np.int64), *(answer[i] for answer in found)]) for i in (0, 1))
-        return bounds, left, right, np.concatenate([np.empty(0), *(answer[2] for answer in found)])
+                answers.append(self.top())
+        bounds = np.cumsum([0, *(len(answer[0]) for answer in answers)], dtype=np.int64)
+        left, right = (np.concatenate([np.empty(0, np.int64), *(answer[i] for answer in answers)]) for i in (0, 1))
+        return bounds, left, right, np.concatenate([np.empty(0), *(answer[2] for answer in answers)])
 
     def _check_sides(self, sides: npt.ArrayLike | None, length: int) -> Int8:
         if sides is None:

@@ -121,10 +121,10 @@ class Sketch(Backend):
         The latest value of a key is that of its last row, of several rows at that time the largest. `high` infinite:
         no end. Raises InputError where it keeps no values.
         """
-        found = ValueRange(low, high)
+        bounds = ValueRange(low, high)
         if not self.keeps_values:
             raise InputError("values", f"{self.name} keeps none: {_KEEPING}")
-        return self._estimate_between(moment("since", since), found)
+        return self._estimate_between(moment("since", since), bounds)
 
     def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
         """As `estimate_between`, of a sketch that `keeps_values`."""

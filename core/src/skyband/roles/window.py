@@ -51,10 +51,10 @@ class Window(Backend):
         Returns int64[n]: `start` after each arrival. Raises InputError, the window unchanged, on a probability
         that is NaN or outside [0, 1].
         """
-        given: Float64 = column("probabilities", probabilities, np.float64)
-        within("probabilities", given, 0.0, 1.0)
-        starts = self._append(given)
-        self._end += len(given)
+        chances: Float64 = column("probabilities", probabilities, np.float64)
+        within("probabilities", chances, 0.0, 1.0)
+        starts = self._append(chances)
+        self._end += len(chances)
         if len(starts):
             self._start = int(starts[-1])
         return starts
@@ -74,15 +74,17 @@ class Window(Backend):
         (int64[r]) count from its first tuple. So a whole batch can be asked what each tuple's presence was at each
         arrival. Raises InputError on a probability outside [0, 1] or unless 0 <= positions[i] < ends[i] <= m.
         """
-        given: Float64 = column("probabilities", probabilities, np.float64)
-        within("probabilities", given, 0.0, 1.0)
+        chances: Float64 = column("probabilities", probabilities, np.float64)
+        within("probabilities", chances, 0.0, 1.0)
         places: Int64 = column("positions", positions, np.int64)
         stops: Int64 = column("ends", ends, np.int64, len(places))
-        row = first_bad_span(places + 1, stops, 1, len(given))
+        row = first_bad_span(places + 1, stops, 1, len(chances))
         if row is not None:
-            message = f"must be after the position {int(places[row])} and at most {len(given)} (got {int(stops[row])})"
+            message = (
+                f"must be after the position {int(places[row])} and at most {len(chances)} (got {int(stops[row])})"
+            )
             raise InputError("ends", message, row)
-        return self._presence(given, places, stops)
+        return self._presence(chances, places, stops)
 
     @abstractmethod
     def _presence(self, probabilities: Float64, positions: Int64, ends: Int64) -> Float64: ...

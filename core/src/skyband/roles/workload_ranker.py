@@ -98,24 +98,24 @@ def _as_queries(given: Any) -> Any:
 def _problems(queries: Any) -> list[Problem]:
     if not isinstance(queries, Sequence) or isinstance(queries, str) or not queries:
         return [Problem("", f"must be a list of (window, slide, k[, phase]) (got {literal(queries)})")]
-    found = []
+    problems = []
     for number, entry in enumerate(queries):
         query = _as_queries([entry])[0]
         place = f"[{number}]"
         if not isinstance(query, TopKQuery):
-            found.append(
+            problems.append(
                 Problem(place, f"must be (window, slide, k) or (window, slide, k, phase) (got {literal(entry)})")
             )
             continue
         for name, lowest in (("window", 1), ("slide", 1), ("k", 1), ("phase", 0)):
             value = getattr(query, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < lowest:
-                found.append(
+                problems.append(
                     Problem(f"{place}.{name}", f"must be a whole number, at least {lowest} (got {literal(value)})")
                 )
             elif value > _MOST:
-                found.append(Problem(f"{place}.{name}", f"must be at most 2**62 (got {literal(value)})"))
-    return found
+                problems.append(Problem(f"{place}.{name}", f"must be at most 2**62 (got {literal(value)})"))
+    return problems
 
 
 @define(eq=False)
@@ -189,9 +189,9 @@ class WorkloadRanker(Clocked):
         problems = _problems(queries)
         if problems:
             raise ConfigError(*(problem.within("queries") for problem in problems))
-        wanted = _as_queries(queries)
-        self._reconfigure(wanted)
-        object.__setattr__(self, "queries", wanted)  # a frozen parameter: this is the one place that changes it
+        subqueries = _as_queries(queries)
+        self._reconfigure(subqueries)
+        object.__setattr__(self, "queries", subqueries)  # a frozen parameter: this is the one place that changes it
 
     def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:  # noqa: ARG002
         """Change the plan to `queries`; `self.queries` is still the old list. Optional."""

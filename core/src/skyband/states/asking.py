@@ -66,8 +66,8 @@ def ask_states(name: str, states: Sequence[State], window: WindowRequest, values
 def answer(question: Question, states: Sequence[State], since: Sequence[int], argument: str) -> Any:
     """The answer since moments that the states cover; `argument`: what an error names."""
     moments = [state.to_backend(argument, moment) for state, moment in zip(states, since, strict=True)]
-    found = question.answer(states, moments)
-    return _table(question, states, found) if pa.types.is_list(question.result) else found
+    answers = question.answer(states, moments)
+    return _table(question, states, answers) if pa.types.is_list(question.result) else answers
 
 
 def row_of(question: Question, found: Any) -> dict[str, Any]:

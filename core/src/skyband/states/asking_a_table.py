@@ -59,18 +59,18 @@ def ask(
     for name in by:
         if name not in table.grouping:
             raise InputError("by", f"the states have no grouping column {name!r}; {suggest(name, table.grouping)}")
-    chosen, held = table.as_of(None if at is None else moment_named("at", at))
-    asked = _made(_chosen(held[0].state, question, values), values)
-    moment = _moment_of([each.state for each in held], chosen)
+    chosen, groups = table.as_of(None if at is None else moment_named("at", at))
+    asked = _made(_chosen(groups[0].state, question, values), values)
+    moment = _moment_of([each.state for each in groups], chosen)
     named = list(by) if by else table.grouping
     parts: dict[tuple[Any, ...], list[State]] = {}
     if by or not united:
-        for each in held:
+        for each in groups:
             parts.setdefault(tuple(each.group[name] for name in named), []).append(each.state)
     answered = [(dict(zip(named, key, strict=True)), parts[key]) for key in sorted(parts, key=lambda k: [*map(str, k)])]
     if united and (named or not parts):
-        answered.append(({}, [each.state for each in held]))
-    found = tuple(
+        answered.append(({}, [each.state for each in groups]))
+    answers = tuple(
         Row(group, str(window.last or moment.length), numbers)
         for group, states in answered
         for window in windows
@@ -78,7 +78,7 @@ def ask(
         for numbers in _answers(one, which, states, window, moment)
     )
     whole = asked[0][0].whole_numbers
-    return Answers(moment.show(moment.at), tuple(named) if parts else (), found, whole)
+    return Answers(moment.show(moment.at), tuple(named) if parts else (), answers, whole)
 
 
 def _chosen(state: State, name: str | None, values: Mapping[str, Any]) -> type[Question]:
@@ -123,8 +123,8 @@ def _answers(
     since = window.within(moment, moment.since)
     if len(states) > 1:
         common_coverage(states)
-    found = answer(question, states, [since] * len(states), "last")
-    rows = found.to_pylist() if hasattr(found, "to_pylist") else [row_of(question, found)]
+    answers = answer(question, states, [since] * len(states), "last")
+    rows = answers.to_pylist() if hasattr(answers, "to_pylist") else [row_of(question, answers)]
     return [{**which, **row} for row in rows]
 
 

@@ -32,17 +32,17 @@ class Coverage:
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> "Coverage | None":
         """None for a snapshot that `Backend.snapshot` made. Raises SnapshotError where it contradicts itself."""
-        held = header.get(HEADER)
-        if held is None:
+        entry = header.get(HEADER)
+        if entry is None:
             return None
         try:
-            found = cls(held["at"], held["since"], held["rows"], held["changed"])
+            coverage = cls(entry["at"], entry["since"], entry["rows"], entry["changed"])
         except (KeyError, TypeError) as error:
-            raise SnapshotError(f"contradicts itself: it cannot cover {held!r:.200}") from error
-        times = all(type(time) is int and TIME_MIN <= time <= TIME_MAX for time in (found.at, found.since))
-        if not times or found.since > found.at or {type(found.rows), type(found.changed)} != {bool}:
-            raise SnapshotError(f"contradicts itself: it cannot cover {held!r:.200}")
-        return found
+            raise SnapshotError(f"contradicts itself: it cannot cover {entry!r:.200}") from error
+        times = all(type(time) is int and TIME_MIN <= time <= TIME_MAX for time in (coverage.at, coverage.since))
+        if not times or coverage.since > coverage.at or {type(coverage.rows), type(coverage.changed)} != {bool}:
+            raise SnapshotError(f"contradicts itself: it cannot cover {entry!r:.200}")
+        return coverage
 
     def show(self, moment: int) -> str:
         """A moment as a reader of messages wants it."""

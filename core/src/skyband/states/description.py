@@ -32,17 +32,17 @@ class Description:
 
 def describe(state: Any, *, readers: Readers | None = None) -> Description:
     """What a state (bytes) is. Raises SnapshotError where it is damaged, or of a backend that is not installed."""
-    held = read_state(state, readers)
-    covers = held.covers
-    floor = held.earliest
+    read = read_state(state, readers)
+    covers = read.covers
+    floor = read.earliest
     return Description(
-        backend=held.key,
-        parameters=held.parameters,
+        backend=read.key,
+        parameters=read.parameters,
         unit="" if covers is None else "rows" if covers.rows else "time",
         at=None if covers is None else covers.at,
         since=covers.since if covers is not None else floor if floor > -(2**63) else None,
-        latest=held.latest,
-        retained=held.retained,
-        nbytes=held.nbytes,
+        latest=read.latest,
+        retained=read.retained,
+        nbytes=read.nbytes,
         changed=covers is not None and covers.changed,
     )

@@ -47,15 +47,18 @@ def problems() -> list[str]:
 @lru_cache(maxsize=1)
 def _listing(_: Registry) -> tuple[dict[str, type[Question]], list[str]]:
     readers = installed_readers()
-    found: dict[str, type[Question]] = {}
+    questions: dict[str, type[Question]] = {}
     wrong: list[str] = []
     for info in readers.infos.values():
         try:
             reader = readers.reader(info) if info.reader else load_named(info.key, readers.restoring[info.role])
-            found = {**found, **{name: one for name, one in questions_of(reader).items() if name not in found}}
+            questions = {
+                **questions,
+                **{name: one for name, one in questions_of(reader).items() if name not in questions},
+            }
         except PluginError as error:
             wrong.append(str(error))
-    return found, wrong
+    return questions, wrong
 
 
 def exported() -> dict[str, type[Question]]:

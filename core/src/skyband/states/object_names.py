@@ -37,8 +37,8 @@ def together(frames: Sequence[pa.RecordBatch], used: Int64 | None = None) -> pa.
     ids = _ids(frame[0])
     order = np.argsort(ids, kind="stable")
     once = np.append(True, ids[order][1:] != ids[order][:-1])[: len(order)]
-    kept = order[once] if used is None else order[once & np.isin(ids[order], used)]
-    return frame[0].take(numbers_column(kept))
+    places = order[once] if used is None else order[once & np.isin(ids[order], used)]
+    return frame[0].take(numbers_column(places))
 
 
 def extra_arrays(names: pa.RecordBatch, phase: int) -> dict[str, Array]:
@@ -57,18 +57,18 @@ def phase_in(arrays: Mapping[str, Array]) -> int:
     """How much earlier the backend was told times. Raises SnapshotError where that is no length."""
     if PHASE not in arrays:
         return 0
-    held = StateReader(arrays).column(PHASE, np.int64, at_least=0, at_most=_LONGEST).tolist()
-    if len(held) > 1:
+    phase = StateReader(arrays).column(PHASE, np.int64, at_least=0, at_most=_LONGEST).tolist()
+    if len(phase) > 1:
         raise SnapshotError(f"contradicts itself: {PHASE}: must have at most one value")
-    return int(held[0]) if held else 0
+    return int(phase[0]) if phase else 0
 
 
 def names_in(arrays: Mapping[str, Array]) -> pa.RecordBatch:
     """id int64, ascending, and name. Raises SnapshotError where a state's names are none."""
     if NAMES not in arrays:
         return pa.RecordBatch.from_arrays([numbers_column(_NO_IDS)] * 2, schema=_SCHEMA)
-    held = StateReader(arrays).column(NAMES, np.uint8)
-    frame = record_batch_bytes.from_bytes(held.data)
+    packed = StateReader(arrays).column(NAMES, np.uint8)
+    frame = record_batch_bytes.from_bytes(packed.data)
     if frame.schema.names != ["id", "name"] or frame.schema.field("id").type != pa.int64():
         raise SnapshotError("contradicts itself: its names must be columns id and name")
     ids = _ids(frame)

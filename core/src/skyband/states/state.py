@@ -84,20 +84,20 @@ class State:
 
 def read_state(blob: Any, readers: Readers | None = None) -> State:
     """A state from its bytes. Raises SnapshotError where they are damaged, newer, or of a backend that is not read."""
-    held, known = snapshot.decode(blob), readers or installed_readers()
-    if "role" not in held.header:
+    decoded, known = snapshot.decode(blob), readers or installed_readers()
+    if "role" not in decoded.header:
         raise SnapshotError("holds the state of no backend: it cannot be asked")
-    info = known.info(held.header["role"], held.header.get("name"))
-    parameters = held.header.get("parameters")
+    info = known.info(decoded.header["role"], decoded.header.get("name"))
+    parameters = decoded.header.get("parameters")
     if not isinstance(parameters, dict):
         raise SnapshotError(f"of {info.key} does not fit the installed version: its parameters are {parameters!r:.80}")
     cls = known.reader(info)
-    reader = _read_arrays(cls, info, parameters, held.arrays)
-    covers, nbytes = Coverage.from_header(held.header), len(memoryview(blob).cast("B"))
+    reader = _read_arrays(cls, info, parameters, decoded.arrays)
+    covers, nbytes = Coverage.from_header(decoded.header), len(memoryview(blob).cast("B"))
     if cls.object_ids is None:
         state = State(info, parameters, covers, nbytes, reader)
     else:
-        state = State(info, parameters, covers, nbytes, reader, names_in(held.arrays), phase_in(held.arrays))
+        state = State(info, parameters, covers, nbytes, reader, names_in(decoded.arrays), phase_in(decoded.arrays))
     state.check_coverage()
     return state
 

@@ -121,11 +121,11 @@ class StatesTable:
         return newest
 
     def _read(self, newest: Mapping[tuple[Any, ...], tuple[int, _Rows, int]]) -> list[GroupState]:
-        wanted: dict[tuple[int, int], dict[int, tuple[Any, ...]]] = {}
+        places: dict[tuple[int, int], dict[int, tuple[Any, ...]]] = {}
         for group, (_, rows, row) in newest.items():
-            wanted.setdefault((rows.file, rows.number), {})[row] = group
+            places.setdefault((rows.file, rows.number), {})[row] = group
         blobs: dict[tuple[Any, ...], bytes] = {}
-        for (file, number), groups in wanted.items():
+        for (file, number), groups in places.items():
             blobs.update(self._blobs(file, number, groups))
         named = [(dict(zip(self.grouping, group, strict=True)), blobs[group]) for group in newest]
         return [GroupState(group, blob, _state(group, blob)) for group, blob in named]

@@ -28,8 +28,8 @@ def union(states: Any, *, readers: Readers | None = None) -> bytes:
         the states do not go together; the message names the row
     """
     blobs = [states] if isinstance(states, bytes) else list(states)
-    held = read_states(blobs, readers)
-    first, covers = held[0], common_coverage(held)
+    each_state = read_states(blobs, readers)
+    first, covers = each_state[0], common_coverage(each_state)
     if "merge" in first.info.lacks:
         raise InputError("states", f"of {first.key} cannot be united: {first.info.lacks['merge']}")
     whole: Any = None
@@ -45,6 +45,6 @@ def union(states: Any, *, readers: Readers | None = None) -> bytes:
         reader.bring_to(whole, covers.at - first.phase, covers.since - first.phase)
     arrays = whole.dump_state()
     if reader.object_ids is not None:
-        names = together([state.names for state in held if state.names is not None], arrays[reader.object_ids])
+        names = together([state.names for state in each_state if state.names is not None], arrays[reader.object_ids])
         arrays = {**arrays, **extra_arrays(names, first.phase)}
     return encode_state(whole.role, whole.name, whole.parameters(), arrays, covers)

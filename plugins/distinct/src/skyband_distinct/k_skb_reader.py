@@ -89,12 +89,12 @@ class KSkbReader(SketchReader):
         return range_estimate(samples, keys, 0.0 if low == high else first._promised.epsilon, first._k)
 
     def samples(self, since: int) -> Sequence[Sample]:
-        found = []
+        samples = []
         for index in range(len(self._skybands)):
             hashes = distinct(self._since(index, since))
             few = len(hashes) < self._k
-            found.append(Sample(hashes, 1.0) if few else Sample(hashes[: self._k - 1], _share(hashes[self._k - 1])))
-        return found
+            samples.append(Sample(hashes, 1.0) if few else Sample(hashes[: self._k - 1], _share(hashes[self._k - 1])))
+        return samples
 
     def _since(self, index: int, since: int) -> UInt64:
         return self._skybands[index][1][: self._count_since(index, since)]

@@ -23,5 +23,5 @@ def mixed(keys: UInt64) -> UInt64:
     """uint64[n]: `mix` of each key."""
     words = (keys ^ (keys >> np.uint64(30))) * np.uint64(MULTIPLY_1)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(MULTIPLY_2)
-    found: UInt64 = words ^ (words >> np.uint64(31))
-    return found
+    hashes: UInt64 = words ^ (words >> np.uint64(31))
+    return hashes

@@ -44,7 +44,7 @@ def values_of(
     table = np.full(slots, _FREE, np.int64)
     for row in range(len(hashes)):
         table[_slot_of(table, hashes, hashes[row])] = row
-    found = np.full(len(hashes), -np.inf)
-    _raise(table, hashes, times, found, kept_hashes, kept_times, kept_values)
-    _raise(table, hashes, times, found, new_hashes, new_times, new_values)
-    return found
+    values = np.full(len(hashes), -np.inf)
+    _raise(table, hashes, times, values, kept_hashes, kept_times, kept_values)
+    _raise(table, hashes, times, values, new_hashes, new_times, new_values)
+    return values

@@ -170,7 +170,7 @@ class SortedLists(ObjectRanker):
 
     def _fill(self) -> None:
         """The threshold algorithm, for one object more than the view holds: its key bounds the rest."""
-        found: Any = SortedList()
+        lists: Any = SortedList()
         met: set[int] = set()
         depth, most = 0, self._widest + 1
         while depth < max(map(len, self._lists)):
@@ -178,14 +178,14 @@ class SortedLists(ObjectRanker):
             for _, name in tops:
                 if name is not None and name not in met:
                     met.add(name)
-                    found.add(self._key(name, self._known[name]))
+                    lists.add(self._key(name, self._known[name]))
             depth += 1
             # An object further down has at most these values, and 0 where it has none.
             threshold = -self._score([max(0.0, 0.0 - value) for value, _ in tops])
-            if len(found) >= most and found[most - 1][0] < threshold:
+            if len(lists) >= most and lists[most - 1][0] < threshold:
                 break
-        self._bound = found[most - 1] if len(found) >= most else _LAST
-        self._view = SortedList(found[: most - 1])
+        self._bound = lists[most - 1] if len(lists) >= most else _LAST
+        self._view = SortedList(lists[: most - 1])
 
     def _state(self) -> dict[str, Array]:
         self._expire(self._now)

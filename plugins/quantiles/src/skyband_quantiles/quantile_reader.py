@@ -112,9 +112,9 @@ class ExactReader(QuantileReader):
     ) -> tuple[tuple[float, float, float], Float64, Float64]:
         some = [one._values[np.searchsorted(one._times, begin) :] for one, begin in zip(readers, since, strict=True)]
         values = np.sort(np.concatenate(some))
-        held = reading.Reading(values, None, len(values), len(values), 0, [])
+        contents = reading.Reading(values, None, len(values), len(values), 0, [])
         rows = float(len(values))
-        return (rows, rows, rows), reading.quantiles(held, parts), reading.shares(held, limits, ())
+        return (rows, rows, rows), reading.quantiles(contents, parts), reading.shares(contents, limits, ())
 
 
 class BucketsReader(QuantileReader):
@@ -136,9 +136,9 @@ class BucketsReader(QuantileReader):
         cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
     ) -> tuple[tuple[float, float, float], Float64, Float64]:
         cuts = readers[0]._given.cuts
-        held = reading.read([one._contents for one in readers], since, cuts)
-        count = float(held.rows), float(held.sure), float(held.sure + held.maybe)
-        return count, reading.quantiles(held, parts), reading.shares(held, limits, cuts)
+        contents = reading.read([one._contents for one in readers], since, cuts)
+        count = float(contents.rows), float(contents.sure), float(contents.sure + contents.maybe)
+        return count, reading.quantiles(contents, parts), reading.shares(contents, limits, cuts)
 
 
 class KSkbReader(QuantileReader):

@@ -43,13 +43,13 @@ def fault_of_share(share: Any) -> str | None:
 
 def shares_of(name: str, values: Sequence[float]) -> Int64:
     """int64[q]: shares in billionths. Raises InputError, naming the place, where one is none."""
-    found = np.empty(len(values), np.int64)
+    parts = np.empty(len(values), np.int64)
     for place, value in enumerate(values):
         fault = fault_of_share(value.item() if isinstance(value, np.generic) else value)
         if fault:
             raise InputError(name, fault, place)
-        found[place] = billionths(float(value)) or 0
-    return found
+        parts[place] = billionths(float(value)) or 0
+    return parts
 
 
 def rank(part: int, rows: int) -> int:
@@ -59,5 +59,5 @@ def rank(part: int, rows: int) -> int:
 
 def rank_of(part: int, rows: int) -> int:
     """The same in 64 bits, for compiled code: no product leaves them."""
-    found = part * (rows // BILLION) + (part * (rows % BILLION) + (BILLION - 1)) // BILLION
-    return found if found > 1 else 1
+    rank = part * (rows // BILLION) + (part * (rows % BILLION) + (BILLION - 1)) // BILLION
+    return rank if rank > 1 else 1

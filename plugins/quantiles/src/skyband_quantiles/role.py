@@ -101,12 +101,12 @@ class QuantileSketch(Clocked):
         if wrong.any():
             place = int(wrong.argmax())
             raise InputError("windows", f"must be from 1 to `longest`, {self.longest} (got {lengths[place]})", place)
-        found = self._answers(*rows, marks, lengths, shares_of("at", at), self._limits(above))
+        answers = self._answers(*rows, marks, lengths, shares_of("at", at), self._limits(above))
         if len(rows[0]):
             self._pass(rows[0])
         if len(marks):
             self._now = int(marks[-1]) if self._now is None else max(self._now, int(marks[-1]))
-        return found
+        return answers
 
     def quantiles(self, since: int, at: Sequence[float]) -> Float64:
         """float64[q, 3]: of each share its quantile of all rows with time >= since, with bounds: value, low, high.
@@ -115,11 +115,11 @@ class QuantileSketch(Clocked):
         `now` - `longest`, as that is forgotten, or a share is not from 0 to 1 or has more than nine decimals.
         """
         parts = shares_of("at", at)
-        found = np.full((len(parts), 3), np.nan)
+        bounds = np.full((len(parts), 3), np.nan)
         begin = self._begin(since)
         if begin is not None and len(parts):
-            self._ask(begin, parts, _NO_LIMITS, found, np.empty((0, 3)))
-        return found
+            self._ask(begin, parts, _NO_LIMITS, bounds, np.empty((0, 3)))
+        return bounds
 
     def quantile(self, since: int, q: float) -> tuple[float, float, float]:
         """(value, low, high) of one quantile."""
@@ -129,11 +129,11 @@ class QuantileSketch(Clocked):
     def shares(self, since: int, above: Sequence[float]) -> Float64:
         """float64[a, 3]: of each number the share of the rows above it, with bounds, of all with time >= since."""
         limits = self._limits(above)
-        found = np.full((len(limits), 3), np.nan)
+        bounds = np.full((len(limits), 3), np.nan)
         begin = self._begin(since)
         if begin is not None and len(limits):
-            self._ask(begin, _NOBODY, limits, np.empty((0, 3)), found)
-        return found
+            self._ask(begin, _NOBODY, limits, np.empty((0, 3)), bounds)
+        return bounds
 
     def count(self, since: int) -> tuple[float, float, float]:
         """(rows, low, high): how many rows have time >= since, and bounds of that."""
@@ -199,7 +199,7 @@ class QuantileSketch(Clocked):
         self, times: Int64, values: Float64, moments: Int64, windows: Int64, parts: Int64, limits: Float64
     ) -> Answers:
         """As `answers`; leaves the last rows' `now` to its caller. This default stops at every moment."""
-        found = Answers.room(len(moments), len(windows), len(parts), len(limits))
+        answers = Answers.room(len(moments), len(windows), len(parts), len(limits))
         start = 0
         stops = np.searchsorted(times, moments, side="left")
         for number, stop in enumerate([*stops.tolist(), len(times)]):
@@ -214,9 +214,9 @@ class QuantileSketch(Clocked):
             for place, window in enumerate(windows.tolist()):
                 if self._last is None or asked - window > self._last:
                     continue
-                to = found.values[number, place], found.shares[number, place]
-                found.rows[number, place] = self._answer(asked - window, parts, limits, *to)
-        return found
+                to = answers.values[number, place], answers.shares[number, place]
+                answers.rows[number, place] = self._answer(asked - window, parts, limits, *to)
+        return answers
 
     def _answer(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> int:
         """As `_ask`; returns how many rows there are likely to be."""

@@ -72,12 +72,12 @@ def _edge(share: float, goal: float, outer: float, inner: float) -> float:
 
 
 def _divergence(seen: float, true: float) -> float:
-    found = 0.0
+    divergence = 0.0
     if seen > 0:
-        found += seen * math.log(seen / true)
+        divergence += seen * math.log(seen / true)
     if seen < 1:
-        found += (1 - seen) * math.log((1 - seen) / (1 - true))
-    return found
+        divergence += (1 - seen) * math.log((1 - seen) / (1 - true))
+    return divergence
 
 
 def count_around(k: int, limit: int, delta: float) -> tuple[float, float, float]:

@@ -109,8 +109,8 @@ def index_with_room(index: Index, tokens: int, entries: int) -> Index:
 
 def trimmed_index(index: Index) -> Index:
     """Give memory back after a burst: rings, pool or table of which little is used shrink."""
-    lists, held, room = index.marks[[LISTS, ENTRIES, ROOM]].tolist()
-    sparse = 8 * held < room
+    lists, entries, room = index.marks[[LISTS, ENTRIES, ROOM]].tolist()
+    sparse = 8 * entries < room
     if len(index.pool) > LEAST_POOL and (sparse or 8 * room < len(index.pool)):
         index = _compacted(index, 0, sparse)
     if len(index.table) > LEAST_TABLE and 16 * lists < len(index.table):
@@ -125,7 +125,7 @@ def _rehashed(index: Index, room: int) -> Index:
 
 
 def _compacted(index: Index, spare: int, cut: bool) -> Index:
-    held, room = index.marks[[ENTRIES, ROOM]].tolist()
-    pool = np.empty(room_to_compact(held, room, spare, cut), index.pool.dtype)
+    entries, room = index.marks[[ENTRIES, ROOM]].tolist()
+    pool = np.empty(room_to_compact(entries, room, spare, cut), index.pool.dtype)
     compact(*index, pool, cut)
     return index._replace(pool=pool)

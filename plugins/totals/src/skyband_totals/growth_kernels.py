@@ -30,14 +30,14 @@ def larger_ring(ring: Any, ends: Any, larger: int) -> Any:
 @nested_njit
 def more_panes(panes: Any, ends: Any, spans: Any, first: int) -> Any:
     """`pane_log.more_panes`."""
-    held = ends[NEXT] - ends[OLDEST]
+    panes_now = ends[NEXT] - ends[OLDEST]
     larger = np.empty((2 * len(panes), 2), np.int64)
-    for number in range(held):
+    for number in range(panes_now):
         for column in range(2):
             larger[number, column] = panes[ends[OLDEST] + number, column]
     for window in range(len(spans)):
         spans[window, first] -= ends[OLDEST]
-    ends[OLDEST], ends[NEXT] = 0, held
+    ends[OLDEST], ends[NEXT] = 0, panes_now
     return larger
 
 

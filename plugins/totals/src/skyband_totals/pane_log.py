@@ -48,23 +48,23 @@ def has_pane_room(panes: Any, ends: Any, spans: Any, first: int) -> bool:
         return True
     if 2 * (ends[NEXT] - ends[OLDEST]) > len(panes):
         return False
-    held = ends[NEXT] - ends[OLDEST]
-    for number in range(held):
+    panes_now = ends[NEXT] - ends[OLDEST]
+    for number in range(panes_now):
         for column in range(2):
             panes[number, column] = panes[ends[OLDEST] + number, column]
     for window in range(len(spans)):
         spans[window, first] -= ends[OLDEST]
-    ends[OLDEST], ends[NEXT] = 0, held
+    ends[OLDEST], ends[NEXT] = 0, panes_now
     return True
 
 
 def more_panes(panes: Any, ends: Any, spans: Any, first: int) -> Any:
     """The list of panes in twice the room."""
-    held = ends[NEXT] - ends[OLDEST]
+    panes_now = ends[NEXT] - ends[OLDEST]
     larger = np.empty((2 * len(panes), 2), np.int64)
-    larger[:held] = panes[ends[OLDEST] : ends[NEXT]]
+    larger[:panes_now] = panes[ends[OLDEST] : ends[NEXT]]
     spans[:, first] -= ends[OLDEST]
-    ends[OLDEST], ends[NEXT] = 0, held
+    ends[OLDEST], ends[NEXT] = 0, panes_now
     return larger
 
 

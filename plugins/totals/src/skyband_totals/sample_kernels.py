@@ -135,11 +135,11 @@ def tally(objects: Any, scores: Any, units: Any, count: int, limit: Any, heavy: 
             table[slot, 1] += 1
         else:
             table[slot, 2] += units[entry]
-    found = np.empty((3, size), np.int64)
+    tallies = np.empty((3, size), np.int64)
     size = 0
     for slot in range(slots):
         if table[slot, 3] != 0:
             for column in range(3):
-                found[column, size] = table[slot, column]
+                tallies[column, size] = table[slot, column]
             size += 1
-    return found[0], found[1], found[2]
+    return tallies[0], tallies[1], tallies[2]

@@ -69,8 +69,8 @@ class BlockMatcher(HoldingMatcher):
         marks = np.empty((4, len(starts)))
         limits = self.epsilon, self.beta or 0.0
         mark(*probes, *limits, marks, 0)
-        found: Found = match(*probes, marks, starts, ends, self._base, *self._held(), self._marks, *limits)
-        return found
+        matches: Found = match(*probes, marks, starts, ends, self._base, *self._held(), self._marks, *limits)
+        return matches
 
     @property
     def nbytes(self) -> int:

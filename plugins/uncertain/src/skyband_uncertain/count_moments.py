@@ -56,8 +56,8 @@ class MomentsWindow(KeptWindow):
         self._sums[:] = kernels.sums_of(younger, self._scale)
 
     def _presence(self, probabilities: Float64, positions: Int64, ends: Int64) -> Float64:
-        out, found = np.empty(len(positions)), np.empty(len(positions))
+        out, presences = np.empty(len(positions)), np.empty(len(positions))
         order = np.lexsort((-positions, ends))
-        kernels.presence(probabilities, positions[order], ends[order], self.kind, self.size, self._scale, found)
-        out[order] = found
+        kernels.presence(probabilities, positions[order], ends[order], self.kind, self.size, self._scale, presences)
+        out[order] = presences
         return out

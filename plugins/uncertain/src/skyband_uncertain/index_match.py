@@ -69,8 +69,8 @@ class IndexMatcher(HoldingMatcher):
         if self._grid is None:
             self._grid = Grid(*_grid(held.cuts, held.values, self.epsilon))
         limits = self.epsilon, self.beta or 0.0
-        found: Found = _match(*probes, starts, ends, self._base, *held, *self._grid, *limits)
-        return found
+        matches: Found = _match(*probes, starts, ends, self._base, *held, *self._grid, *limits)
+        return matches
 
     @property
     def nbytes(self) -> int:

@@ -68,8 +68,8 @@ class JointSamples:
         """float64[r]: that the tuple of `samples` of each number is near the one held at each position."""
         points, weights = in_order(samples)
         held = (positions - self._start, self._cuts, self._points, self._weights)
-        found: Float64 = joint_probabilities(probes, samples.offsets, points, weights, *held, *self._limits)
-        return found
+        joint: Float64 = joint_probabilities(probes, samples.offsets, points, weights, *held, *self._limits)
+        return joint
 
     def evict(self, start: int) -> None:
         """Forget the tuples before position `start`."""

@@ -42,12 +42,12 @@ def joint_probabilities(
 
     Theirs are the products of all samples within it in the first coordinate, so that no rounded sum is above theirs.
     """
-    found = np.empty(len(probes))
+    joint = np.empty(len(probes))
     for pair in range(len(probes)):
         total = 0.0
         for a in range(u_cuts[probes[pair]], u_cuts[probes[pair] + 1]):
             for b in range(v_cuts[places[pair]], v_cuts[places[pair] + 1]):
                 if within(u, a, v, b, limit, scale, euclidean):
                     total += pu[a] * pv[b]
-        found[pair] = total
-    return found
+        joint[pair] = total
+    return joint

@@ -48,8 +48,8 @@ class NestedLoopMatcher(HoldingMatcher):
 
     def _find(self, probes: Samples, starts: Int64, ends: Int64) -> Found:
         limits = self.epsilon, self.beta or 0.0
-        found: Found = _match(*probes, starts, ends, self._base, *self._held(), *limits)
-        return found
+        matches: Found = _match(*probes, starts, ends, self._base, *self._held(), *limits)
+        return matches
 
 
 @njit(cache=True, nogil=True)

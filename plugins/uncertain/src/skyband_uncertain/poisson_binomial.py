@@ -28,9 +28,9 @@ def presence(probabilities: Float64, positions: Int64, ends: Int64, size: int) -
     """
     out = np.empty(len(positions))
     order = np.lexsort((-positions, ends))
-    found = np.empty(len(positions))
-    _tails(probabilities, positions[order], ends[order], size, found)
-    out[order] = found
+    presences = np.empty(len(positions))
+    _tails(probabilities, positions[order], ends[order], size, presences)
+    out[order] = presences
     return out
 
 

@@ -72,8 +72,8 @@ class SortMatcher(HoldingMatcher):
     def _find(self, probes: Samples, starts: Int64, ends: Int64) -> Found:
         merged = self._sorted, self._shares, self._owners
         limits = self.epsilon, self.beta or 0.0
-        found: Found = _match(*probes, starts, ends, self._swept, self._base + self._count, *merged, *limits)
-        return found
+        matches: Found = _match(*probes, starts, ends, self._swept, self._base + self._count, *merged, *limits)
+        return matches
 
     @property
     def nbytes(self) -> int:

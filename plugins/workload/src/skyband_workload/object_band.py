@@ -143,7 +143,7 @@ def _unbeaten(panes: Any, codes: Int64, k: int) -> Any:
 @njit(cache=True)
 def _first_of_each(panes: Any, codes: Int64, start: int, k: int) -> Int64:
     """int64[at most k]: of rows best first, the first of each object among the panes from `start` on."""
-    found, size, most = np.empty(k, np.int64), 0, -1
+    firsts, size, most = np.empty(k, np.int64), 0, -1
     for code in codes:
         most = max(most, code)
     seen = np.zeros(most + 1, np.bool_)
@@ -152,6 +152,6 @@ def _first_of_each(panes: Any, codes: Int64, start: int, k: int) -> Int64:
             break
         if panes[i] >= start and not seen[codes[i]]:
             seen[codes[i]] = True
-            found[size] = i
+            firsts[size] = i
             size += 1
-    return found[:size]
+    return firsts[:size]

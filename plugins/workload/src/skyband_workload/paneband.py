@@ -149,8 +149,8 @@ class PaneBand(MetaRanker):
         self._settle()
         if self._objects is not None:
             return self._objects.items
-        kept: Array = self._band.items[: self._band.counts[kskyband_kernels.SIZE]]
-        return kept
+        items: Array = self._band.items[: self._band.counts[kskyband_kernels.SIZE]]
+        return items
 
     def _read_held(self, state: StateReader) -> dict[str, Array]:
         latest = self._last if self._seen else TIME_MIN - 1  # queries that are gone may have had later starts

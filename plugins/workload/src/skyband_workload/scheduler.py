@@ -98,8 +98,8 @@ class Scheduler:
     def starts(self, after: int, until: int) -> Int64:
         """Where windows begin: after < start <= until, ascending, each once."""
         slides, residues, since = self._rhythms
-        found, _ = _listed(np.zeros_like(slides), slides, residues, since, after, until, False)
-        return distinct(found) if len(slides) > 1 else found
+        starts, _ = _listed(np.zeros_like(slides), slides, residues, since, after, until, False)
+        return distinct(starts) if len(slides) > 1 else starts
 
     def latest_start(self, time: int) -> int:
         """Where the youngest window that a row at `time` falls into begins; the least int64 where there is none."""

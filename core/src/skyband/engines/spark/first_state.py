@@ -89,13 +89,13 @@ def set_place(checkpoint: Path, final: Path) -> None:
     """Say in a fresh checkpoint where it will be: Spark keeps whole paths to the schemas of its states."""
     for path in (checkpoint / "state").glob("*/_metadata/*/[0-9]*"):
         version, text = path.read_text("utf-8").split("\n", 1)
-        held = json.loads(text)
-        for store in held["stateStoreInfo"]:
+        offsets = json.loads(text)
+        for store in offsets["stateStoreInfo"]:
             store["stateSchemaFilePaths"] = [
                 f"file:{final.absolute()}/state/{schema.rpartition('/checkpoint/state/')[2]}"
                 for schema in store["stateSchemaFilePaths"]
             ]
-        _replace(path, f"{version}\n{json.dumps(held)}")
+        _replace(path, f"{version}\n{json.dumps(offsets)}")
 
 
 def offset_of(checkpoint: Path, batch: int) -> str:

@@ -35,21 +35,21 @@ def states_before(df: Any, plan: ShardedPlan, until: int) -> list[bytes]:
 
     packed = df.mapInArrow(pickled_with_versions(pack, plan), from_arrow_schema(SHUFFLE_SCHEMA))
     by_shard = packed.repartitionById(plan.shards, "shard").sortWithinPartitions("shard", "first")
-    found: dict[int, dict[int, bytes]] = {}
+    states: dict[int, dict[int, bytes]] = {}
     pieces = by_shard.mapInArrow(pickled_with_versions(operate, plan), from_arrow_schema(_PIECES))
     for row in pieces.toLocalIterator():
-        found.setdefault(row["shard"], {})[row["number"]] = bytes(row["data"])
-    return [b"".join(found[shard][number] for number in sorted(found[shard])) for shard in sorted(found)]
+        states.setdefault(row["shard"], {})[row["number"]] = bytes(row["data"])
+    return [b"".join(states[shard][number] for number in sorted(states[shard])) for shard in sorted(states)]
 
 
 def rows_before(plan: ShardedPlan, batch: pa.RecordBatch, until: int) -> pa.RecordBatch:
     """The rows of a batch of the source before a moment, and those without a time."""
     named = batch.rename_columns(list(plan.query.columns))
     column = named.column(plan.query.time)
-    kept = microseconds(plan.query.time, column) < until
+    earlier = microseconds(plan.query.time, column) < until
     if column.null_count:
-        kept |= column.is_null().to_numpy(zero_copy_only=False)
-    return batch if kept.all() else batch.filter(pa.array(kept))
+        earlier |= column.is_null().to_numpy(zero_copy_only=False)
+    return batch if earlier.all() else batch.filter(pa.array(earlier))
 
 
 def state_pieces(plan: ShardedPlan, batches: Iterator[pa.RecordBatch], until: int) -> Iterator[pa.RecordBatch]:

@@ -61,5 +61,5 @@ def _found_without_us(package: ModuleType) -> bool:
     -P: a `contextlib.py` in the working folder is not Python's.
     """
     code = f"import importlib.util; print(importlib.util.find_spec({package.__name__!r}).origin)"
-    found = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
-    return found.stdout.strip() == package.__file__
+    result = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
+    return result.stdout.strip() == package.__file__

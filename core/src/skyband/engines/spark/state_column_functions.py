@@ -49,10 +49,10 @@ def question_udf(question: type[Question]) -> Any:
             if not all(blob[row].is_valid for blob in blobs) or (windows is not None and start is None):
                 answers.append(None)
                 continue
-            held = [read_state(state_bytes(blob[row]), readers) for blob in blobs]
+            states = [read_state(state_bytes(blob[row]), readers) for blob in blobs]
             values = _values(ranges, [column[row].as_py() for column in rest])
             window_asked = WindowRequest.read(**{"since": None, "last": None, kind: start})
-            answers.append(_plain(ask_states(name, held, window_asked, values), result, objects))
+            answers.append(_plain(ask_states(name, states, window_asked, values), result, objects))
         return pa.array(answers, result)
 
     return arrow_udf(ask, from_arrow_type(result))

@@ -93,10 +93,10 @@ def checkpoint_of(job: Job) -> Path:
     """A stream's checkpoint on this machine. Raises ConfigError where it has none."""
     if job.sink.checkpoint is None:
         raise ConfigError(Problem("sink.checkpoint", "is missing: only a stream with a checkpoint has a state"))
-    found = local_path(job.sink.checkpoint)
-    if found is None:
+    folder = local_path(job.sink.checkpoint)
+    if folder is None:
         raise ConfigError(Problem("sink.checkpoint", f"must be on this machine (got {job.sink.checkpoint!r})"))
-    return found
+    return folder
 
 
 def check_free(folder: Path) -> None:
@@ -145,27 +145,27 @@ def write(
 
 def read(folder: Path) -> Savepoint:
     """Raises EngineError where there is no savepoint, SnapshotError where it is damaged or of a newer Skyband."""
-    held = _manifest(folder)
-    if held.get("format") not in (1, FORMAT):
-        made_by = held.get("made_by")
+    manifest = _manifest(folder)
+    if manifest.get("format") not in (1, FORMAT):
+        made_by = manifest.get("made_by")
         by = made_by.get("skyband") if isinstance(made_by, dict) else None
         message = f"was made by skyband {by}, this is {__version__}"
         raise SnapshotError(f"the savepoint {str(folder)!r} {message}: read it with that one, or make it again")
     try:
-        source, position = held["source"], None
+        source, position = manifest["source"], None
         if source is not None:
             log = folder / SOURCE
             facts = {name: value for name, value in source.items() if name != "offset"}
             facts["path"] = path_to_keep(facts.get("path"))
             position = Position(facts, str(source["offset"]), log if log.is_dir() else None)
-        shards = len(_files_by_shard(held))
+        shards = len(_files_by_shard(manifest))
         savepoint = Savepoint(
-            folder, str(held["id"]), dict(held["made_by"]), make_query(held["query"]), shards, held["watermark"],
-            position,
+            folder, str(manifest["id"]), dict(manifest["made_by"]), make_query(manifest["query"]), shards,
+            manifest["watermark"], position,
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {type(error).__name__}: {error}") from error
-    if held["format"] == 1 and position is not None and shards > 1 and not savepoint.query.by:
+    if manifest["format"] == 1 and position is not None and shards > 1 and not savepoint.query.by:
         raise SnapshotError(
             f"the savepoint {str(folder)!r} was made by skyband {savepoint.made_by.get('skyband')}, which took its "
             f"{shards} shards for one another: make it again of the stream's checkpoint with skyband "
@@ -179,12 +179,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
         message = f"holds no {MANIFEST}" if folder.is_dir() else "is not there"
         raise EngineError(f"the savepoint {str(folder)!r} {message}: `skyband savepoint JOB DIR` makes one")
     try:
-        held = json.loads((folder / MANIFEST).read_text("utf-8"))
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST}: {error}") from error
-    if not isinstance(held, dict):
+    if not isinstance(manifest, dict):
         raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST} holds no table")
-    return held
+    return manifest
 
 
 def _files_by_shard(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:

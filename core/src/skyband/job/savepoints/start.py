@@ -40,19 +40,19 @@ def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
     """
     from skyband.engines.spark.first_state import SEEDS
 
-    held = savepoint.read(folder)
+    contents = savepoint.read(folder)
     checkpoint = checkpoint_of(job)
-    if _is_begun(checkpoint, held):
+    if _is_begun(checkpoint, contents):
         return
-    _check_source(job, held)
+    _check_source(job, contents)
     sink = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
     if sink is not None and not spark_sink_log.is_seeded(sink, SEEDS):
         spark_sink_log.check_belong(checkpoint, sink)
     ticking = spark.ticking_of(job.source.idle_after, False if job.source.finish else None)
     plan = evolve(plan, ticking=ticking)
-    states = take_over(held.snapshots(), held.query, lambda shared: _operator(plan, shared), plan.shards)
+    states = take_over(contents.snapshots(), contents.query, lambda shared: _operator(plan, shared), plan.shards)
     with _partial_folder(checkpoint) as partial:
-        made = _write(session, plan, [operator.snapshot() for operator in states], held, partial, checkpoint)
+        made = _write(session, plan, [operator.snapshot() for operator in states], contents, partial, checkpoint)
         if sink is not None:
             spark_sink_log.seed(sink, SEEDS)
         if checkpoint.exists():
@@ -141,10 +141,10 @@ def _mark(checkpoint: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        held = json.loads(path.read_text("utf-8"))
+        mark = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"damaged: {str(path)!r}: {type(error).__name__}: {error}") from error
-    return held if isinstance(held, dict) else {}
+    return mark if isinstance(mark, dict) else {}
 
 
 def _check_source(job: Job, held: Savepoint) -> None:

@@ -21,8 +21,8 @@ def write(job: Job) -> None:
     path = _path(job)
     if path is None:
         return
-    code, kept = _used()
-    used = {"code": {str(file): _stamp(file) for file in code}, "kept": [str(file) for file in kept]}
+    code, caches = _used()
+    used = {"code": {str(file): _stamp(file) for file in code}, "kept": [str(file) for file in caches]}
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
@@ -59,7 +59,7 @@ def _used() -> tuple[list[Path], list[Path]]:
     """The code of all modules with kernels, and what numba keeps of those kernels that were called."""
     from numba.core.registry import CPUDispatcher
 
-    code, kept = [], []
+    code, caches = [], []
     for name, module in list(sys.modules.items()):
         kernels: list[Any] = [
             value
@@ -72,8 +72,8 @@ def _used() -> tuple[list[Path], list[Path]]:
         for kernel in kernels:
             if kernel.signatures and kernel.stats.cache_path:
                 start = f"{Path(str(module.__file__)).stem}.{kernel.py_func.__qualname__}-"
-                kept += sorted(Path(kernel.stats.cache_path).glob(f"{start}*.nbi"))
-    return code, kept
+                caches += sorted(Path(kernel.stats.cache_path).glob(f"{start}*.nbi"))
+    return code, caches
 
 
 def _stamp(file: Path) -> list[int]:

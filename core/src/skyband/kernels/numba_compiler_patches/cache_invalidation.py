@@ -85,16 +85,16 @@ def _uses_core(module: ModuleType) -> bool:
 
 def _callees(module: ModuleType) -> set[ModuleType]:
     """The modules whose kernels a module can see, and those that these see; not itself."""
-    found: set[ModuleType] = set()
+    modules: set[ModuleType] = set()
     waiting = [module]
     while waiting:
         looked = waiting.pop()
         seen = {value for value in list(vars(looked).values()) if inspect.ismodule(value) and any(_kernels(value))}
         homes = {sys.modules.get(kernel.py_func.__module__) for kernel in _kernels(looked)}
-        fresh = (seen | {home for home in homes if home is not None}) - found - {module}
-        found |= fresh
+        fresh = (seen | {home for home in homes if home is not None}) - modules - {module}
+        modules |= fresh
         waiting.extend(fresh)
-    return found
+    return modules
 
 
 def _kernels(module: ModuleType) -> Iterator[CPUDispatcher]:
@@ -104,5 +104,5 @@ def _kernels(module: ModuleType) -> Iterator[CPUDispatcher]:
 def _stamp(module: ModuleType) -> tuple[str, float, int]:
     """Name, time and size of a module's file, or of the archive that it is in."""
     file = Path(str(getattr(module, "__file__", None)))
-    found = next(path for path in (file, *file.parents) if path.exists()).stat()
-    return module.__name__, found.st_mtime, found.st_size
+    status = next(path for path in (file, *file.parents) if path.exists()).stat()
+    return module.__name__, status.st_mtime, status.st_size

@@ -36,8 +36,8 @@ def only_borrows(state: Any) -> bool:
     if function.is_generator or _holds(state, state.return_type):
         return False
     assigned = [each for block in function.blocks.values() for each in block.find_insts(ir.Assign)]
-    held = [each for each in assigned if _holds(state, state.typemap[each.target.name])]
-    return all(_is_of_arrays(state.typemap[each.target.name]) and _is_view(state, each.value) for each in held)
+    references = [each for each in assigned if _holds(state, state.typemap[each.target.name])]
+    return all(_is_of_arrays(state.typemap[each.target.name]) and _is_view(state, each.value) for each in references)
 
 
 def _holds(state: Any, kind: Any) -> bool:

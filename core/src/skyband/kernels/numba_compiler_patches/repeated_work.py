@@ -65,17 +65,17 @@ def _post_process(self: Any, emit_dels: bool = False, extend_lifetimes: bool = F
 
 def _variables(parts: Iterable[Any]) -> list[Any]:
     """The variables in parts of an instruction, in order: asked for 100,000 times in a kernel."""
-    found: list[Any] = []
+    variables: list[Any] = []
     for part in parts:
         if isinstance(part, ir.Var):
-            found.append(part)
+            variables.append(part)
         elif isinstance(part, ir.Inst):
-            found += part.list_vars()
+            variables += part.list_vars()
         elif isinstance(part, list | tuple):
-            found += _variables(part)
+            variables += _variables(part)
         elif isinstance(part, dict):
-            found += _variables(part.values())
-    return found
+            variables += _variables(part.values())
+    return variables
 
 
 def _of_statement(self: Any) -> list[Any]:

@@ -61,18 +61,20 @@ def command(
 
     writable(html)
     role, names = names_of("--backends", role_and_names, chosen)
-    held = _read(job, lambda: read_job(job, (*sets, NO_SINK), "local"))
-    if role not in held.query.asked_roles:
-        used = " and ".join(held.query.asked_roles) or "none, so that there is nothing to compare"
-        raise click.BadParameter(f"{held.query.kind} has no role {role}; it has {used}", param_hint="--backends")
-    compared = names_of("--backends", choices, role, names, held.backends.get(role))
+    checked = _read(job, lambda: read_job(job, (*sets, NO_SINK), "local"))
+    if role not in checked.query.asked_roles:
+        used = " and ".join(checked.query.asked_roles) or "none, so that there is nothing to compare"
+        raise click.BadParameter(f"{checked.query.kind} has no role {role}; it has {used}", param_hint="--backends")
+    compared = names_of("--backends", choices, role, names, checked.backends.get(role))
     if len(compared) < 2:
         raise click.BadParameter(f"only one backend, {compared[0].label}: name two or more", param_hint="--backends")
-    right = names_of("--against", choices, role, against, held.backends.get(role))[0] if against is not None else None
+    right = (
+        names_of("--against", choices, role, against, checked.backends.get(role))[0] if against is not None else None
+    )
     right = names_of("--backends", reference, role, compared, right)
-    steps, cut = _read(job, lambda: _steps(held, limit))
-    others = {name: chosen for name, chosen in held.backends.items() if name != role}
-    title = f"{held.query.kind} of {held.name}, {len(steps.frame):,} rows{' (the first)' if cut else ''}"
+    steps, cut = _read(job, lambda: _steps(checked, limit))
+    others = {name: chosen for name, chosen in checked.backends.items() if name != role}
+    title = f"{checked.query.kind} of {checked.name}, {len(steps.frame):,} rows{' (the first)' if cut else ''}"
     with Ticker() as ticker:
         case = run_case(title, role, steps, compared, right, others, seconds, ticker.tick)
     call = ["compare", job, "--backends", chosen]
@@ -80,7 +82,7 @@ def command(
     call += [part for change in sets for part in ("--set", change)]
     call += ["--limit", str(limit)] if cut else []
     call += seconds_given()
-    write_report("compare", role, _subject(held.query, steps), [case], call, as_json, html)
+    write_report("compare", role, _subject(checked.query, steps), [case], call, as_json, html)
 
 
 def _steps(job: Any, limit: int) -> tuple[Any, bool]:

@@ -95,23 +95,23 @@ def write_report(
 
     bound = [entry.measured.binding for case in cases for entry in case.entries]
     came = provenance(call, (binding.distribution for binding in bound if binding is not None))
-    found = results.Comparison(command, role, subject, came, axis, list(cases))
+    comparison = results.Comparison(command, role, subject, came, axis, list(cases))
     if html is not None:
         from skyband_compare.comparison.page import page
 
         try:
-            html.write_text(page(found), "utf-8")
+            html.write_text(page(comparison), "utf-8")
         except OSError as error:
             raise Failure(f"{html} cannot be written: {error.strerror or error}") from error
         click.echo(f"page: {html}", err=True)
     if as_json:
         import json
 
-        click.echo(json.dumps(results.as_data(found), indent=2, allow_nan=False))
+        click.echo(json.dumps(results.as_data(comparison), indent=2, allow_nan=False))
     else:
         from skyband_compare.comparison.table import show
 
-        show(found)
+        show(comparison)
     failures = {entry.measured.failed for case in cases for entry in case.entries} - {None}
     if failures:
         raise click.exceptions.Exit(INTERRUPTED if results.INTERRUPTED in failures else Failure.exit_code)

@@ -102,10 +102,10 @@ def _free(path: Path) -> Path:
 
 
 def _values(only: tuple[str, ...]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for entry in only:
         name, equals, value = entry.partition("=")
         if not equals or not name:
             raise click.BadParameter(f"must be COLUMN=VALUE (got {entry!r})", param_hint="--only")
-        found.setdefault(name, []).append(value)
-    return found
+        values.setdefault(name, []).append(value)
+    return values

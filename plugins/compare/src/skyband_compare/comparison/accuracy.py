@@ -185,6 +185,6 @@ def _occurrence(ids: Array) -> Int64:
     ranked = ids[order]
     starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]]) if len(ids) else np.empty(0, np.int64)
     counted = np.arange(len(ids)) - np.repeat(starts, np.diff(np.append(starts, len(ids))))
-    found = np.empty(len(ids), np.int64)
-    found[order] = counted
-    return found
+    occurrence = np.empty(len(ids), np.int64)
+    occurrence[order] = counted
+    return occurrence

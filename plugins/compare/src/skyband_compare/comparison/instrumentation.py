@@ -43,9 +43,9 @@ class Watch:
 
     def alive(self) -> list[Backend]:
         """The backends that are in use."""
-        found = [backend for made in self._made if (backend := made()) is not None]
-        self._made = [weakref.ref(backend) for backend in found]
-        return found
+        backends = [backend for made in self._made if (backend := made()) is not None]
+        self._made = [weakref.ref(backend) for backend in backends]
+        return backends
 
     def size(self) -> tuple[int, int]:
         """Items retained and bytes of state, over all backends in use. O(groups)."""

@@ -114,8 +114,8 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
     """The whole comparison as JSON takes it: seconds, bytes and shares as numbers, what is not finite as null."""
     cases = []
     for case in comparison.cases:
-        held = {"title": case.title, "window": case.window, "rows": case.rows, "moments": case.moments}
-        cases.append({**held, "latency_of": case.moment, "backends": [_entry(entry) for entry in case.entries]})
+        data = {"title": case.title, "window": case.window, "rows": case.rows, "moments": case.moments}
+        cases.append({**data, "latency_of": case.moment, "backends": [_entry(entry) for entry in case.entries]})
     told = {"command": comparison.command, "role": comparison.role, "subject": comparison.subject}
     return _finite({**told, "cases": cases, "provenance": dict(comparison.provenance)})
 
@@ -147,13 +147,18 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "bytes_most": most(measured.nbytes),
         "snapshot_bytes": measured.snapshot_bytes,
     }
-    found = entry.accuracy
-    if found is None:
+    accuracy = entry.accuracy
+    if accuracy is None:
         return {**told, "accuracy": None}
-    figures = {"measure": found.measure, "error": found.error, "largest": found.largest, "rows_equal": found.equal}
-    ends = grid(found.at, MOST_POINTS)
-    series = {"at": ends.tolist(), "errors": on_grid(found.at, found.errors, ends).tolist()}
-    return {**told, "accuracy": {**figures, **found.figures, **series}}
+    figures = {
+        "measure": accuracy.measure,
+        "error": accuracy.error,
+        "largest": accuracy.largest,
+        "rows_equal": accuracy.equal,
+    }
+    ends = grid(accuracy.at, MOST_POINTS)
+    series = {"at": ends.tolist(), "errors": on_grid(accuracy.at, accuracy.errors, ends).tolist()}
+    return {**told, "accuracy": {**figures, **accuracy.figures, **series}}
 
 
 MOST_POINTS = 500

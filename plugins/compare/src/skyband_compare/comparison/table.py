@@ -36,12 +36,12 @@ def cells(case: Case, entry: Entry) -> list[str]:
     measured, binding = entry.measured, entry.measured.binding
     if measured.failed is not None or binding is None:
         return [entry.label, *[""] * (len(headers(case)) - 2), f"failed: {measured.failed}"]
-    found = entry.accuracy
+    accuracy = entry.accuracy
     error = [""] * (1 + len(_of_kind(case)))
-    if found is not None:
-        largest = {"largest": found.largest} if "largest" in _of_kind(case) else {}
-        error = [number_format.share(found.error)]
-        error += [number_format.share({**largest, **found.figures}[name]) for name in _of_kind(case)]
+    if accuracy is not None:
+        largest = {"largest": accuracy.largest} if "largest" in _of_kind(case) else {}
+        error = [number_format.share(accuracy.error)]
+        error += [number_format.share({**largest, **accuracy.figures}[name]) for name in _of_kind(case)]
     return [
         entry.label,
         binding.info.guarantee,

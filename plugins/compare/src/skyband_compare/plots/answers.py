@@ -49,14 +49,14 @@ class Answers:
 
     def where(self, mask: Array) -> "Answers":
         """Those where bool[n] is true."""
-        kept = self.table.filter(pa.array(mask))
-        return Answers(kept, self.moment, self.at[mask], self.in_rows, self.zone, self.by, self.unplaced)
+        rows = self.table.filter(pa.array(mask))
+        return Answers(rows, self.moment, self.at[mask], self.in_rows, self.zone, self.by, self.unplaced)
 
     def newest(self, most: int) -> "Answers":
         """The last of them, the newest first."""
         last = np.arange(len(self) - 1, max(len(self) - most, 0) - 1, -1)
-        kept = self.table.take(pa.array(last))
-        return Answers(kept, self.moment, self.at[last], self.in_rows, self.zone, self.by, self.unplaced)
+        rows = self.table.take(pa.array(last))
+        return Answers(rows, self.moment, self.at[last], self.in_rows, self.zone, self.by, self.unplaced)
 
     def numbers(self, name: str) -> Float64:
         """float64[n] of a column; NaN where it is null."""

@@ -30,12 +30,12 @@ def _note(table: Any, made: Any, now: int, entry_keys: Any, size: int) -> None:
 @nested_njit
 def _forget(entry_keys: Any, entry_times: Any, size: int, before: int) -> int:
     """Keep the entries that are not before; returns how many."""
-    kept = 0
+    size_after = 0
     for entry in range(size):
         if entry_times[entry] >= before:
-            entry_keys[kept], entry_times[kept] = entry_keys[entry], entry_times[entry]
-            kept += 1
-    return kept
+            entry_keys[size_after], entry_times[size_after] = entry_keys[entry], entry_times[entry]
+            size_after += 1
+    return size_after
 
 
 @njit(cache=True)

@@ -53,13 +53,13 @@ class MakeThetaSketch(Question):
 def image_of(hashes: UInt64, limit: int | None) -> bytes:
     """The image of the smallest hashes (uint64[n], ascending and distinct); `limit` is the next, None of all keys."""
     below = WHOLE if limit is None else limit >> 1
-    kept = np.unique(hashes >> np.uint64(1))
-    kept = kept[(kept > 0) & (kept < below) & (kept != _EMPTY_TEXT)]
-    flags = _READ_ONLY | _COMPACT | _ORDERED | (0 if len(kept) or limit is not None else _EMPTY)
-    longs = 3 if limit is not None else 2 if len(kept) > 1 else 1
+    smallest = np.unique(hashes >> np.uint64(1))
+    smallest = smallest[(smallest > 0) & (smallest < below) & (smallest != _EMPTY_TEXT)]
+    flags = _READ_ONLY | _COMPACT | _ORDERED | (0 if len(smallest) or limit is not None else _EMPTY)
+    longs = 3 if limit is not None else 2 if len(smallest) > 1 else 1
     image = struct.pack("<BBBBBBH", longs, _VERSION, _FAMILY, 0, 0, flags, _SEED_HASH)
     if longs > 1:
-        image += struct.pack("<II", len(kept), 0)
+        image += struct.pack("<II", len(smallest), 0)
     if longs > 2:
         image += struct.pack("<Q", below)
-    return image + kept.astype("<u8").tobytes()
+    return image + smallest.astype("<u8").tobytes()

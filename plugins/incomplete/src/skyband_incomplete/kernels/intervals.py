@@ -85,7 +85,7 @@ def vectors(rule, cursor, reports, slots, which, known, reachable):
     """
     fresh = np.empty(len(rule.weights), np.int64)
     first = cursor[HEAD]
-    found = 0
+    count = 0
     for turn in range(cursor[CHANGED]):
         slot = slots.changed[turn]
         slots.facts[slot, IS_CHANGED] = 0
@@ -95,10 +95,10 @@ def vectors(rule, cursor, reports, slots, which, known, reachable):
         while at >= first:
             before = _gather(at, first, reports, total, fresh)
             while at != before:
-                known[found] = total
-                _bounds(slots.counts[slot], fresh, rule, total, reachable[found])
-                which[found] = at
-                found += 1
+                known[count] = total
+                _bounds(slots.counts[slot], fresh, rule, total, reachable[count])
+                which[count] = at
+                count += 1
                 at = reports.previous[at]
     cursor[CHANGED] = 0
-    return found
+    return count

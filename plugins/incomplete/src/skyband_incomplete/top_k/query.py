@@ -281,14 +281,14 @@ class TopK(Query):
     def _numbered(self, names: pa.Array, excluded: Array) -> Array:
         """int32[n]: each row's stream by its place in `streams`."""
         names = keyed_frames.decoded(names)
-        found = pc.index_in(names, value_set=pa.array(self.streams).cast(names.type))
-        unknown = found.is_null().to_numpy(zero_copy_only=False) & ~excluded
+        numbers = pc.index_in(names, value_set=pa.array(self.streams).cast(names.type))
+        unknown = numbers.is_null().to_numpy(zero_copy_only=False) & ~excluded
         if unknown.any():
             row = int(unknown.argmax())
             name = names[row].as_py()
             message = f"{name!r} is not in streams; {suggest(name, map(str, self.streams))}"
             raise InputError(self.stream, message, row, rows=np.flatnonzero(unknown), reason="is not in streams")
-        return found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
+        return numbers.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         ranked = [pa.field("rank", pa.int64()), *identity_fields("object", self.object, schema)]

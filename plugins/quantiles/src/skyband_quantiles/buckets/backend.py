@@ -134,11 +134,11 @@ class Buckets(QuantileSketch):
         asked = tuple(windows.tolist())
         if asked != self._windows:
             self._history, self._windows = with_windows(self._history, len(asked)), asked
-        found = Answers.room(len(moments), len(windows), len(parts), len(limits))
+        answers = Answers.room(len(moments), len(windows), len(parts), len(limits))
         if len(times):
             self._parts = []
-        self._run(times, values, moments, windows, parts, limits, found)
-        return found
+        self._run(times, values, moments, windows, parts, limits, answers)
+        return answers
 
     def _run(
         self, times: Int64, values: Float64, moments: Int64, windows: Int64, parts: Int64, limits: Float64,

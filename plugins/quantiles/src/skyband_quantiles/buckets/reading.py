@@ -113,12 +113,12 @@ def _above(
 
 def quantiles(held: Reading, parts: Int64) -> Float64:
     """float64[q, 3]: value, low and high of each quantile; NaN where there is no row."""
-    found = np.full((len(parts), 3), np.nan)
+    bounds = np.full((len(parts), 3), np.nan)
     if held.sums is None:
         if len(held.raw):
             ranks = [rank(part, len(held.raw)) - 1 for part in parts.tolist()]
-            found[:] = held.raw[ranks][:, None]
-        return found
+            bounds[:] = held.raw[ranks][:, None]
+        return bounds
     sums = held.sums
     for place, part in enumerate(parts.tolist()):
         below = sums.sure[:-1] + sums.maybe[:-1] < _ranks(part, held.sure + sums.maybe[:-1])
@@ -130,26 +130,26 @@ def quantiles(held: Reading, parts: Int64) -> Float64:
             likely = int(np.searchsorted(so_far, rank(part, held.rows)))
         least, largest = sums.least[low], sums.largest[high]
         value = _middle(float(sums.least[likely]), float(sums.largest[likely]))
-        found[place] = min(max(value, least), largest), least, largest
-    return found
+        bounds[place] = min(max(value, least), largest), least, largest
+    return bounds
 
 
 def shares(held: Reading, limits: Float64, cuts: Sequence[float]) -> Float64:
     """float64[a, 3]: the share of rows above each limit, with bounds; NaN where there is no row."""
-    found = np.full((len(limits), 3), np.nan)
+    bounds = np.full((len(limits), 3), np.nan)
     for place, limit in enumerate(limits.tolist() if held.sure + held.maybe else ()):
         if held.sums is None:
-            found[place] = np.count_nonzero(held.raw > limit) / held.rows
+            bounds[place] = np.count_nonzero(held.raw > limit) / held.rows
             continue
         known = held.known_above[cuts.index(limit)] if limit in cuts else None
         if known is None:
-            found[place] = _share(held, held.sums, limit)
+            bounds[place] = _share(held, held.sums, limit)
         else:
             above, may, likely = known
             low, high = _part(above, held.sure + held.maybe - may), _part(above + may, held.sure + may)
             value = (above + likely) / (held.sure + float(held.sums.likely[-1])) if held.maybe else low
-            found[place] = min(max(value, low), high), low, high
-    return found
+            bounds[place] = min(max(value, low), high), low, high
+    return bounds
 
 
 def _share(held: Reading, sums: Sums, limit: float) -> tuple[float, float, float]:

@@ -71,9 +71,9 @@ def lognormal(seed: int, rows: int, per_time: int) -> NumberStream:
 def different(rows: int, values: int, per_time: int) -> NumberStream:
     """So many different values that no bucket of one in a hundred would tell apart, then one alone."""
     rng = np.random.default_rng(34)
-    found = 1000 + rng.permutation(rows) % values * 2.0**-20
-    found[rows * 3 // 4 :] = 1000.5
-    return stream(np.arange(rows) // per_time, found)
+    numbers = 1000 + rng.permutation(rows) % values * 2.0**-20
+    numbers[rows * 3 // 4 :] = 1000.5
+    return stream(np.arange(rows) // per_time, numbers)
 
 
 def of_uneven_paces(end: int) -> list[NumberStream]:

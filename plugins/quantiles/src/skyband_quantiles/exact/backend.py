@@ -80,9 +80,9 @@ class Exact(QuantileSketch):
         asked = tuple(windows.tolist())
         if asked != self._windows:
             self._point_at(asked)
-        found = Answers.room(len(moments), len(windows), len(parts), len(limits))
-        self._run(times, values, moments, windows, parts, limits, found)
-        return found
+        answers = Answers.room(len(moments), len(windows), len(parts), len(limits))
+        self._run(times, values, moments, windows, parts, limits, answers)
+        return answers
 
     def _run(
         self,

@@ -61,24 +61,24 @@ class QuantilesProcessor(BatchedProcessor):
     def feed(self, times: Int64, rows: Rows, asked: Int64) -> ProcessorAnswers | None:
         times, values = self._in_order(times, rows["value"])
         if self._calendar:
-            found = self._since_starts(times, values, asked)
+            answers = self._since_starts(times, values, asked)
         else:
-            found = self._sketch.answers(
+            answers = self._sketch.answers(
                 times, values, moments=asked, windows=self._windows, at=self._at, above=self._above
             )
-        return answer_columns(self._schema, self._labels, asked, found) if len(asked) else None
+        return answer_columns(self._schema, self._labels, asked, answers) if len(asked) else None
 
     def _since_starts(self, times: Int64, values: Float64, asked: Int64) -> Answers:
         """The answers over windows that differ in length, moment by moment."""
         windows = len(self._labels["window"])
-        found = Answers.room(len(asked), windows, len(self._at), len(self._above))
+        answers = Answers.room(len(asked), windows, len(self._at), len(self._above))
         for number, at in enumerate(self._moments(times, values, asked)):
             for place, since in enumerate(self._schedule.starts(at)):
-                found.rows[number, place] = int(self._sketch.count(since)[0])
-                if found.rows[number, place]:
-                    found.values[number, place] = self._sketch.quantiles(since, self._at)
-                    found.shares[number, place] = self._sketch.shares(since, self._above)
-        return found
+                answers.rows[number, place] = int(self._sketch.count(since)[0])
+                if answers.rows[number, place]:
+                    answers.values[number, place] = self._sketch.quantiles(since, self._at)
+                    answers.shares[number, place] = self._sketch.shares(since, self._above)
+        return answers
 
     def _moments(self, times: Int64, values: Float64, asked: Int64) -> Iterator[int]:
         """Feed the sketch up to each moment asked, and then the rest."""

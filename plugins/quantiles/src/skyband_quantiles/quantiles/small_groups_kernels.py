@@ -29,12 +29,12 @@ def _add(value: Any, time: Any, size: int, new_value: float, new_time: int) -> A
 @nested_njit
 def _forget(value: Any, time: Any, size: int, before: Any) -> Any:
     """Keep the entries that are not before; returns how many."""
-    kept = 0
+    size_after = 0
     for entry in range(size):
         if time[entry] >= before:
-            value[kept], time[kept] = value[entry], time[entry]
-            kept += 1
-    return kept
+            value[size_after], time[size_after] = value[entry], time[entry]
+            size_after += 1
+    return size_after
 
 
 @nested_njit
@@ -81,9 +81,9 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
     for number in range(stretches):
         room += (ends[number] - begins[number]) * windows
     owner, moment_of, window_of = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    rows, found = np.empty(room, np.int64), np.empty((room, each))
+    rows, numbers = np.empty(room, np.int64), np.empty((room, each))
     value, time = np.empty(most + 1), np.empty(most + 1, np.int64)
-    given, written = 0, 0
+    answer_count, written = 0, 0
     for number in range(stretches):
         size, first = sizes[number], firsts[number]
         for entry in range(size):
@@ -103,11 +103,16 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
                 break
             for window in range(windows):
                 count = _answer(
-                    value, time, size, since[moment, window], parts, ascending, limits, found[given]
+                    value, time, size, since[moment, window], parts, ascending, limits, numbers[answer_count]
                 )  # fmt: skip
                 if count:
-                    owner[given], moment_of[given], window_of[given], rows[given] = number, moment, window, count
-                    given += 1
+                    owner[answer_count], moment_of[answer_count], window_of[answer_count], rows[answer_count] = (
+                        number,
+                        moment,
+                        window,
+                        count,
+                    )
+                    answer_count += 1
             moment += 1
         if grown[number] < 0:
             size = 0 if ended[number] else _forget(value, time, size, oldest[number])
@@ -116,5 +121,5 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
             new_value[written], new_time[written] = value[entry], time[entry]
             written += 1
     entries = new_value[:written].copy(), new_time[:written].copy()
-    which = owner[:given], moment_of[:given], window_of[:given], rows[:given]
-    return new_size, grown, entries, (*which, found[:given])
+    which = owner[:answer_count], moment_of[:answer_count], window_of[:answer_count], rows[:answer_count]
+    return new_size, grown, entries, (*which, numbers[:answer_count])

@@ -33,18 +33,18 @@ def matches(
     wanted, first = parameters.get("matches", "all"), parameters.get("keep", "all") == "first"
     two, by_rows = parameters.get("sides", 1) == 2, parameters.get("by", "time") == "rows"
     answers: list[list[Match]] = []
-    kept: list[int] = []
+    earlier: list[int] = []
     for new, tokens in enumerate(sets):
-        kept = [old for old in kept if times[old] >= times[new] + by_rows - window]
+        earlier = [old for old in earlier if times[old] >= times[new] + by_rows - window]
         found = []
-        for old in kept if _does(parts, new, PROBE) else []:
+        for old in earlier if _does(parts, new, PROBE) else []:
             common = len(tokens & sets[old])
             if common and not (two and sides is not None and sides[old] == sides[new]):
                 similarity = score(common, len(tokens), len(sets[old]))
                 if similarity >= threshold:
                     found.append((old, similarity))
         if _does(parts, new, BUILD) and not (first and found):
-            kept.append(new)
+            earlier.append(new)
         if wanted != "all":
             found = sorted(found, key=lambda match: (-match[1], match[0]))[:wanted]
         answers.append(found)

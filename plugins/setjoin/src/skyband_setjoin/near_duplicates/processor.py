@@ -198,12 +198,12 @@ class NearDuplicatesProcessor(PerRowProcessor):
     def _carried(self, rows: Rows, names: tuple[str, ...]) -> list[pa.Array]:
         """Columns of each row that are carried, of it or of it as a match."""
         first = len(several(self._query.id))
-        found = []
+        columns = []
         for name in names:
             answered = name if name in self._query.carry else carried_of_match((name,))[0]
             number = first + self._query.carried_names.index(name)
-            found.append(carried_values(rows, number, self._schema.field(answered).type))
-        return found
+            columns.append(carried_values(rows, number, self._schema.field(answered).type))
+        return columns
 
     def _arrivals(self) -> dict[str, RowStore | ValuesByArrival]:
         return {"ids": self._known, "times": self._times, "places": self._places}

@@ -21,7 +21,7 @@ def _match(
 
     ranked: the most similar first, as many as there is room for, instead of all in order of arrival. O(sets · tokens).
     """
-    found, one = 0, order[row]
+    matches, one = 0, order[row]
     size = offsets[one + 1] - offsets[one]
     if size == 0:
         return 0
@@ -34,15 +34,15 @@ def _match(
             continue
         common = shared_tokens(offsets, tokens, one, other)
         score = similarity(kind, own, common, size, theirs) if common else -np.inf
-        if common == 0 or score < threshold or (found == len(best) and score <= scores[found - 1]):
+        if common == 0 or score < threshold or (matches == len(best) and score <= scores[matches - 1]):
             continue
-        rank = min(found, len(best) - 1)
-        found = rank + 1
+        rank = min(matches, len(best) - 1)
+        matches = rank + 1
         while ranked and rank > 0 and scores[rank - 1] < score:
             best[rank], scores[rank] = best[rank - 1], scores[rank - 1]
             rank -= 1
         best[rank], scores[rank] = other, score
-    return found
+    return matches
 
 
 @njit(cache=True)
@@ -60,12 +60,12 @@ def match_rows(  # noqa: C901 - a numeric kernel is one loop
     """
     room = 64 + len(order)
     earlier, alike = np.empty(room, np.int64), np.empty(room, np.float64)
-    given = 0
+    match_count = 0
     for number in range(len(heads)):
-        head, row, held, words = heads[number], rows[number], 0, 0
+        head, row, sets, words = heads[number], rows[number], 0, 0
         for place in range(head, row):
             kept[place] = True
-            held += 1
+            sets += 1
             words += offsets[order[place] + 1] - offsets[order[place]]
         until = stops[number]
         while row < until:
@@ -73,32 +73,32 @@ def match_rows(  # noqa: C901 - a numeric kernel is one loop
             while head < row and times[order[head]] <= now - window:
                 if kept[head]:
                     kept[head] = False
-                    held -= 1
+                    sets -= 1
                     words -= offsets[order[head] + 1] - offsets[order[head]]
                 head += 1
-            found = _match(
+            matches = _match(
                 order, sides, offsets, tokens, kept, head, row, kind, own, threshold, two, ranked, best, scores
             )
-            if given + found > room:
-                room = 2 * room + found
+            if match_count + matches > room:
+                room = 2 * room + matches
                 earlier, alike = longer(earlier, room), longer(alike, room)
-            for rank in range(found):
-                earlier[given + rank], alike[given + rank] = best[rank], scores[rank]
-            given += found
-            count[row] = found
-            if tokens_of > 0 and not (first and found > 0):
+            for rank in range(matches):
+                earlier[match_count + rank], alike[match_count + rank] = best[rank], scores[rank]
+            match_count += matches
+            count[row] = matches
+            if tokens_of > 0 and not (first and matches > 0):
                 kept[row] = True
-                held += 1
+                sets += 1
                 words += tokens_of
             row += 1
-            if held > most or words > most_tokens:
+            if sets > most or words > most_tokens:
                 grown[number] = row
                 break
         if grown[number] < 0:
             while head < row and (ended[number] or times[order[head]] < oldest[number]):
                 if kept[head]:
                     kept[head] = False
-                    held -= 1
+                    sets -= 1
                 head += 1
-        size[number] = held
-    return earlier, alike, given
+        size[number] = sets
+    return earlier, alike, match_count

@@ -55,12 +55,12 @@ class PairProcessor(BatchedProcessor):
         sides = rows["side"] if self._ranker.sides == 2 else None
         marks = asked - (self._ranker.by == "time")
         parts = rows[PART] if self._shared else None
-        found = self._ranker.answers(times, *sets_of_rows(rows), marks, sides, parts)
+        tops = self._ranker.answers(times, *sets_of_rows(rows), marks, sides, parts)
         if len(times):
             self._ids.update(times, self._ids.columns(rows))
         if len(times) and self._shared:
             self.places.update(times, places_of(times, rows["code"], rows["tie"]))
-        answers = self._answers(asked, *found)
+        answers = self._answers(asked, *tops)
         # The next moment is after the last one and after the last row.
         gone = max([*asked[-1:].tolist(), *times[-1:].tolist()]) + 1 - self._horizon
         self._ids.forget(gone)

@@ -51,27 +51,29 @@ class SmallPairs(SmallSets):
     ) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
         asked, (begins, ends) = step.moments, step.spans
         size, grown = np.zeros(len(begins), np.int64), np.full(len(begins), -1)
-        kept, found = np.zeros(len(sets.order), bool), np.zeros(int((ends - begins).sum()), np.int64)
+        stays, pairs_of_answer = np.zeros(len(sets.order), bool), np.zeros(int((ends - begins).sum()), np.int64)
         *pairs, number = rank_pairs(
             sets.heads, sets.rows, sets.stops, step.sessions.ended, begins, ends,
             sets.order, sets.times, sets.sides, sets.offsets, sets.tokens, asked.at,
             self.schedule.slides_with_longest_window,
             self._window, *self._similarity, self.two, step.oldest, self.most, self.most_tokens,
-            size, grown, kept, found, *self._room,
+            size, grown, stays, pairs_of_answer, *self._room,
         )  # fmt: skip
         self._similarity[1].check(lambda: np.diff(sets.offsets))
         left, right, scores = (values[:number] for values in pairs)
         session = np.repeat(np.arange(len(begins)), ends - begins)
-        moment = np.arange(len(found)) + (begins - np.cumsum(ends - begins) + (ends - begins))[session]
+        moment = np.arange(len(pairs_of_answer)) + (begins - np.cumsum(ends - begins) + (ends - begins))[session]
         columns = [
-            moments(asked.at[np.repeat(moment, found)], self.schema.field("at").type),
-            pa.array(np.arange(1, number + 1) - np.repeat(np.cumsum(found) - found, found)),
+            moments(asked.at[np.repeat(moment, pairs_of_answer)], self.schema.field("at").type),
+            pa.array(
+                np.arange(1, number + 1) - np.repeat(np.cumsum(pairs_of_answer) - pairs_of_answer, pairs_of_answer)
+            ),
             *self._ids_of(sets, left),
             *self._ids_of(sets, right),
             pa.array(scores),
             *(sets.carried(name, side) for side in (left, right) for name in self._columns[self._ids :]),
         ]
-        return size, grown, kept, np.repeat(session, found), columns
+        return size, grown, stays, np.repeat(session, pairs_of_answer), columns
 
     def _ids_of(self, sets: SetsInOrder, which: Int64) -> list[pa.Array]:
         return [sets.carried(name, which) for name in self._columns[: self._ids]] or [self.id_column(sets.ids[which])]

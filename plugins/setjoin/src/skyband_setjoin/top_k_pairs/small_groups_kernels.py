@@ -22,7 +22,7 @@ def _rank(
     known: of places left and right, modulo its length, their similarity, NaN where it is unknown, −inf of no pair.
     O(sets² · tokens of a set).
     """
-    found, mask, k = 0, len(known) - 1, len(best)
+    pairs, mask, k = 0, len(known) - 1, len(best)
     for left in range(head, stop):
         one = order[left]
         if two and sides[one] != 0:
@@ -35,21 +35,21 @@ def _rank(
             score = known[left & mask, right & mask]
             if np.isnan(score):
                 theirs = offsets[other + 1] - offsets[other]
-                if found == k and similarity(kind, own, min(size, theirs), size, theirs) <= best[k - 1]:
+                if pairs == k and similarity(kind, own, min(size, theirs), size, theirs) <= best[k - 1]:
                     continue
                 common = shared_tokens(offsets, tokens, one, other)
                 score = similarity(kind, own, common, size, theirs) if common else -np.inf
                 known[left & mask, right & mask] = score
-            if score == -np.inf or (found == k and score <= best[k - 1]):
+            if score == -np.inf or (pairs == k and score <= best[k - 1]):
                 continue
-            rank = min(found, k - 1)
-            found = min(found + 1, k)
+            rank = min(pairs, k - 1)
+            pairs = min(pairs + 1, k)
             while rank > 0 and best[rank - 1] < score:
                 best_left[rank], best_right[rank] = best_left[rank - 1], best_right[rank - 1]
                 best[rank] = best[rank - 1]
                 rank -= 1
             best_left[rank], best_right[rank], best[rank] = one, other, score
-    return found
+    return pairs
 
 
 @njit(cache=True)
@@ -69,7 +69,7 @@ def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
     """
     room = len(found)
     lefts, rights, scores = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
-    given, answers, mask = 0, 0, len(known) - 1
+    pair_count, answers, mask = 0, 0, len(known) - 1
     for number in range(len(heads)):
         head, row, stop, moment = heads[number], rows[number], stops[number], begins[number]
         compared, words = head, 0
@@ -100,13 +100,13 @@ def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
                     known[other & mask, place & mask] = np.nan
             compared = row
             pairs = _rank(order, sides, offsets, tokens, head, row, kind, own, two, known, best_left, best_right, best)
-            if given + pairs > room:
+            if pair_count + pairs > room:
                 room = 2 * room + pairs
                 lefts, rights, scores = longer(lefts, room), longer(rights, room), longer(scores, room)
             for rank in range(pairs):
-                lefts[given + rank], rights[given + rank] = best_left[rank], best_right[rank]
-                scores[given + rank] = best[rank]
-            given += pairs
+                lefts[pair_count + rank], rights[pair_count + rank] = best_left[rank], best_right[rank]
+                scores[pair_count + rank] = best[rank]
+            pair_count += pairs
             found[answers] = pairs
             answers += 1
             moment += 1
@@ -118,4 +118,4 @@ def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
         size[number] = row - head
         for place in range(head, row):
             kept[place] = True
-    return lefts, rights, scores, given
+    return lefts, rights, scores, pair_count

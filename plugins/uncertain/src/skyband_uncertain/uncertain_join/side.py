@@ -65,9 +65,9 @@ class JoinSide:
             near = self.points.probabilities(samples, probes, positions)
         base = self.matcher.start
         present = self.window.presence_among(self.existence, positions - base, ends[probes] - base)
-        found = present * near
-        wanted = (found >= beta) & (found > 0.0)
-        return probes[wanted], positions[wanted], found[wanted]
+        both = present * near
+        wanted = (both >= beta) & (both > 0.0)
+        return probes[wanted], positions[wanted], both[wanted]
 
     def evict(self, now: int) -> None:
         """Let go of what the window has let go of at `now`."""

@@ -161,14 +161,14 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         self, keys: UInt64, grown: Int64, stops: Int64, rows: Rows, sizes: Int64, sample_sizes: Int64, kept: Any
     ) -> list[Promoted]:
         """Those with too many tuples or samples, each with the rows not taken in."""
-        ends, sample_ends, found = np.cumsum(sizes), np.cumsum(sample_sizes), []
+        ends, sample_ends, leaving = np.cumsum(sizes), np.cumsum(sample_sizes), []
         for group in np.flatnonzero(grown >= 0).tolist():
             own = slice(ends[group] - sizes[group], ends[group])
             own_samples = slice(sample_ends[group] - sample_sizes[group], sample_ends[group])
             tuples = self._tuples(*({name: column[part] for name, column in columns.items()}
                                     for columns, part in zip(kept, (own, own_samples), strict=True)))  # fmt: skip
-            found.append(Promoted(int(keys[group]), self._own(tuples), rows.slice(grown[group], stops[group])))
-        return found
+            leaving.append(Promoted(int(keys[group]), self._own(tuples), rows.slice(grown[group], stops[group])))
+        return leaving
 
     def _tuples(self, entries: Mapping[str, Column], samples: Mapping[str, Array]) -> Tuples:
         offsets = np.concatenate([[0], np.cumsum(entries["samples"], dtype=np.int64)])

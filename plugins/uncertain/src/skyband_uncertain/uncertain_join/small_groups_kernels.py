@@ -69,9 +69,9 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
     capacity = 64 + len(row_code)
     matched, left = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     right, probability = np.empty(capacity, np.int64), np.empty(capacity)
-    given, written, samples_written = 0, 0, 0
+    match_count, written, samples_written = 0, 0, 0
     for group in range(groups):
-        used, before = 0, given
+        used, before = 0, match_count
         for side in range(2):
             start[side] = side * longest
             stop[side] = side * longest
@@ -99,28 +99,28 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
                 for one in range(sides):
                     while start[one] < stop[one] and time[start[one]] < row_time[row] - length:
                         start[one] += 1
-            found = 0
+            matches = 0
             for t in range(start[other], stop[other]):
                 near[t] = _near(
                     row_value, row_weight, cuts[row], cuts[row + 1], value, weight, begin[t], end[t],
                     distance,
                 )  # fmt: skip
-                found += near[t] > 0.0 and near[t] >= beta
-            if found > 0:
+                matches += near[t] > 0.0 and near[t] >= beta
+            if matches > 0:
                 if size > 0:
                     presences(chance, start[other], stop[other], size, counts, present)
-                if given + found > capacity:
-                    capacity = 2 * capacity + found
+                if match_count + matches > capacity:
+                    capacity = 2 * capacity + matches
                     matched, left = longer(matched, capacity), longer(left, capacity)
                     right, probability = longer(right, capacity), longer(probability, capacity)
                 for t in range(start[other], stop[other]):
                     both = present[t] * near[t] if size > 0 else near[t]
                     if both > 0.0 and both >= beta:
                         first = sides == 2 and side == 0
-                        matched[given], probability[given] = row, both
-                        left[given] = row_code[row] if first else code[t]
-                        right[given] = code[t] if first else row_code[row]
-                        given += 1
+                        matched[match_count], probability[match_count] = row, both
+                        left[match_count] = row_code[row] if first else code[t]
+                        right[match_count] = code[t] if first else row_code[row]
+                        match_count += 1
             t = stop[side]
             code[t], time[t], chance[t] = row_code[row], row_time[row], row_chance[row]
             begin[t], end[t] = used, used + row_count[row]
@@ -133,7 +133,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
             if size > 0:
                 start[side] = oldest_needed(chance, start[side], t + 1, size, limit, counts)
                 if start[side] < 0:
-                    grown[group], given = TIED, before
+                    grown[group], match_count = TIED, before
                     break
             elif length < 0:
                 while (
@@ -141,12 +141,12 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
                     and change(begin, end, value, weight, start[side], t + 1, delta, scale, euclidean) >= alpha
                 ):
                     start[side] += 1
-            kept, kept_samples = 0, 0
+            tuples_now, kept_samples = 0, 0
             for one in range(sides):
-                kept += stop[one] - start[one]
+                tuples_now += stop[one] - start[one]
                 for t in range(start[one], stop[one]):
                     kept_samples += end[t] - begin[t]
-            if kept > most or kept_samples > most_samples:
+            if tuples_now > most or kept_samples > most_samples:
                 grown[group] = row + 1
                 break
         if grown[group] == TIED:
@@ -165,4 +165,10 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
             new_size[group] += stop[one] - start[one]
     entries = new_side[:written], new_code[:written], new_chance[:written], new_time[:written], new_count[:written]
     kept_as = entries, (new_value[:, :samples_written], new_weight[:samples_written])
-    return new_size, new_samples, grown, kept_as, (matched[:given], left[:given], right[:given], probability[:given])
+    return (
+        new_size,
+        new_samples,
+        grown,
+        kept_as,
+        (matched[:match_count], left[:match_count], right[:match_count], probability[:match_count]),
+    )

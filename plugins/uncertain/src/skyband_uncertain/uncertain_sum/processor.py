@@ -72,12 +72,12 @@ class SumProcessor(PerRowProcessor):
         starts = self._window.append(rows.times, samples, existence)
         gone = self._window.start - base
         together = np.concatenate([self._averages, averages])
-        found = {"sum": window_sums(together, starts - base, first)}
+        answers = {"sum": window_sums(together, starts - base, first)}
         self._averages = together[gone:].copy()
         for name, expected in self._expected.items():
-            found[name] = expected.update(existence, means if name == "expected" else existence, starts - base, gone)
-        found["kept"] = np.arange(base + first + 1, base + first + len(rows) + 1) - starts
-        return answers_of(rows, found, self._schema, self._carried)
+            answers[name] = expected.update(existence, means if name == "expected" else existence, starts - base, gone)
+        answers["kept"] = np.arange(base + first + 1, base + first + len(rows) + 1) - starts
+        return answers_of(rows, answers, self._schema, self._carried)
 
     def begin_with(self, entries: Mapping[str, Array]) -> "SumProcessor":
         """Go on from the tuples of a small group's window, as `entries` gives them."""

@@ -131,8 +131,8 @@ class WorkloadProcessor(ScheduledProcessor):
         if self._rows or not len(times) or times[-1] - (times[0] if now is None else now) <= self._most_time:
             return []
         waits = np.diff(times, prepend=times[:1] if now is None else now)
-        found: list[int] = np.flatnonzero(waits > self._most_time).tolist()
-        return found
+        silences: list[int] = np.flatnonzero(waits > self._most_time).tolist()
+        return silences
 
     def _reach(self, until: int) -> None:
         """Answer every moment at most `until`, not too many in one call."""

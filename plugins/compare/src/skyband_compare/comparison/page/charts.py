@@ -100,14 +100,14 @@ def lines(
     dots: bool = False, bound: tuple[float, str] | None = None,
 ) -> str:  # fmt: skip
     """Series over a common x, named beside it in the order they end in; what lies at each x is told by `tips`."""
-    found = [(line, _finite(line)) for line in series]
-    known = [value for _, values in found for _, value in values] + ([] if bound is None else [bound[0]])
+    points = [(line, _finite(line)) for line in series]
+    known = [value for _, values in points for _, value in values] + ([] if bound is None else [bound[0]])
     y = {"field": "value", "type": "quantitative", "title": None, **_scaled(known, written)}
     across = {"field": "at", "title": None, **x}
-    ended = sorted((line for line, values in found if values), key=lambda line: -_finite(line)[-1][1])
+    ended = sorted((line for line, values in points if values), key=lambda line: -_finite(line)[-1][1])
     hue = _legend([(line.name, line.colour) for line in ended])
     data = [{"at": at[place], "value": value, "name": line.name, "tip": line.name}
-            for line, values in found for place, value in values]  # fmt: skip
+            for line, values in points for place, value in values]  # fmt: skip
     few = dots or len({row["at"] for row in data}) == 1
     layers = [
         *_bound(bound, y),

@@ -39,13 +39,13 @@ def page(comparison: Comparison) -> str:
 
 def _colours(comparison: Comparison) -> dict[str, str]:
     """By backend; the one the others are held against is grey."""
-    found: dict[str, str] = {}
+    colours: dict[str, str] = {}
     for case in comparison.cases:
         for entry in case.entries:
-            if entry.label not in found:
-                used = sum("--s" in colour for colour in found.values())
-                found[entry.label] = "var(--reference)" if entry.is_reference else f"var(--s{used % COLOURS + 1})"
-    return found
+            if entry.label not in colours:
+                used = sum("--s" in colour for colour in colours.values())
+                colours[entry.label] = "var(--reference)" if entry.is_reference else f"var(--s{used % COLOURS + 1})"
+    return colours
 
 
 def _legend(comparison: Comparison, colours: dict[str, str]) -> str:

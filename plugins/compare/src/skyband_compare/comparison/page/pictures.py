@@ -161,8 +161,8 @@ def _by_window(comparison: Comparison, colours: Colours) -> list[Picture]:
 
 
 def _of(case: Case, label: str, figure: Figure) -> float:
-    found = [entry for entry in working(case) if entry.label == label]
-    return float(figure(found[0])) if found else math.nan
+    entries = [entry for entry in working(case) if entry.label == label]
+    return float(figure(entries[0])) if entries else math.nan
 
 
 def _error(entry: Entry) -> float:
