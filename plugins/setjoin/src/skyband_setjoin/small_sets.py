@@ -16,7 +16,7 @@ from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTa
 from skyband.queries.schedule import Schedule
 from skyband.state_validation import StateReader
 
-from skyband_setjoin.small_sets_kernels import distinct_tokens
+from skyband_setjoin.small_sets_kernels import PlacedSets, distinct_tokens
 from skyband_setjoin.tokens import sets_of
 
 MOST_SETS, MOST_TOKENS = 64, 4096
@@ -44,6 +44,13 @@ class SetsInOrder(NamedTuple):
     """A set's are tokens[offsets[i]:offsets[i + 1]], ascending, each once."""
     columns: Mapping[str, Column]
     """All columns, a row a set."""
+
+    def placed(self, step: PassInput) -> PlacedSets:
+        """As a kernel takes them."""
+        return PlacedSets(
+            self.heads, self.rows, self.stops, self.order, self.times, self.sides, self.offsets, self.tokens,
+            step.sessions.ended, step.oldest,
+        )  # fmt: skip
 
     def carried(self, name: str, sets: Int64) -> pa.Array:
         """A column to carry of the sets with these numbers."""

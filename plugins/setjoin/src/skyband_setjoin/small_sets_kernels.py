@@ -1,12 +1,30 @@
 # mypy: disable-error-code="untyped-decorator"
 """What passes over small groups of sets do with tokens, in compiled code."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.arrays import Array, Int8, Int64
 from skyband.kernels.nested import nested_njit
 from skyband.kernels.sorting import sort
+
+
+class PlacedSets(NamedTuple):
+    """The sets of a pass as compiled code takes them: see `SetsInOrder`, whose first columns these are."""
+
+    heads: Int64
+    rows: Int64
+    stops: Int64
+    order: Int64
+    times: Int64
+    sides: Int8
+    offsets: Int64
+    tokens: Int64
+    ended: Array
+    """bool: of each session whether nothing of it is needed once it is answered."""
+    oldest: Int64
+    """Sets of a session before this are needed no longer."""
 
 
 @njit(cache=True)

@@ -83,14 +83,13 @@ class SmallTopK(SmallGroupTable):
         return time - self._window + 1 if self._promise else super().oldest(time)
 
     def run_pass(self, step: PassInput) -> PassResult:
-        sessions, asked = step.sessions, step.moments
+        asked = step.moments
         sizes, grown, entries, values, answers, repeated = rank_objects(
-            sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
-            tuple(step.entries.values()), step.times, step.rows["object"], step.rows["stream"],
+            step.session_spans, tuple(step.entries.values()), step.times, step.rows["object"], step.rows["stream"],
             read_only(self.signed(step.rows["value"])),
             asked.at, self.schedule.slides_with_longest_window, self._repeats, self._occurrences, self._by,
             self._weights, self._divisor,
-            min(self._k, self.most), self._window, step.oldest, self.most,
+            min(self._k, self.most), self._window, self.most,
         )  # fmt: skip
         self._repeated += repeated
         session, number, ranks, objects, scores, vectors = answers

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.groups.small_group_pass import SessionSpans
 from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
@@ -152,9 +153,8 @@ def _rank(
 
 @njit(cache=True)
 def rank_objects(  # noqa: C901 - a numeric kernel is one loop
-    firsts: Any, sizes: Any, starts: Any, stops: Any, ended: Any, begins: Any, ends: Any,
-    held: Any, times: Any, objects: Any, streams: Any, given_values: Any, at: Any, beats: Any,
-    repeats: int, occurrences: int, kind: int, weights: Any, divisor: float, k: int, window: int, oldest: Any, most: int
+    sessions: SessionSpans, held: Any, times: Any, objects: Any, streams: Any, given_values: Any, at: Any, beats: Any,
+    repeats: int, occurrences: int, kind: int, weights: Any, divisor: float, k: int, window: int, most: int
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments, stretch by stretch.
 
@@ -163,6 +163,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
     moment's number, the rank from 1, object and score, and with BY_CALL, where neither is known yet, its values; and
     how many rows broke the promise. O(rows · reports of a group) and, for each answer, O(reports of the group · k).
     """
+    firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
     held_object, held_stream, held_time, held_value = held
     promise = repeats in (SUM, NEVER)
     stretches, repeated = len(firsts), 0
@@ -190,6 +191,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
         while True:
             more = moment < ends[number]
             while row < stop and not (more and times[row] >= at[moment]):
+                # A promise is of one window's length: reports from before it are held against nobody.
                 before = times[row] - window + 1
                 if repeats == NEVER:
                     size = _forget_object(object_, stream, time, value, size, objects[row], before)
@@ -199,6 +201,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
                     repeated += 1
                     row += 1
                     continue
+                # Earlier reports of the cell that this one makes useless go: begin..end is what it takes the place of.
                 begin = end
                 new = given_values[row] + 0.0
                 while begin > 0 and object_[begin - 1] == objects[row] and stream[begin - 1] == streams[row]:
@@ -225,6 +228,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
                         break
             if not more or grown[number] >= 0:
                 break
+            # A function of the user's cannot be called from here: all complete objects go out with their values.
             if kind == BY_CALL and given + size > len(vectors):
                 larger = np.empty((2 * len(vectors) + size, len(weights)), np.float64)
                 for entry in range(given):

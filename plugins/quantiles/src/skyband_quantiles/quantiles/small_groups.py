@@ -43,12 +43,10 @@ class SmallNumbers(SmallGroupTable):
         super().__init__(query.schedule, most, answers)
 
     def run_pass(self, step: PassInput) -> PassResult:
-        sessions = step.sessions
         sizes, grown, entries, answers = walk_numbers(
-            sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
-            step.entries["value"], step.entries["time"], step.times, step.rows["value"],
+            step.session_spans, step.entries["value"], step.entries["time"], step.times, step.rows["value"],
             step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.slides_with_longest_window,
-            self._parts, self._ascending, self._limits, step.oldest, self.most,
+            self._parts, self._ascending, self._limits, self.most,
         )  # fmt: skip
         session, number, window, rows, found = answers
         each = found.shape[1]

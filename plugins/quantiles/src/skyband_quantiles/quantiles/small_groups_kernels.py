@@ -4,6 +4,7 @@
 from typing import Any
 
 import numpy as np
+from skyband.groups.small_group_pass import SessionSpans
 from skyband.groups.small_groups_kernels import oldest_needed
 from skyband.kernels.nested import kernel_njit, nested_njit
 
@@ -45,6 +46,7 @@ def _answer(value: Any, time: Any, size: int, since: Any, parts: Any, ascending:
         rows += time[entry] >= since
     if rows == 0:
         return 0
+    # One pass over the entries serves all quantiles, as they are asked for in ascending order.
     entry, seen = -1, 0
     for turn in range(len(ascending)):
         rank = rank_of(parts[ascending[turn]], rows)
@@ -53,6 +55,7 @@ def _answer(value: Any, time: Any, size: int, since: Any, parts: Any, ascending:
             seen += time[entry] >= since
         found[ascending[turn]] = value[entry]
     for place in range(len(limits)):
+        # From the largest down: only those above the limit are looked at.
         above, entry = 0, size - 1
         while entry >= 0 and value[entry] > limits[place]:
             above += time[entry] >= since
@@ -63,9 +66,8 @@ def _answer(value: Any, time: Any, size: int, since: Any, parts: Any, ascending:
 
 @kernel_njit
 def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
-    firsts: Any, sizes: Any, starts: Any, stops: Any, ended: Any, begins: Any, ends: Any,
-    held_value: Any, held_time: Any, times: Any, values: Any, at: Any, since: Any, beats: Any,
-    parts: Any, ascending: Any, limits: Any, oldest: Any, most: int,
+    sessions: SessionSpans, held_value: Any, held_time: Any, times: Any, values: Any, at: Any, since: Any, beats: Any,
+    parts: Any, ascending: Any, limits: Any, most: int,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
@@ -74,6 +76,7 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
     stretch, the numbers of moment and window, the rows, and float64[a, q + l] quantiles and shares. O(rows + answers)
     times the entries of a group.
     """
+    firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
     stretches, windows, each = len(firsts), since.shape[1], len(parts) + len(limits)
     new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
     new_value, new_time = np.empty(len(held_time) + len(times)), np.empty(len(held_time) + len(times), np.int64)
@@ -94,6 +97,7 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
             while row < stop and not (more and times[row] >= at[moment]):
                 size = _add(value, time, size, values[row], times[row])
                 row += 1
+                # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if size > most:
                     size = _forget(value, time, size, oldest_needed(times[row - 1], beats))
                     if size > most:

@@ -75,10 +75,8 @@ class SmallNearDuplicates(SmallSets):
         size, grown = np.zeros(sessions, np.int64), np.full(sessions, -1)
         kept, count = np.zeros(len(sets.order), bool), np.full(len(sets.order), -1)
         *matches, number = match_rows(
-            sets.heads, sets.rows, sets.stops, step.sessions.ended,
-            sets.order, sets.times, sets.sides, sets.offsets, sets.tokens,
-            self.schedule.horizon, *self._similarity, self._threshold, self.two, self._ranked, self._first,
-            step.oldest, self.most, self.most_tokens, size, grown, kept, count, *self._room,
+            sets.placed(step), self.schedule.horizon, *self._similarity, self._threshold, self.two,
+            self._ranked, self._first, self.most, self.most_tokens, size, grown, kept, count, *self._room,
         )  # fmt: skip
         self._similarity[1].check(lambda: np.diff(sets.offsets))
         earlier, similarity = (values[:number] for values in matches)

@@ -9,7 +9,7 @@ from skyband.groups.small_groups_kernels import longer
 from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.similarity_kernel import similarity
-from skyband_setjoin.small_sets_kernels import shared_tokens
+from skyband_setjoin.small_sets_kernels import PlacedSets, shared_tokens
 
 
 @nested_njit
@@ -30,12 +30,14 @@ def _match(
         if not kept[place] or (two and sides[other] == sides[one]):
             continue
         theirs = offsets[other + 1] - offsets[other]
+        # So few tokens may be shared at most: where that is not enough, they are not counted.
         if similarity(kind, own, min(size, theirs), size, theirs) < threshold:
             continue
         common = shared_tokens(offsets, tokens, one, other)
         score = similarity(kind, own, common, size, theirs) if common else -np.inf
         if common == 0 or score < threshold or (matches == len(best) and score <= scores[matches - 1]):
             continue
+        # By insertion: the worst falls out at the end where there is no room for more.
         rank = min(matches, len(best) - 1)
         matches = rank + 1
         while ranked and rank > 0 and scores[rank - 1] < score:
@@ -47,9 +49,8 @@ def _match(
 
 @njit(cache=True)
 def match_rows(  # noqa: C901 - a numeric kernel is one loop
-    heads: Any, rows: Any, stops: Any, ended: Any, order: Any, times: Any, sides: Any, offsets: Any, tokens: Any,
-    window: int, kind: int, own: Any, threshold: float, two: bool, ranked: bool, first: bool,
-    oldest: Any, most: int, most_tokens: int, size: Any, grown: Any, kept: Any, count: Any, best: Any, scores: Any,
+    sets: PlacedSets, window: int, kind: int, own: Any, threshold: float, two: bool, ranked: bool, first: bool,
+    most: int, most_tokens: int, size: Any, grown: Any, kept: Any, count: Any, best: Any, scores: Any,
 ) -> Any:  # fmt: skip
     """Take rows in and find what each matches, stretch by stretch.
 
@@ -58,22 +59,24 @@ def match_rows(  # noqa: C901 - a numeric kernel is one loop
     place whether its set is kept, and of a row that was taken in the number of its matches. best and scores are room to
     work in. Returns of all matches the earlier set and the similarity, and how many these are. O(sets · tokens) a row.
     """
+    heads, rows, stops, order, times, sides, offsets, tokens, ended, oldest = sets
     room = 64 + len(order)
     earlier, alike = np.empty(room, np.int64), np.empty(room, np.float64)
     match_count = 0
     for number in range(len(heads)):
-        head, row, sets, words = heads[number], rows[number], 0, 0
+        head, row, set_count, words = heads[number], rows[number], 0, 0
         for place in range(head, row):
             kept[place] = True
-            sets += 1
+            set_count += 1
             words += offsets[order[place] + 1] - offsets[order[place]]
         until = stops[number]
         while row < until:
             now, tokens_of = times[order[row]], offsets[order[row] + 1] - offsets[order[row]]
+            # The window moves with each row: what leaves it is seen by no later one.
             while head < row and times[order[head]] <= now - window:
                 if kept[head]:
                     kept[head] = False
-                    sets -= 1
+                    set_count -= 1
                     words -= offsets[order[head] + 1] - offsets[order[head]]
                 head += 1
             matches = _match(
@@ -86,19 +89,20 @@ def match_rows(  # noqa: C901 - a numeric kernel is one loop
                 earlier[match_count + rank], alike[match_count + rank] = best[rank], scores[rank]
             match_count += matches
             count[row] = matches
+            # An empty set is like none, and with keep = "first" one that has a match is compared with no other.
             if tokens_of > 0 and not (first and matches > 0):
                 kept[row] = True
-                sets += 1
+                set_count += 1
                 words += tokens_of
             row += 1
-            if sets > most or words > most_tokens:
+            if set_count > most or words > most_tokens:
                 grown[number] = row
                 break
         if grown[number] < 0:
             while head < row and (ended[number] or times[order[head]] < oldest[number]):
                 if kept[head]:
                     kept[head] = False
-                    sets -= 1
+                    set_count -= 1
                 head += 1
-        size[number] = sets
+        size[number] = set_count
     return earlier, alike, match_count

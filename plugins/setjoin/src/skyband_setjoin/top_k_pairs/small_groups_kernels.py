@@ -1,15 +1,27 @@
 # mypy: disable-error-code="untyped-decorator"
 """The walk of small groups of sets through their stretches, in compiled code: all are compared."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.arrays import Array, Float64, Int64
 from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.similarity_kernel import similarity
-from skyband_setjoin.small_sets_kernels import shared_tokens
+from skyband_setjoin.small_sets_kernels import PlacedSets, shared_tokens
+
+
+class Room(NamedTuple):
+    """Room to work in, made once."""
+
+    known: Array
+    """float64[side, side]: of two places, modulo side, their similarity; NaN where it is unknown, −inf of no pair."""
+    left: Int64
+    """Of the best pairs so far, the best first, the sets and how similar they are."""
+    right: Int64
+    similarity: Float64
 
 
 @nested_njit
@@ -32,9 +44,11 @@ def _rank(
             other = order[right]
             if two and sides[other] == 0:
                 continue
+            # A pair stays in several windows: its similarity is worked out when first asked for, and then looked up.
             score = known[left & mask, right & mask]
             if np.isnan(score):
                 theirs = offsets[other + 1] - offsets[other]
+                # So few tokens may be shared at most: where that is not enough, they are not counted.
                 if pairs == k and similarity(kind, own, min(size, theirs), size, theirs) <= best[k - 1]:
                     continue
                 common = shared_tokens(offsets, tokens, one, other)
@@ -54,24 +68,25 @@ def _rank(
 
 @njit(cache=True)
 def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
-    heads: Any, rows: Any, stops: Any, ended: Any, begins: Any, ends: Any,
-    order: Any, times: Any, sides: Any, offsets: Any, tokens: Any, at: Any, beats: Any,
-    window: int, kind: int, own: Any, two: bool, oldest: Any, most: int, most_tokens: int,
-    size: Any, grown: Any, kept: Any, found: Any, known: Any, best_left: Any, best_right: Any, best: Any,
+    sets: PlacedSets, begins: Any, ends: Any, at: Any, beats: Any,
+    window: int, kind: int, own: Any, two: bool, most: int, most_tokens: int,
+    size: Any, grown: Any, kept: Any, found: Any, work: Room,
 ) -> Any:  # fmt: skip
     """Take sets in and answer moments, stretch by stretch.
 
     Of each stretch the sets held, order[heads:rows], and its rows, order[rows:stops]. Writes of each the number of sets
     kept, and the place of the first row not taken in where there were more than `most` sets or `most_tokens`; of each
-    place whether its set is kept; and of each answer the number of its pairs. known, best_left, best_right and best are
-    room to work in. Returns of all pairs, left, right and similarity, and how many these are. O(sets²) comparisons a
-    group that answers, each pair once.
+    place whether its set is kept; and of each answer the number of its pairs. Returns of all pairs, left, right and
+    similarity, and how many these are. O(sets²) comparisons a group that answers, each pair once.
     """
+    heads, rows, stops, order, times, sides, offsets, tokens, ended, oldest = sets
+    known, best_left, best_right, best = work
     room = len(found)
     lefts, rights, scores = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
     pair_count, answers, mask = 0, 0, len(known) - 1
     for number in range(len(heads)):
         head, row, stop, moment = heads[number], rows[number], stops[number], begins[number]
+        # Sets before `compared` have their row of `known` begun anew for this session; `words` are the tokens held.
         compared, words = head, 0
         for place in range(head, row):
             words += offsets[order[place] + 1] - offsets[order[place]]
@@ -81,6 +96,7 @@ def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
                 now = times[order[row]]
                 words += offsets[order[row] + 1] - offsets[order[row]]
                 row += 1
+                # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if row - head > most or words > most_tokens:
                     before = oldest_needed(now, beats)
                     while head < row and times[order[head]] < before:
@@ -94,6 +110,7 @@ def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
             while head < row and times[order[head]] < at[moment] - window:
                 words -= offsets[order[head] + 1] - offsets[order[head]]
                 head += 1
+            # Places that came since then were other sets' in `known`, which goes round: nothing is known of them yet.
             for place in range(max(head, compared), row):
                 for other in range(head, place):
                     known[place & mask, other & mask] = np.nan

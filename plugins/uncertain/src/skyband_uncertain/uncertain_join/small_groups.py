@@ -25,7 +25,7 @@ from skyband.roles.matcher import SUM_SLACK
 from skyband_uncertain.joint_samples import EUCLIDEAN, in_order
 from skyband_uncertain.joint_samples_kernels import scale_for
 from skyband_uncertain.time_and_change_windows import DeltaWindow
-from skyband_uncertain.uncertain_join.small_groups_kernels import TIED, join_rows
+from skyband_uncertain.uncertain_join.small_groups_kernels import TIED, GroupSpans, join_rows
 from skyband_uncertain.uncertain_join.tuples import Tuples
 from skyband_uncertain.uncertain_tuples import Samples, existence_and_means, samples_of
 
@@ -83,7 +83,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         samples_of_each = sample_size + cuts[stops] - cuts[starts]
         rooms = [int(one) for each in (tuples_of_each, samples_of_each) for one in (each.sum(), each.max())]
         sizes, sample_sizes, grown, kept, matches = join_rows(
-            np.cumsum(size) - size, size, np.cumsum(sample_size) - sample_size, starts, stops, tuple(rooms),
+            GroupSpans(np.cumsum(size) - size, size, np.cumsum(sample_size) - sample_size, starts, stops), tuple(rooms),
             _kernel_columns(held, places), self._points_of(held_samples), columns,
             samples.offsets, (samples.points(), samples.probabilities), self._sides, self._distance, self._beta,
             self._size, self._limit, self._length, self._shift, self._most, self._most * _SAMPLES,

@@ -1,10 +1,11 @@
 # mypy: disable-error-code="untyped-decorator"
 """The walk of small groups of uncertain-join through the rows of a micro-batch, in compiled code."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from skyband.arrays import Int64
 from skyband.groups.small_groups_kernels import longer
 from skyband.kernels.nested import nested_njit
 
@@ -14,6 +15,16 @@ from skyband_uncertain.time_and_change_windows import change
 
 TIED = -2
 """Of a group none of whose rows is taken in, as floats cannot tell whether a tuple goes."""
+
+
+class GroupSpans(NamedTuple):
+    """Of each group where its entries begin and how many they are, where their samples begin, and its rows."""
+
+    entry: Int64
+    size: Int64
+    sample: Int64
+    start: Int64
+    stop: Int64
 
 
 @nested_njit
@@ -30,7 +41,7 @@ def _near(u: Any, pu: Any, first: int, last: int, v: Any, pv: Any, begin: int, e
 
 @njit(cache=True)
 def join_rows(  # noqa: C901 - a numeric kernel is one loop
-    firsts: Any, sizes: Any, sample_firsts: Any, starts: Any, stops: Any, rooms: Any, held: Any, held_samples: Any,
+    spans: GroupSpans, rooms: Any, held: Any, held_samples: Any,
     rows: Any, cuts: Any, samples: Any, sides: int, distance: Any, beta: float,
     size: int, limit: float, length: int, shift: Any, most: int, most_samples: int,
 ) -> Any:  # fmt: skip
@@ -46,6 +57,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
     code of the left tuple, that of the right and the probability. O(samples of both) a pair of tuples, O(kept · size)
     a row.
     """
+    firsts, sizes, sample_firsts, starts, stops = spans
     held_side, held_code, held_chance, held_time, held_count = held
     held_value, held_weight = held_samples
     row_side, row_code, row_chance, row_time, row_count = rows
@@ -71,6 +83,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
     right, probability = np.empty(capacity, np.int64), np.empty(capacity)
     match_count, written, samples_written = 0, 0, 0
     for group in range(groups):
+        # Tuples of before are laid out by side, and their samples one after another, as rows will be behind them.
         used, before = 0, match_count
         for side in range(2):
             start[side] = side * longest
@@ -121,6 +134,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
                         left[match_count] = row_code[row] if first else code[t]
                         right[match_count] = code[t] if first else row_code[row]
                         match_count += 1
+            # The row joins its own side only now: it is no match of its own, nor pushes anything out of its own answer.
             t = stop[side]
             code[t], time[t], chance[t] = row_code[row], row_time[row], row_chance[row]
             begin[t], end[t] = used, used + row_count[row]
@@ -132,6 +146,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
             stop[side] = t + 1
             if size > 0:
                 start[side] = oldest_needed(chance, start[side], t + 1, size, limit, counts)
+                # Rounding might have it either way: all rows of the group go to windows that compute exactly.
                 if start[side] < 0:
                     grown[group], match_count = TIED, before
                     break

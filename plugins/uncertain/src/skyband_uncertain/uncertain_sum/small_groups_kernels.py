@@ -51,12 +51,14 @@ def sums_of_existing(  # noqa: C901 - a numeric kernel is one loop
         for row in range(starts[group], stops[group]):
             chance[stop], average[stop] = chances[row], averages[row]
             stop += 1
+            # A tuple goes once `size` younger ones exist, but for a probability of `limit`.
             start = oldest_needed(chance, start, stop, size, limit, counts)
             if start < 0:
                 grown[group] = TIED
                 break
             used = min(used + 1, ranks)
             sums[row] = sum_of(average, start, stop)
+            # by_rank[i]: what the tuples with i younger existing ones are expected to add; the new row shifts them all.
             expected[row] = take_in(by_rank, spare, used, chances[row], means[row])
             if counted:
                 count[row] = take_in(count_by_rank, spare, used, chances[row], chances[row])

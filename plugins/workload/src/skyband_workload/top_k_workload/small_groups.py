@@ -78,13 +78,13 @@ class SmallWorkloads(SmallGroupTable):
         return moments if due.all() else Moments(moments.at[due], moments.query[due])
 
     def run_pass(self, step: PassInput) -> PassResult:
-        sessions, asked = step.sessions, step.moments
+        asked = step.moments
         since = asked.at - self.schedule.windows[asked.query]
         sizes, grown, entries, beaten, answers = rank_rows(
-            sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
-            tuple(step.entries.values()), step.times, step.rows["object"], read_only(self.signed(step.rows["score"])),
+            step.session_spans, tuple(step.entries.values()), step.times, step.rows["object"],
+            read_only(self.signed(step.rows["score"])),
             asked.at, since, self._k[asked.query],
-            self.schedule.slides_with_longest_window, step.oldest, int(self._k.max()), self.most, self._once,
+            self.schedule.slides_with_longest_window, int(self._k.max()), self.most, self._once,
         )  # fmt: skip
         session, number, ranks, objects, scores = answers
         scores, query = self.signed(scores), asked.query[number]

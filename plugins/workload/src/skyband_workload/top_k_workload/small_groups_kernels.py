@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN
+from skyband.groups.small_group_pass import SessionSpans
 from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
@@ -25,13 +26,13 @@ def _add(score: Any, object_: Any, time: Any, beaten: Any, size: int, row: Any, 
             low = middle + 1
         else:
             high = middle
-    counted = (
-        TIME_MIN  # rows up to then are beaten by this object already: a row of it that ranks before them came since
-    )
+    # Rows up to `counted` are beaten by this object already: a row of it that ranks before them came since.
+    counted = TIME_MIN
     if once:
         for entry in range(low):
             if object_[entry] == new_object:
                 counted = max(counted, time[entry])
+    # From there on all move down by one, the new row in front, but for those that go.
     kept = low
     moved_score, moved_object, moved_time, moved_beaten = new_score, new_object, new_time, np.int64(0)
     for entry in range(low, size):
@@ -75,13 +76,7 @@ def _is_in(objects: Any, start: int, stop: int, object_: int) -> bool:
 
 @njit(cache=True)
 def rank_rows(  # noqa: C901 - a numeric kernel is one loop
-    firsts: Any,
-    sizes: Any,
-    starts: Any,
-    stops: Any,
-    ended: Any,
-    begins: Any,
-    ends: Any,
+    sessions: SessionSpans,
     held: Any,
     times: Any,
     objects: Any,
@@ -90,7 +85,6 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     since: Any,
     ks: Any,
     beats: Any,
-    oldest: Any,
     most_k: int,
     most: int,
     once: bool,
@@ -103,6 +97,7 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     entries; and of each row of the answers the stretch, the moment's number, the rank from 1, object and score.
     O(entries + rows · entries of a group) and, for each answer, O(entries of the group), times `ks` where `once`.
     """
+    firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
     held_score, held_object, held_time, held_beaten = held
     stretches = len(firsts)
     new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
@@ -128,6 +123,7 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
             while row < stop and not (more and times[row] >= at[moment]):
                 size = _add(score, object_, time, beaten, size, (scores[row], objects[row], times[row]), most_k, once)
                 row += 1
+                # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if size > most:
                     size = _forget(score, object_, time, beaten, size, oldest_needed(times[row - 1], beats))
                     if size > most:
@@ -139,6 +135,7 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
                 room = 2 * room + size
                 owner, moments, ranks = longer(owner, room), longer(moments, room), longer(ranks, room)
                 found_object, found_score = longer(found_object, room), longer(found_score, room)
+            # Entries stand by rank: the first `ks` that are young enough are the answer.
             rank, entry = np.int64(0), 0
             while rank < ks[moment] and entry < size:
                 if time[entry] >= since[moment] and not (
