@@ -153,7 +153,7 @@ class Buckets(QuantileSketch):
             row, moment, code = kernels.run(
                 self._history, self._history.values.view(np.int64), *columns, row, asked[0], moment, asked[1],
                 rules.raw_most, self.epsilon, self.longest, self._panes, rules.widest, rules.cuts,
-                parts, ascending, limits, *found,
+                parts, ascending, limits, found,
             )  # fmt: skip
             if code == DONE:
                 return

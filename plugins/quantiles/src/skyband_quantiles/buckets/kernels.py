@@ -22,6 +22,7 @@ from skyband_quantiles.buckets.history import (
 )
 from skyband_quantiles.buckets.places import count_row, fill_slots, first_slot, has_room
 from skyband_quantiles.buckets.steps import DONE, MORE_PLACES, MORE_RAW, clear, drop_raw, step
+from skyband_quantiles.sketch_answers import Answers
 
 
 @nested_njit
@@ -108,13 +109,14 @@ def _take(history: Any, times: Any, values: Any, keys: Any, row: int, stop: int,
 def run(
     history: Any, bits: Any, times: Any, values: Any, keys: Any, row: int, moments: Any, moment: int, windows: Any,
     raw_most: int, epsilon: float, longest: int, panes: Any, widest: int, cuts: Any,
-    parts: Any, ascending: Any, limits: Any, rows: Any, found: Any, shares: Any,
+    parts: Any, ascending: Any, limits: Any, answers: Answers,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments, from a row and a moment on; returns those at which room gave out, and of what.
 
     bits: the raw values of the history as int64; keys: int64[n], those of `values`.
-    rows: int64[m, w], found: float64[m, w, q, 3], shares: float64[m, w, a, 3], written to.
+    answers is written to.
     """
+    rows, found, shares = answers
     numbers = history.numbers
     while True:
         if numbers[DUE]:
