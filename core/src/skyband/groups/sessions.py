@@ -48,6 +48,7 @@ def sessions_of(
     schedule: Schedule, held: GroupColumns, reached: int, until: int, keys: UInt64, times: Int64
 ) -> Sessions:
     """The sessions of the groups held, answered up to `reached`, and of rows (by group and time), up to `until`."""
+    # Which groups there are, those held and those with rows, and of each its rows and its last time before them.
     fresh = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
     starts = np.flatnonzero(fresh)
     stops = np.append(starts[1:], len(keys))[: len(starts)]
@@ -60,6 +61,7 @@ def sessions_of(
     last[theirs] = times[starts]
     last[here] = held.last
     start[theirs], stop[theirs] = starts, stops
+    # A row begins a session where the row before it is so long ago that nothing depends on that any more.
     previous = np.append(0, times[:-1])[: len(times)]
     previous[starts] = last[theirs]
     begins = schedule.has_ended(previous, times)
@@ -69,6 +71,8 @@ def sessions_of(
         group, begin = np.arange(len(everyone)), np.full(len(everyone), reached)
         first, size = np.cumsum(held.size) - held.size, held.size
     else:
+        # A group's sessions follow each other: first what is held of it, then one from each row that begins one. Only
+        # the first has entries at its beginning, and each has the rows up to the next one's.
         group = np.concatenate([here, np.searchsorted(everyone, keys[others])])
         order = np.argsort(group, kind="stable")
         group = group[order]
@@ -83,5 +87,6 @@ def sessions_of(
     last = last[group]
     last[with_rows] = times[stop[with_rows] - 1]
     final = np.append(group[1:] != group[:-1], True)[: len(group)]
+    # No moment after `reach` has a row of the session in any window.
     end, ended = np.minimum(until, schedule.reach(last)), schedule.has_ended(last, until)
     return Sessions(everyone[group], final, first, size, start, stop, last, begin, end, ended)

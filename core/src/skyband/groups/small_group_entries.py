@@ -59,6 +59,7 @@ class SmallGroupEntries:
 
         Of a group that is new other numbers are 0. Where groups have no numbers, one of no entries is let go.
         """
+        # Written behind all others, whatever the groups had before is nobody's: places change for these groups alone.
         first = self._append(columns) + np.cumsum(sizes) - sizes
         places, here = self._places(keys)
         self.entries += int(sizes.sum() - self._size[places[here]].sum())
@@ -162,6 +163,7 @@ class SmallGroupEntries:
         return begin
 
     def _pack_where_half_is_unused(self) -> None:
+        # Each entry is moved once for one that was written since: O(1) a write in the long run.
         if self._used > 2 * self.entries + _LEAST:
             self._pack()
 

@@ -159,6 +159,7 @@ class SmallGroupTable(SmallGroups):
 
     def advance(self, until: int) -> SmallGroupAnswers:
         self._until = max(until, self._until)
+        # A pass reads every entry held, so that rows wait for a moment that is due, or until they are as many as those.
         waits = self._due > until and self._buffered <= max(self.retained - self._buffered, _FEWEST_BUFFERED)
         return _NOTHING if waits else self._run(None)
 
@@ -171,6 +172,7 @@ class SmallGroupTable(SmallGroups):
     def canonical(self) -> tuple[SmallGroups, SmallGroupAnswers]:
         if self._until == TIME_MIN or (not self._buffer and self._reached == self._until):
             return self, _NOTHING
+        # Where passes fell must not be seen in a state: it is that of a table with no row waiting.
         twin = copy(self)  # a pass replaces its columns, and writes to none
         twin.names = None if self.names is None else self.names.copy()
         twin.rows_behind = None if self.rows_behind is None else self.rows_behind.copy()
@@ -201,6 +203,7 @@ class SmallGroupTable(SmallGroups):
         done = self.run_pass(step)
         grown = done.grown >= 0
         promoted = self.promoted(step, done) if grown.any() else ()
+        # Of a group only its last session goes on, if it has not ended, nor has an entry too many.
         emptied = sessions.key[sessions.final & sessions.ended]
         stays = sessions.final & ~sessions.ended & ~grown
         self._key, self._last, self._count = sessions.key[stays], sessions.last[stays], done.size[stays]
@@ -223,7 +226,7 @@ class SmallGroupTable(SmallGroups):
         pieces = [(np.empty(0, np.uint64), np.empty(0, np.int64), self._no_rows), *buffer]
         keys, times = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
         rows = {name: numbers_or_lists.joined([piece[2][name] for piece in pieces]) for name in self._no_rows}
-        order = np.lexsort((times, keys))
+        order = np.lexsort((times, keys))  # stable: rows of one time stay in the operator's canonical order
         return keys[order], times[order], {name: numbers_or_lists.pick(rows[name], order) for name in rows}
 
     def promoted(self, step: PassInput, done: PassResult) -> list[Promoted]:

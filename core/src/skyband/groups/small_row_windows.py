@@ -61,6 +61,7 @@ class SmallRowWindows(SmallGroupsPerRow):
             taken |= table.carry_of(np.repeat(keys, stops - starts), numbers, rows)
         step = pass_input_of(sessions, held, numbers, taken, *self._moments(keys, seen, until), table.oldest(until))
         done = table.run_pass(step)
+        # A group with an entry too many leaves for a processor, with the rows that were not taken in.
         stays = done.grown < 0
         promoted = () if stays.all() else table.promoted(step, done)
         survivors = slice(None) if stays.all() else np.repeat(stays, done.size)
@@ -87,6 +88,7 @@ class SmallRowWindows(SmallGroupsPerRow):
 
     def _moments(self, keys: UInt64, seen: Int64, until: Int64) -> tuple[Moments, tuple[Int64, Int64]]:
         """The moments that the rows of each group bring, and where those of each begin and end."""
+        # A query that joined answers only windows that begin no earlier than it did.
         moments, owner = self._table.schedule.of_each(seen, until)
         due = np.ones(len(owner), bool)
         for name in self._entries.numbers:
@@ -150,6 +152,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         numbers = {_SEEN: seen}
         for number, query in enumerate(self._queries.tolist()):
             since = given.get(f"{_SINCE}{known.index(query)}") if query in known else seen.copy()
+            # Once every window begins later, that it joined makes no difference: the number goes.
             if since is not None and (since + schedule.windows[number] > seen + 1).any():
                 numbers[f"{_SINCE}{number}"] = since
         return numbers
