@@ -137,8 +137,8 @@ MUTANTS = {
     "the rank is a product of floats": (
         "buckets",
         "ranks.py",
-        "found = part * (rows // BILLION) + (part * (rows % BILLION) + (BILLION - 1)) // BILLION",
-        "found = -int(-(part / BILLION * rows) // 1)",
+        "rank = part * (rows // BILLION) + (part * (rows % BILLION) + (BILLION - 1)) // BILLION",
+        "rank = -int(-(part / BILLION * rows) // 1)",
         RANKS,
     ),
     "nodes cross borders": (
