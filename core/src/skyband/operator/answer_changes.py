@@ -21,8 +21,8 @@ from skyband.columns.keyed_frames import concatenated, plain_type, typed
 from skyband.errors import InputError
 from skyband.groups import state_arrays
 from skyband.groups.execution import Execution
-from skyband.queries.state_frame_checks import check_numbers
 from skyband.queries.query import CHANGE
+from skyband.queries.state_frame_checks import check_numbers
 
 _WORDS = pa.array(["left", "emptied", "entered", "updated"])
 """Those of the column `change`; the first two remove, and come first of an answer's rows."""
