@@ -128,7 +128,7 @@ def test_neither_answers_nor_bytes_tell_how_groups_came_to_outgrow_the_crowd(see
         monkeypatch.setattr(processor_cache, "MOST_ACTIVE", awake)
         run, answers = local.LocalRun.start(query("distinct-count"), table.schema, {"sketch": small}), []
         answers += [run.push(batch) for batch in batches_of(table, pieces, seed + pieces)]
-        snapshots.append(run.operator.groups.dump_state())
+        snapshots.append(run.operator._groups.dump_state())
         answers.append(run.finish())
         seen.append(rows_of(pa.Table.from_batches(answers)))
     assert seen[0] == seen[1] == seen[2]
@@ -150,7 +150,7 @@ def test_groups_that_fell_silent_are_forgotten(kind):
     assert (metrics.groups, metrics.retained) == (0, 0)
     fresh = Operator(run.operator.query, bind(run.operator.query, table.schema, SMALL.get(kind)), table.schema)
     fresh.advance(latest + 26 * SECOND)
-    np.testing.assert_equal(run.operator.groups.dump_state(), fresh.groups.dump_state())
+    np.testing.assert_equal(run.operator._groups.dump_state(), fresh._groups.dump_state())
 
 
 def test_a_group_asleep_holds_no_objects_and_few_bytes(monkeypatch):
@@ -169,7 +169,7 @@ def test_a_group_asleep_holds_no_objects_and_few_bytes(monkeypatch):
     run = local.LocalRun.start(query("top-k", delay="0 seconds"), table.schema)
     run.push(table.combine_chunks().to_batches()[0])
     run.operator.advance(SECOND)
-    held = run.operator.groups._processors
+    held = run.operator._groups._processors
     assert (len(held), len(held._active)) == (places, processor_cache.MOST_ACTIVE)
     assert len(run.operator.snapshot()) < 600 * places
     answers = run.operator.advance(5 * SECOND)

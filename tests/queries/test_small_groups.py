@@ -280,7 +280,7 @@ def run(asked, table, cuts, snapshots=False, backends=None):
             host.operator = Operator(asked, host.operator.bindings, table.schema)
             host.operator.restore(blob)
             assert host.operator.snapshot() == blob
-    state = host.operator.groups.dump_state()
+    state = host.operator._groups.dump_state()
     answers.append(host.finish())
     dropped += sum(host.operator.take_metrics().dropped.values())
     return sorted(map(str, pa.Table.from_batches(answers).to_pylist())), state, dropped
@@ -340,7 +340,7 @@ def test_rows_given_in_several_parts_before_a_turn_count_as_given_at_once(number
     asked, found = query(IN_PARTS[number], by=["group"]), []
     for parts in (1, 3):
         host = local.LocalRun.start(asked, table.schema)
-        small = host.operator.groups._small_groups
+        small = host.operator._groups._small_groups
 
         def add(keys, rows, small=small, parts=parts):
             which = np.searchsorted(np.sort(rows.times), rows.times) * parts // max(len(rows), 1)
@@ -447,7 +447,7 @@ def test_approximate_backends_keep_their_processors():
     ]
     for given, backends in kept:
         host = local.LocalRun.start(query(given, by=["group"]), table.schema, backends)
-        assert host.operator.groups._small_groups is None
+        assert host.operator._groups._small_groups is None
 
 
 BOUNDED = [
@@ -521,7 +521,7 @@ def test_a_function_of_many_streams_keeps_its_processors():
         given = top_k("latest", np.max, "20 seconds")
         given["streams"] = [f"s{number}" for number in range(streams)]
         host = local.LocalRun.start(query(given, by=["group"]), table.schema)
-        assert (host.operator.groups._small_groups is None) == (streams == 17)
+        assert (host.operator._groups._small_groups is None) == (streams == 17)
 
 
 def sets(sizes):
@@ -562,10 +562,10 @@ def test_a_state_of_sets_that_cannot_be_is_refused(name, change):
     table = sets([4, 5, 6, 7])
     host = local.LocalRun.start(query(pairs("jaccard", 3, "20 seconds"), by=["group"]), table.schema)
     host.push(table.to_batches()[0])
-    state = state_arrays.without_prefix("small_groups", host.operator.groups.dump_state())
+    state = state_arrays.without_prefix("small_groups", host.operator._groups.dump_state())
     assert len(state["entries.time"]) == 3
     with pytest.raises(SnapshotError, match=f"{name}: must"):
-        fresh = Operator(host.operator.query, host.operator.bindings, table.schema).groups._small_groups
+        fresh = Operator(host.operator.query, host.operator.bindings, table.schema)._groups._small_groups
         fresh.load_state(state | {f"entries.{name}": change(state[f"entries.{name}"])})
 
 
@@ -574,9 +574,9 @@ def test_a_value_that_the_query_does_not_take_is_in_no_state(value):
     table, asked = stream(2), query(top_k("never", "sum", "20 seconds"), by=["group"])
     host = local.LocalRun.start(asked, table.schema)
     host.push(table.to_batches()[0])
-    state = state_arrays.without_prefix("small_groups", host.operator.groups.dump_state())
+    state = state_arrays.without_prefix("small_groups", host.operator._groups.dump_state())
     with pytest.raises(SnapshotError, match="value: must"):
-        fresh = Operator(asked, host.operator.bindings, table.schema).groups._small_groups
+        fresh = Operator(asked, host.operator.bindings, table.schema)._groups._small_groups
         fresh.load_state(state | {"entries.value": np.full_like(state["entries.value"], value)})
 
 

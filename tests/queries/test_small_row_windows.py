@@ -179,7 +179,7 @@ def test_a_state_that_cannot_be_is_refused(name, change, said):
     later = local.LocalRun.start(query(workload(DEEP)), table.schema)
     later.operator.restore(host.operator.snapshot())
     state = state_arrays.without_prefix("small_groups", later.operator.groups.dump_state())
-    fresh = Operator(later.operator.query, later.operator.bindings, table.schema).groups._small_groups
+    fresh = Operator(later.operator.query, later.operator.bindings, table.schema)._groups._small_groups
     with pytest.raises(SnapshotError, match=said):
         fresh.load_state(state | {name: change(state[name])})
     fresh.load_state(state)
@@ -201,7 +201,7 @@ def test_rows_to_carry_that_cannot_be_are_refused(name, change, said):
     host = local.LocalRun.start(query(TOP_K | {"carry": ["words"]}), table.schema)
     host.push(table.to_batches()[0])
     state = state_arrays.without_prefix("small_groups", host.operator.groups.dump_state())
-    fresh = Operator(host.operator.query, host.operator.bindings, table.schema).groups._small_groups
+    fresh = Operator(host.operator.query, host.operator.bindings, table.schema)._groups._small_groups
     with pytest.raises(SnapshotError, match=said):
         fresh.load_state(state | {f"carried.{name}": change(state[f"carried.{name}"])})
     fresh.load_state(state)
@@ -212,7 +212,7 @@ def test_rows_that_wait_for_a_turn_of_their_group_are_not_looked_at(monkeypatch)
     table, looked = stream(3), []
     host = local.LocalRun.start(query(TOP_K | {"carry": ["words"]}), table.schema)
     host.push(table.to_batches()[0])
-    rows = host.operator.groups._small_groups._table.rows_behind
+    rows = host.operator._groups._small_groups._table.rows_behind
     monkeypatch.setattr(rows, "hold", lambda held: (looked.append(len(held)), type(rows).hold(rows, held)))
     one = table.filter(pa.compute.equal(table["group"], 5)).slice(0, 1).combine_chunks()
     own = len(table.filter(pa.compute.equal(table["group"], 5)))

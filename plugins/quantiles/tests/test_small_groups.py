@@ -79,7 +79,7 @@ def test_a_state_that_cannot_be_is_refused(name, change, said):
     run = local.LocalRun.start(KEYS | LENGTHS["time"], rows.schema)
     run.push(rows)
     state = state_arrays.without_prefix("small_groups", run.operator.groups.dump_state())
-    fresh = Operator(run.operator.query, run.operator.bindings, rows.schema).groups._small_groups
+    fresh = Operator(run.operator.query, run.operator.bindings, rows.schema)._groups._small_groups
     with pytest.raises(SnapshotError, match=said):
         fresh.load_state(state | {f"entries.{name}": change(state[f"entries.{name}"])})
     fresh.load_state(state)

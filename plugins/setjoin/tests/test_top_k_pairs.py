@@ -149,7 +149,7 @@ def test_neither_batches_nor_order_nor_restarts_can_be_seen(text, changes):
             assert run.operator.snapshot() == blob
         pieces.append(run.finish())
         assert answers(pa.Table.from_batches(pieces), asked.by) == whole
-        snapshots.append(run.operator.groups.dump_state())
+        snapshots.append(run.operator._groups.dump_state())
     np.testing.assert_equal(*snapshots)
 
 

@@ -197,14 +197,18 @@ class Operator:
 
     def take_metrics(self) -> Metrics:
         """What was done since this was last called."""
-        self._counters.dropped.update(self._state.groups.take_dropped())
+        self._counters.dropped.update(self._groups.take_dropped())
         counters, self._counters = self._counters, Counters()
-        return counters.metrics(self._state.groups.retained, len(self._state.groups))
+        return counters.metrics(self._groups.retained, len(self._groups))
+
+    @property
+    def _groups(self) -> Groups:
+        return self._state.groups
 
     @property
     def groups(self) -> Groups:
         """All its groups."""
-        return self._state.groups
+        return self._groups
 
     @property
     def waiting(self) -> int:
@@ -218,7 +222,7 @@ class Operator:
 
     def largest_groups(self, most: int) -> list[tuple[dict[str, Any], int, int]]:
         """The groups with the largest states, each by its values: items retained and bytes. Small ones are not told."""
-        return self._state.groups.largest(most)
+        return self._groups.largest(most)
 
     def _run(self, until: Bound) -> pa.RecordBatch:
         """Give each group that has rows before `until`, or a moment to answer, its turn."""
@@ -226,7 +230,7 @@ class Operator:
         self._check_whole()
         self._whole = False  # until it comes to its end
         with attributed(self.query, self.bindings):
-            answers = self._state.groups.run(self._state.waiting.release(until.watermark, self.query.ties), until)
+            answers = self._groups.run(self._state.waiting.release(until.watermark, self.query.ties), until)
         self._whole = True
         self._counters.seconds += clock.perf_counter() - started
         if answers is None:
