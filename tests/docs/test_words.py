@@ -16,7 +16,7 @@ MOST = {
     "given": 116,
     "grown": 36,
     "had": 4,
-    "held": 133,
+    "held": 134,
     "kept": 120,
     "known": 113,
     "left": 82,
