@@ -14,7 +14,7 @@ from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.shares import share_of
 from skyband_totals.sum_ledger import SumLedger
 from skyband_totals.top import Top, Tops
-from skyband_totals.unit_worth import worth
+from skyband_totals.unit_worth import fit_together, worth
 
 _NOTHING = np.empty(0, np.int64)
 _NO_VALUES = np.empty(0, np.uint64)
@@ -165,7 +165,7 @@ class Exact(TotalRanker):
         keys = (amounts,) if distinct else (objects, panes)
         order = np.lexsort(keys)
         same = np.logical_and.reduce([key[order][1:] == key[order][:-1] for key in keys])
-        if same.any() or (not distinct and ((amounts < 1).any() or float(amounts.astype(float).sum()) >= 2.0**63)):
+        if same.any() or (not distinct and ((amounts < 1).any() or not fit_together(amounts))):
             raise SnapshotError("of total-ranker/exact holds an entry twice, or units that no rows weigh")
 
     def _fill(self, panes: Int64, objects: Int64, amounts: Int64) -> None:

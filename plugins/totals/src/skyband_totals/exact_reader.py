@@ -5,15 +5,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from skyband.arrays import Array, Int64
+from skyband.errors import InputError
 from skyband.state_validation import StateReader
 
 from skyband_totals.ranker_parameters import RankerParameters, pane_of
 from skyband_totals.shares import least_units
 from skyband_totals.state_readers import ClockedReader, RankerClock, by_object, first_of_each, limits_of, parameters_of
 from skyband_totals.top_reader import Ranking
-from skyband_totals.unit_worth import worth
-
-_MOST_UNITS = 2.0**63
+from skyband_totals.unit_worth import fit_together, worth
 
 
 class ExactReader(ClockedReader):
@@ -33,8 +32,7 @@ class ExactReader(ClockedReader):
             self._amounts = read.column("hashes", np.int64, len(self._panes))
         else:
             self._amounts = read.column("units", np.int64, len(self._panes), at_least=1)
-            least = float(self._amounts.astype(np.float64).sum()) < _MOST_UNITS
-            read.require(least, "units", "must be units whose sum fits 64 bits")
+            read.require(fit_together(self._amounts), "units", "must be units whose sum fits 64 bits")
         if len(self._panes):
             latest = self._clock.latest
             read.require(latest is not None, "panes", "must be none before the first row")
@@ -59,6 +57,8 @@ class ExactReader(ClockedReader):
             if len(readers) > 1:
                 objects = objects[first_of_each(amounts)]
             amounts = np.ones(len(objects), np.int64)
+        elif not fit_together(amounts):
+            raise InputError("states", "together have a total that leaves 64 bits: ask for fewer, or a larger `unit`")
         keys, totals = by_object(objects, amounts)
         most, least = limits_of(first._parameters, k, share)
         grand = int(totals.sum())

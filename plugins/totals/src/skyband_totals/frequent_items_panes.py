@@ -14,7 +14,7 @@ from skyband_totals.frequent_items import LEAST, SIZES, PaneSketch, Summary, err
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.shares import least_units
 from skyband_totals.top import NOTHING, Top
-from skyband_totals.unit_worth import worth
+from skyband_totals.unit_worth import fit_together, worth
 
 _ANY = 2**62
 _COLUMNS = ("weights", "errors", "sizes")
@@ -228,7 +228,7 @@ class FrequentItemsPanes(TotalRanker):
         keys, lows = read.column("keys", np.int64), read.column("lows", np.int64, at_least=1)
         read.require(len(keys) == len(lows), "lows", f"must have {len(keys)} values, as keys (got {len(lows)})")
         counters = read.sizes("counters", len(panes), len(keys))
-        read.require(float(weights.astype(float).sum()) < 2.0**63, "weights", "must add up to less than 2^63")
+        read.require(fit_together(weights), "weights", "must add up to less than 2^63")
         ends = np.cumsum(counters)
         held = {}
         for place, pane in enumerate(panes):

@@ -16,7 +16,7 @@ from skyband_totals import tally_kernels as tallies
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.shares import least_units
 from skyband_totals.top import NOTHING, Top
-from skyband_totals.unit_worth import worth
+from skyband_totals.unit_worth import fit_together, worth
 
 _ANY = 2**62
 _NOTHING = read_only(np.empty(0, np.int64))
@@ -221,7 +221,7 @@ class MisraGries(TotalRanker):
             or (held["lows"] < 1).any()
             or (held["error"] < 0).any()
             or (lows + (self._m + 1) * held["error"] > held["weight"]).any()
-            or float(held["weight"].astype(float).sum() + held["units"].astype(float).sum()) >= 2.0**63
+            or not fit_together(held["weight"], held["units"])
         )
         if wrong:
             raise SnapshotError("of total-ranker/misra-gries holds nodes or rows that no stream leads to")

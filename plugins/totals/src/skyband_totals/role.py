@@ -16,9 +16,8 @@ from skyband_totals import ranker_parameters
 from skyband_totals.ranker_parameters import LONGEST, TOTALS
 from skyband_totals.shares import most_objects
 from skyband_totals.top import NOTHING, Top, Tops
+from skyband_totals.unit_worth import FULL
 from skyband_totals.units import FINE, REASONS, to_units
-
-_FULL = 2**63 - 1
 
 Amounts = Int64 | UInt64 | None
 """What a row adds: nothing but itself (None), its units (int64[n]), or one of its object's values (uint64[n])."""
@@ -187,7 +186,7 @@ class TotalRanker(Clocked):
                 raise InputError("other", f"has {name} = {theirs[name]!r}, this ranker {value!r}; they must be equal")
         if self.by == "rows":
             raise InputError("other", "cannot be merged: windows in rows need one order of all rows")
-        if self.total == "sum" and self._alive(self._now or 0) + other._alive(other._now or 0) > _FULL:
+        if self.total == "sum" and self._alive(self._now or 0) + other._alive(other._now or 0) > FULL:
             raise InputError("other", "cannot be merged: the total would leave 64 bits; take a larger `unit`")
         if other._now is not None:
             now = other._now if self._now is None else max(self._now, other._now)
@@ -223,12 +222,12 @@ class TotalRanker(Clocked):
         """Raise where a row would bring the total of the longest window beyond 64 bits."""
         if self.total != "sum" or amounts is None or not len(times):
             return
-        if float(amounts.astype(np.float64).sum()) + self._alive(self._now or 0) < 0.99 * _FULL:
+        if float(amounts.astype(np.float64).sum()) + self._alive(self._now or 0) < 0.99 * FULL:
             return
         trial = deepcopy(self)  # row by row, as rows that expire within the batch make room; one never gets here
         for row in range(len(times)):
             now, part = int(times[row]), slice(row, row + 1)
-            if trial._alive(now) + int(amounts[row]) > _FULL:
+            if trial._alive(now) + int(amounts[row]) > FULL:
                 message = "would bring the total of the longest window beyond 64 bits: take a larger `unit`"
                 raise InputError("weights", message, row)
             trial._update(times[part], objects[part], amounts[part])

@@ -13,6 +13,21 @@ MOST_TOGETHER = 2**51
 """Units that may be put down as one weight: float64 has two weights for each number of units up to here."""
 
 
+FULL = 2**63 - 1
+"""Units that all rows of the longest window may weigh together."""
+
+
+def fit_together(*units: Any) -> bool:
+    """Whether units, int64[n] each of at least 0, are at most FULL together: to the last one. O(n)."""
+    high, low = (sum(int(part.sum()) for part in parts) for parts in zip(*map(_halves, units), strict=True))
+    return (high << 32) + low <= FULL
+
+
+def _halves(units: Any) -> tuple[Any, Any]:
+    """Their bits from 2^32 on and those below, either of which add up within 64 bits."""
+    return units >> 32, units & 0xFFFFFFFF
+
+
 @cache
 def fraction(unit: float) -> tuple[float, float]:
     """A unit as the numerator and denominator that it is written as: 1 and 10 of 0.1, which is no float64."""

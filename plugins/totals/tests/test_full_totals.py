@@ -1,0 +1,68 @@
+"""Totals up to the last unit that 64 bits hold: no row more is taken while `since` can still ask for them all."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import skyband
+from skyband import states
+from skyband.engines import local
+from skyband.errors import InputError
+
+HEAVY, FULL, LAST = 2**53, 2**63 - 1, 9
+"""The most units of a row, of all rows together, and the time of rows at the end of a pane."""
+
+
+def ranker(name):
+    return skyband.create("total-ranker", name, windows=[10, 20], every=10, k=3, total="sum")
+
+
+def filled(name, units):
+    """A ranker whose rows, the last at the end of its first pane, weigh so many units together."""
+    one = ranker(name)
+    weights = np.append(np.full(units // HEAVY, HEAVY), units % HEAVY).astype(float)
+    one.update(np.full(len(weights), LAST), np.arange(len(weights)) % 5, weights=weights)
+    return one
+
+
+@pytest.mark.parametrize("name", ["exact", "misra-gries", "frequent-items-panes"])
+def test_units_are_taken_up_to_the_last_of_64_bits_and_room_comes_with_what_nobody_asks_for(name):
+    one = filled(name, FULL - 1)
+    one.update([LAST], [1], weights=[1.0])
+    for now in (LAST, 10, 11, 19, 20, LAST + 19, LAST + 20):  # the longest window before the last of these has them all
+        before = one.snapshot()
+        with pytest.raises(InputError, match="64 bits"):
+            one.update([now], [1], weights=[1.0])
+        assert one.snapshot() == before
+    one.update([40], [1], weights=[float(HEAVY)])
+    assert one.since(30).grand == HEAVY
+
+
+@pytest.mark.parametrize("name", ["exact", "misra-gries", "frequent-items-panes"])
+def test_states_of_as_many_units_as_64_bits_hold_are_united_and_no_more(name):
+    half = filled(name, FULL // 2)
+    half.merge(filled(name, FULL - FULL // 2))
+    assert skyband.restore(half.snapshot()).snapshot() == half.snapshot()
+    with pytest.raises(InputError, match="64 bits"):
+        filled(name, FULL // 2).merge(filled(name, FULL - FULL // 2 + 1))
+
+
+def test_states_that_together_weigh_more_than_64_bits_hold_are_refused_where_they_are_asked_together():
+    """Of one group, of all: a sum that has left 64 bits would come back as another number."""
+    weights = np.append(np.full(FULL // HEAVY, HEAVY), FULL % HEAVY).astype(float)
+    table = pa.table(
+        {
+            "ts": pa.array(np.zeros(len(weights) + 1, np.int64), pa.timestamp("us", "UTC")),
+            "group": ["full"] * len(weights) + ["one"],
+            "object": [1] * (len(weights) + 1),
+            "weight": np.append(weights, 1.0),
+        }
+    )
+    query = {"kind": "heavy-hitters", "time": "ts", "by": ["group"], "object": "object", "total": "sum", "k": 2}
+    query |= {"weight": "weight", "windows": ["1 hour"], "every": "1 hour", "emit": "state"}
+    answers = local.apply(table, query).sort_by("group").to_pylist()
+    assert [row["group"] for row in answers] == ["full", "one"]
+    full, one = (row["state"] for row in answers)
+    assert states.heavy_hitters(full)["total"].to_pylist() == [float(FULL)]
+    for together in (states.heavy_hitters, states.union):
+        with pytest.raises(InputError, match="64 bits"):
+            together([full, one])
