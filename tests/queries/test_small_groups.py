@@ -26,6 +26,8 @@ from small_group_queries import (
     SPECS,
     at_most,
     distinct,
+    heavy,
+    near,
     numbers_of,
     pairs,
     query,
@@ -213,6 +215,42 @@ def test_a_group_of_sets_grows_by_their_tokens_too(monkeypatch):
     monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
     assert (grown[0], grown[2]) == (0, 1)
     assert found[2] == run(asked, table, [])[0]
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+@pytest.mark.parametrize("spec", [pairs("jaccard", 3, "1 hour"), near("jaccard", 0.1, "1 hour")], ids=["pairs", "near"])
+def test_a_group_of_sets_is_small_up_to_the_last_token(spec, beyond, monkeypatch):
+    monkeypatch.setattr(small_sets, "MOST_TOKENS", 40)
+    asked, table = query(spec, by=["group"]), sets([10, 10, 10, 10 + beyond])
+    whole, one_by_one = run(asked, table, []), run(asked, table, range(1, 4), snapshots=True)
+    assert whole[0] == one_by_one[0] != []
+    np.testing.assert_equal(whole[1], one_by_one[1])
+    assert len(whole[1]["processors.key"]) == beyond
+
+
+LASTING = [
+    workload([("1 hour", "1 hour", 9, "0 seconds")]), top_k("latest", "sum", "1 hour"), heavy("rows", ["1 hour"], k=2),
+    pairs("jaccard", 3, "1 hour"), near("jaccard", 0.1, "1 hour"), distinct(["1 hour"], "1 hour"),
+    {"kind": "quantiles", "value": "score", "windows": ["1 hour"], "every": "1 hour", "at": [0.5]},
+    workload([("99 rows", "1 row", 9, "0 rows")]), heavy("distinct", ["99 rows"], k=2) | {"every": "1 row"},
+    {"kind": "uncertain-sum", "values": "score", "probabilities": "chance", "window": "1 hour"},
+    {"kind": "uncertain-join", "id": "object", "values": "score", "probabilities": "chance", "window": "1 hour",
+     "epsilon": 1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+@pytest.mark.parametrize("number", range(len(LASTING)))
+def test_a_group_is_small_up_to_the_last_entry(number, beyond, monkeypatch):
+    """None of its rows takes the place of another, and all are in the window."""
+    at_most(5, monkeypatch)
+    table = sets([3] * (5 + beyond))
+    rows = np.arange(len(table))
+    columns = {"stream": ["a"] * len(table), "score": rows / 2, "chance": np.full(len(table), 0.5)}
+    for name, column in columns.items():
+        table = table.append_column(name, pa.array(column))
+    state = run(query(LASTING[number], by=["group"]), table, [2, 4])[1]
+    assert len(state["processors.key"]) == beyond
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,25 @@ def test_rows_within_the_delay_may_come_in_any_order_and_later_ones_leave_no_tra
     assert rows(pa.concat_tables(answers)) == rows(whole)
 
 
+IN_ANY_ORDER = [*((kind, {}) for kind in FAMILIES)]
+IN_ANY_ORDER += [("heavy-hitters", {"total-ranker": name}) for name in ("misra-gries", "frequent-items-panes")]
+
+
+@pytest.mark.parametrize("number", range(len(IN_ANY_ORDER)))
+def test_rows_of_one_time_leave_the_same_answers_and_bytes_in_whatever_order_they_came(number):
+    """A workload numbers its rows as they came, which its bytes tell and no answer does."""
+    kind, backends = IN_ANY_ORDER[number]
+    table = events(number, rows=300, span=30)
+    shuffled = table.take(pa.array(np.random.default_rng(number).permutation(len(table))))
+    found = []
+    for each in (table, shuffled):
+        run = LocalRun.start(family(kind, delay="1 minute"), table.schema, backends)
+        answers = [pushed(run, each, 1), pa.Table.from_batches([run.operator.advance(25 * SECOND)])]
+        found.append((list(map(rows, answers)), run.operator.groups.dump_state() if kind != "top-k-workload" else {}))
+    assert found[0][0] == found[1][0]
+    np.testing.assert_equal(found[0][1], found[1][1])
+
+
 def two_feeds(table: pa.Table, behind: int) -> pa.Table:
     """The table and the same again under another name, whose rows come so many rows later."""
     feeds = [table.append_column("feed", pa.array([name] * len(table))) for name in ("swift", "slow")]

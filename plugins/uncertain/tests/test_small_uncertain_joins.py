@@ -117,6 +117,27 @@ def test_where_every_arrival_ties_the_windows_decide(chance, sides):
     assert run(query(spec), table, [50, 120])[:1] == run(query(spec), table, [], backends=others)[:1]
 
 
+@pytest.mark.parametrize("beyond", [0, 1])
+@pytest.mark.parametrize("spec", [{"size": 99, "id": "number"}, {"window": "1 hour", "id": "number"}], ids=list)
+def test_a_group_is_small_up_to_the_last_sample(spec, beyond, monkeypatch):
+    """Of four tuples, eight samples each."""
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 4)
+    samples = [8, 8, 8, 8 + beyond]
+    table = pa.table(
+        {
+            "ts": pa.array(np.arange(4) * SECOND, pa.timestamp("us", "UTC")),
+            "group": [1] * 4,
+            "number": pa.array(range(4), pa.int32()),
+            "values": [[0.25] * count for count in samples],
+            "chances": [[0.1] * count for count in samples],
+        }
+    )
+    whole, one_by_one = run(query(spec), table, []), run(query(spec), table, range(1, 4), snapshots=True)
+    assert whole[0] == one_by_one[0] != []
+    np.testing.assert_equal(whole[1], one_by_one[1])
+    assert whole[2] == beyond
+
+
 def test_others_have_their_processors():
     table = stream(1)
     size = {"size": 3, "id": "number"}
