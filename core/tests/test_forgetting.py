@@ -27,6 +27,8 @@ LAST = {"time": "ts", "window": "40 rows", "every": "20 rows"}
 OF_ROWS = {
     "top-k of rows": QUERIES["top-k"] | LAST,
     "heavy of rows": QUERIES["heavy"] | {"windows": ["40 rows"], "every": "20 rows"},
+    "heavy of rows with what they say": QUERIES["heavy"]
+    | {"windows": ["40 rows"], "every": "20 rows", "carry": ["place"]},
 }
 """Their groups never leave: of each the last rows count."""
 

@@ -5,6 +5,7 @@ import pytest
 from skyband.arrays import TIME_MAX
 from skyband.groups.processor import GroupProcessor
 from skyband.operator import processor_cache
+from skyband.operator.inactive_group_states import PackedStates
 from skyband.operator.processor_cache import ProcessorCache
 
 MANY, FEW = 6, 3
@@ -112,3 +113,32 @@ def test_nothing_tells_which_are_active():
             due = [key for key, count in held.items() if count % 5 and 10 * count <= until]
             assert cache.due(until).tolist() == sorted(due)
             assert cache._all_bytes == sum(10 * held[key] for key in cache._active)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_states_laid_by_are_those_of_a_dictionary_and_their_heap_follows_them(seed):
+    """Groups come, are taken out, return larger or smaller and move to another; no snapshot packs meanwhile."""
+    rng = np.random.default_rng([43, seed])
+    packed, held = PackedStates(), {}
+    for step in range(400):
+        keys = rng.choice(40, rng.integers(1, 8), replace=False).astype(np.uint64)
+        here = np.sort(np.array([key for key in keys.tolist() if key in held], np.uint64))
+        assert packed.take(here) == [held.pop(key)[2] for key in here.tolist()]
+        if step % 3:
+            drawn = ((int(rng.integers(99)), int(rng.integers(9)), rng.bytes(rng.integers(1, 60))) for _ in keys)
+            new = [*zip(keys.tolist(), drawn, strict=True)]
+            packed.put([(key, *group) for key, group in new])
+            held |= dict(new)
+        if step % 50 == 49:
+            other = PackedStates()
+            other.absorb(packed, packed.keys)
+            packed = other
+        assert packed.keys.tolist() == sorted(held) and len(packed) == len(held)
+        assert packed.retained == sum(retained for _, retained, _ in held.values())
+        until = int(rng.integers(99))
+        assert packed.due(until).tolist() == sorted(key for key, (due, _, _) in held.items() if due <= until)
+        live = sum(len(state) for _, _, state in held.values())
+        assert len(packed._heap) <= 5 * live + 500, "half of what is used belongs to somebody, and room is doubled"
+    state, again = packed.dump_state(), PackedStates()
+    again.load_state(state)
+    assert again.take(again.keys) == [held[key][2] for key in sorted(held)]
