@@ -1,5 +1,6 @@
 """Windows of a zone's calendar and heavy-hitters: against plain Python, a moment at a time."""
 
+import pyarrow as pa
 import pytest
 from calendar_oracle import asked_for, duration, micros, pushed, table, visits
 from skyband.engines import local
@@ -20,3 +21,20 @@ def test_totals_of_each_window_as_counted_in_plain_python(zone, backend):
         (at, window): count for at, window, count in asked.answers(rows) if count
     }
     assert found.equals(local.apply(table(rows), query, backends={"total-ranker": backend}))
+
+
+@pytest.mark.parametrize("offset", [1, 250_000, 999_999])
+@pytest.mark.parametrize("by", [[], ["group"]])
+def test_days_that_begin_within_a_second_part_its_rows(offset, by):
+    """Rows one microsecond before a day begins, and when it does, are of one second and of two days."""
+    day = 86_400_000_000
+    ts = [day - 1, day + offset - 1, day + offset, day + offset + 1, 2 * day + offset - 1, 2 * day + offset]
+    rows = pa.table({"ts": pa.array(ts, pa.timestamp("us", "UTC")), "group": [1] * len(ts), "item": [7] * len(ts)})
+    query = {"kind": "heavy-hitters", "time": "ts", "by": by, "object": "item", "k": 1}
+    query |= {"windows": ["1 day in UTC"], "every": "1 day in UTC", "offset": f"{offset} microseconds"}
+    answers = local.apply(rows, query).sort_by("at").to_pylist()
+    assert [(micros(row["at"]) - offset, row["total"]) for row in answers] == [
+        (day, 2.0),
+        (2 * day, 3.0),
+        (3 * day, 1.0),
+    ]

@@ -127,3 +127,33 @@ def test_a_stretch_of_objects_that_come_once_is_restored_and_bounds_hold_beside_
         assert top.high[0] - top.low[0] <= 0.25 * (100_000 - begin)
         assert top.grand_low <= 100_000 - begin <= top.grand_high
         assert top.rest >= (begin < 50_000)
+
+
+def test_what_is_likely_is_the_total_of_an_object_that_every_node_names():
+    """Each node took its whole error from such an object: nothing has to be guessed where no node is cut."""
+    ranker = skyband.create("total-ranker", "misra-gries", windows=[10**6], every=1, k=1, epsilon=0.25)
+    rows = 12_000
+    ranker.update(np.arange(rows), np.where(np.arange(rows) % 2 == 0, -1, np.arange(rows)))
+    nodes = ranker._history.nodes[: ranker._history.counts[NODES]]
+    assert len(nodes) > 10 and (nodes[:, ERROR] > 0).all()
+    for first, last in nodes[:, [FIRST, LAST]].tolist():
+        top, truth = ranker.since(first), (rows + 1) // 2 - (first + 1) // 2
+        assert (top.objects[0], top.totals[0]) == (-1, truth)
+        assert top.low[0] < truth <= top.high[0]
+        for begin in range(first + 1, last + 1, 9):  # half of the rows of the node that is cut
+            truth = (rows + 1) // 2 - (begin + 1) // 2
+            assert abs(ranker.since(begin).totals[0] - truth) <= (last - first + 1) / 4 + 1
+
+
+def test_the_grand_total_is_known_to_the_unit_beside_the_borders_of_a_node():
+    """Of a node that is cut the last row counts, and the first does not: with all others, or with none, that is all."""
+    ranker = skyband.create("total-ranker", "misra-gries", windows=[10**6], every=1, k=1, epsilon=0.25)
+    rows = 9000
+    ranker.update(np.arange(rows), np.arange(rows) % 7)
+    nodes = ranker._history.nodes[: ranker._history.counts[NODES]]
+    assert len(nodes) > 5
+    for first, last in nodes[:, [FIRST, LAST]].tolist():
+        whole, all_but_first, only_last = (ranker.since(begin) for begin in (first, first + 1, last))
+        assert whole.grand_low == whole.grand_high == rows - first
+        assert all_but_first.grand_high == rows - first - 1
+        assert only_last.grand_low == rows - last

@@ -11,8 +11,9 @@ from skyband_totals.unit_worth import MOST_TOGETHER, worth
 SECOND = 1_000_000
 
 
+@pytest.mark.parametrize("of", ["seconds", "rows"])
 @pytest.mark.parametrize("unit", [1.0, 0.1, 3.0, 2.0**-20])
-def test_rows_of_up_to_2_53_units_come_out_as_they_went_in(unit, monkeypatch):
+def test_rows_of_up_to_2_53_units_come_out_as_they_went_in(unit, of, monkeypatch):
     rng = np.random.default_rng(13)
     rows = 300
     units = 2 ** rng.integers(0, 54, rows) - rng.integers(0, 2, rows)
@@ -25,7 +26,7 @@ def test_rows_of_up_to_2_53_units_come_out_as_they_went_in(unit, monkeypatch):
         }
     )
     query = {"kind": "heavy-hitters", "time": "ts", "by": ["group"], "object": "object", "total": "sum", "k": 4}
-    query |= {"weight": "weight", "unit": unit, "windows": ["20 seconds", "8 seconds"], "every": "4 seconds"}
+    query |= {"weight": "weight", "unit": unit, "windows": [f"20 {of}", f"8 {of}"], "every": f"4 {of}"}
     found = []
     for most in (512, 3, 0):  # always small, grown at once, never small
         monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
