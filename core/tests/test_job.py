@@ -446,8 +446,8 @@ def test_a_line_of_names_that_was_forgotten_is_told_by_the_check(job):
         assert read_job(job(), [*sets, "source.options.header=true"], engine).query.item == "client"
 
 
-@pytest.mark.parametrize(("files", "late"), [(1, 2), (2, 1), (4, 0)])
-def test_rows_are_late_by_the_files_that_a_micro_batch_takes(job, files, late):
+@pytest.mark.parametrize(("files", "late", "hours"), [(1, 2, 8), (2, 1, 7), (4, 0, 0)])
+def test_rows_are_late_by_the_files_that_a_micro_batch_takes(job, files, late, hours):
     """As on Spark: rows of one micro-batch are not late to one another."""
     path = job()
     folder = path.parent / "logs"
@@ -460,3 +460,4 @@ def test_rows_are_late_by_the_files_that_a_micro_batch_takes(job, files, late):
     read = read_job(path, sets, "local")
     totals = run_locally(read, LocalEngine(), Progress())
     assert (totals.rows_in, totals.rows_late) == (4, late)
+    assert totals.late_by == hours * 3_600_000_000, "that of the latest row of all, whenever it came"

@@ -122,6 +122,15 @@ def test_late_rows_are_counted_once():
     assert sum(one.dropped.get("no tokens", 0) for shard in metrics for one in shard) == empty > 0
 
 
+@pytest.mark.parametrize("kind", [kind for kind in FAMILIES if kind not in ("quantiles", "uncertain-sum")])
+def test_rows_ahead_of_all_others_are_counted_once(kind):
+    table = events(6, rows=120)
+    ahead = table.filter(pc.greater(pc.list_value_length(table["words"]), 0)).slice(0, 5)
+    ahead = ahead.set_column(0, "ts", pa.array([10**6 * SECOND] * 5, table.schema.field("ts").type))
+    metrics = on_shards(pa.concat_tables([table, ahead]), family(kind, ahead="1 hour"), 6)[1]
+    assert sum(one.dropped.get("ahead", 0) for shard in metrics for one in shard) == 5
+
+
 @pytest.mark.parametrize("shards", range(1, 37))
 def test_every_two_rows_meet_in_one_shard(shards):
     lines = matrix_rows(shards)

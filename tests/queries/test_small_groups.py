@@ -217,12 +217,19 @@ def test_a_group_of_sets_grows_by_their_tokens_too(monkeypatch):
     assert found[2] == run(asked, table, [])[0]
 
 
+def until_later(table):
+    """Its rows, and one of another group by which all of them have come."""
+    columns = {name: pa.array([table[name][-1].as_py()], table[name].type) for name in table.column_names}
+    columns |= {"ts": pa.array([60 * SECOND], table["ts"].type), "group": pa.array(["another"])}
+    return pa.concat_tables([table, pa.table(columns)])
+
+
 @pytest.mark.parametrize("beyond", [0, 1])
 @pytest.mark.parametrize("spec", [pairs("jaccard", 3, "1 hour"), near("jaccard", 0.1, "1 hour")], ids=["pairs", "near"])
 def test_a_group_of_sets_is_small_up_to_the_last_token(spec, beyond, monkeypatch):
     monkeypatch.setattr(small_sets, "MOST_TOKENS", 40)
-    asked, table = query(spec, by=["group"]), sets([10, 10, 10, 10 + beyond])
-    whole, one_by_one = run(asked, table, []), run(asked, table, range(1, 4), snapshots=True)
+    asked, table = query(spec, by=["group"]), until_later(sets([10, 10, 10, 10 + beyond]))
+    whole, one_by_one = run(asked, table, []), run(asked, table, range(1, 5), snapshots=True)
     assert whole[0] == one_by_one[0] != []
     np.testing.assert_equal(whole[1], one_by_one[1])
     assert len(whole[1]["processors.key"]) == beyond
@@ -245,11 +252,10 @@ def test_a_group_is_small_up_to_the_last_entry(number, beyond, monkeypatch):
     """None of its rows takes the place of another, and all are in the window."""
     at_most(5, monkeypatch)
     table = sets([3] * (5 + beyond))
-    rows = np.arange(len(table))
-    columns = {"stream": ["a"] * len(table), "score": rows / 2, "chance": np.full(len(table), 0.5)}
+    columns = {"stream": ["a"] * len(table), "score": np.arange(len(table)) / 2, "chance": np.full(len(table), 0.5)}
     for name, column in columns.items():
         table = table.append_column(name, pa.array(column))
-    state = run(query(LASTING[number], by=["group"]), table, [2, 4])[1]
+    state = run(query(LASTING[number], by=["group"]), until_later(table), [2, 4])[1]
     assert len(state["processors.key"]) == beyond
 
 
