@@ -1,0 +1,115 @@
+"""Processes that need the same kernel at the same time: one compiles and keeps it, the others wait and read it.
+
+Without this each compiles its own, for seconds on a core. And two that keep a kernel for different types at once may
+leave an index in which one's name leads to the other's code.
+
+A process that has the turn of one kernel waits for no other, so that none wait for one another; the system takes the
+turn back from a process that ends. Where files cannot be locked, or not written, each process compiles its own.
+"""
+
+import os
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from pathlib import Path
+from threading import local
+from typing import Any
+
+from numba.core import dispatcher
+from numba.core.caching import Cache
+
+LONGEST_WAIT = 120.0
+"""Seconds after which a process compiles a kernel itself: the other may have been stopped by a debugger."""
+
+_BETWEEN_LOOKS = 0.02
+"""Seconds."""
+
+_FILE = "skyband-turns.lock"
+"""In a folder of kernels: each has one byte of it, which is locked and never written."""
+
+
+class _Turns(local):
+    """Of each thread the turn of the kernel that it is about to call, if any."""
+
+    current: "_Turn | None" = None
+
+
+_TURNS = _Turns()
+
+
+def compile_once() -> None:
+    """Have numba look for a kernel once more before it compiles it, when no other process is compiling it any more."""
+    dispatchers: Any = dispatcher.Dispatcher
+    if not hasattr(dispatchers.compile, "__wrapped__"):
+        Cache.load_overload = _looks_again(Cache.load_overload)
+        dispatchers.compile = _in_turn(dispatchers.compile)
+
+
+class _Turn:
+    """The right to compile one kernel, which a process has until it ends it."""
+
+    def __init__(self) -> None:
+        self._file: int | None = None
+        self._began = False
+
+    def begin(self, cache: Any) -> bool:
+        """Wait for it. False where there is none to wait for, and for kernels that the first one calls."""
+        if self._began or not cache._enabled or sys.platform == "win32":
+            return False
+        self._began = True
+        with suppress(OSError):  # no folder that can be written to, no locks: what numba says of it is told elsewhere
+            cache._impl.locator.ensure_cache_path()
+            self._file = os.open(Path(cache.cache_path, _FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            _wait(self._file, zlib.crc32(cache._cache_file._index_name.encode()))
+            return True
+        return False
+
+    def end(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+
+
+def _wait(file: int, place: int) -> None:
+    """Lock one byte of a file. A forked process has no part in it, as it has in a lock of the whole file."""
+    import fcntl
+
+    latest = time.monotonic() + LONGEST_WAIT
+    while True:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except (BlockingIOError, PermissionError):  # another process has it
+            if time.monotonic() > latest:
+                return
+            time.sleep(_BETWEEN_LOOKS)
+        else:
+            return
+
+
+def _looks_again(load: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(load)
+    def looked(cache: Any, *arguments: Any) -> Any:
+        overload = load(cache, *arguments)
+        turn = _TURNS.current
+        if overload is None and turn is not None and turn.begin(cache):
+            return load(cache, *arguments)
+        return overload
+
+    return looked
+
+
+def _in_turn(compile_one: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(compile_one)
+    def compiled(compiling: Any, signature: Any) -> Any:
+        if _TURNS.current is not None:  # called by a kernel that is being compiled
+            return compile_one(compiling, signature)
+        _TURNS.current = turn = _Turn()
+        try:
+            return compile_one(compiling, signature)
+        finally:
+            _TURNS.current = None
+            turn.end()
+
+    return compiled
