@@ -16,7 +16,7 @@ from skyband.queries.schedule import Schedule
 
 from skyband_setjoin.compiled_similarity import resolve
 from skyband_setjoin.small_sets import SetsInOrder, SmallSets
-from skyband_setjoin.top_k_pairs.small_groups_kernels import Room, rank_pairs
+from skyband_setjoin.top_k_pairs.small_groups_kernels import rank_pairs
 
 
 class SmallPairs(SmallSets):
@@ -42,7 +42,7 @@ class SmallPairs(SmallSets):
         self._similarity = resolve(parameters["similarity"])
         most, side = self.most, 1 << (self.most - 1).bit_length()
         k = min(parameters["k"], max(1, most * (most - 1) // 2))
-        self._room = Room(np.empty((side, side)), np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k))
+        self._room = np.empty((side, side)), np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k)
         self._window = window
         self._processor = processor
 
@@ -53,10 +53,11 @@ class SmallPairs(SmallSets):
         size, grown = np.zeros(len(begins), np.int64), np.full(len(begins), -1)
         stays, pairs_of_answer = np.zeros(len(sets.order), bool), np.zeros(int((ends - begins).sum()), np.int64)
         *pairs, number = rank_pairs(
-            sets.placed(step), begins, ends, asked.at,
+            sets.heads, sets.rows, sets.stops, step.sessions.ended, begins, ends,
+            sets.order, sets.times, sets.sides, sets.offsets, sets.tokens, asked.at,
             self.schedule.slides_with_longest_window,
-            self._window, *self._similarity, self.two, self.most, self.most_tokens,
-            size, grown, stays, pairs_of_answer, self._room,
+            self._window, *self._similarity, self.two, step.oldest, self.most, self.most_tokens,
+            size, grown, stays, pairs_of_answer, *self._room,
         )  # fmt: skip
         self._similarity[1].check(lambda: np.diff(sets.offsets))
         left, right, scores = (values[:number] for values in pairs)
