@@ -12,26 +12,27 @@ from . import faults
 pytestmark = pytest.mark.spark
 
 
-KILLS = [(1, "Python"), *(pytest.param(20, reader, marks=pytest.mark.slow) for reader in ("Python", "Spark"))]
+KILLS = [(1, "Python"), *(pytest.param(20, reader, marks=pytest.mark.slow) for reader in ("Python", "Spark", "either"))]
 
 
 @pytest.mark.parametrize(("kills", "reader"), KILLS)
 def test_driver_killed_at_random_moments(session, tmp_path, kills, reader):
-    """The calm run has its files from Spark's own reader."""
+    """The calm run has its files from Spark's own reader, that of either reader changes it at each start."""
     faults.write_source(tmp_path / "source", files=kills + 4)
     run_calmly(session, tmp_path)
     killed = faults.write_job(tmp_path, "killed")
-    sets = ("--set", f"source.reader={'auto' if reader == 'Python' else 'spark'}")
+    readers = {"Python": ["auto"], "Spark": ["spark"], "either": ["auto", "spark"]}[reader]
     (tmp_path / "numpy.py").write_text("raise RuntimeError('not numpy')")  # beside the job: nobody takes it for numpy
     chance, done = random.Random(kills), 0
-    for _ in range(kills):
-        process = faults.start(killed, *sets)
+    for start in range(kills):
+        process = faults.start(killed, "--set", f"source.reader={readers[start % len(readers)]}")
         try:
             done += faults.after_next_commit(process, tmp_path / "checkpoint of killed", chance.uniform(0, 1.0))
         finally:
             if process.poll() is None:
                 faults.kill_group(process)
-    assert f"read by  {reader}" in goes_on(killed, *sets)
+    last = {"auto": "Python", "spark": "Spark"}[readers[-1]]
+    assert f"read by  {last}" in goes_on(killed, "--set", f"source.reader={readers[-1]}")
     assert 2 * done >= kills, "most kills hit a job that runs"
     assert faults.rows(session, tmp_path / "killed") == faults.rows(session, tmp_path / "calm")
 

@@ -116,5 +116,12 @@ def test_a_hundred_thousand_files_of_a_kilobyte_are_a_few_tasks(session, tmp_pat
     seen = Observation("skyband")
     spark.apply(source, {**QUERY, "windows": ["1 minute"]}, observe=seen).collect()
     assert seen.get["rows_in"] == 12 * SMALL_FILES
+    source = spark.files(str(tmp_path / "in"), format="csv", schema=f"{SCHEMA}, text STRING", stream=True)
+    checkpoint = str(tmp_path / "c")
+    writer = spark.apply(source, QUERY).writeStream.format("noop").option("checkpointLocation", checkpoint)
+    started = writer.trigger(availableNow=True).start()
+    started.awaitTermination()
+    told = [entry.observedMetrics["skyband"]["rows_in"] for entry in started.recentProgress if entry.observedMetrics]
+    assert told[0] == 12 * SMALL_FILES
     tasks = tasks_of((tmp_path / "in").iterdir(), "csv", 2)
     assert len(tasks) < SMALL_FILES / 1000

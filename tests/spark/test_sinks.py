@@ -22,9 +22,9 @@ pytestmark = pytest.mark.spark
 NIGHTLY, RATE, KAFKA, TOPIC, LAKE, ICEBERG, DELTA, NAMED = blocks("sources.md", "toml")
 
 
-def call(command, job, *sets):
+def call(command, job, *sets, engine=None):
     changes = [part for change in sets for part in ("--set", change)]
-    return CliRunner().invoke(group, [command, str(job), *changes])
+    return CliRunner().invoke(group, [command, str(job), *([] if engine is None else ["--engine", engine]), *changes])
 
 
 @pytest.fixture

@@ -70,10 +70,64 @@ def test_a_micro_batch_that_spark_repeats_is_there_once(session, tmp_path, forma
         last.unlink()
         last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
     at = {"format": format, **dict(zip(PLACE[format], place, strict=True))}
-    read = table_frame(session, Source(**at)).collect()
-    assert rows_of(read, read[0].asDict()) == wanted(tmp_path / "source")
+    for reader, who in (("auto", "Python, where rows are packed"), ("spark", 'Spark (source.reader = "spark")')):
+        frame, choice = table_frame(session, Source(**at, reader=reader))
+        assert str(choice) == who
+        read = frame.collect()
+        assert rows_of(read, read[0].asDict()) == wanted(tmp_path / "source")
     with pytest.raises(EngineError, match="with its connector only"):
         table_frame(session, Source(**at, stream=True))
+
+
+SOURCE = """
+[source]
+format = "{format}"
+{place}
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "who"
+by = ["place"]
+windows = ["2 minutes"]
+every = "1 minute"
+
+[sink]
+format = "parquet"
+path = "counts"
+"""
+
+
+def test_a_table_gives_the_rows_of_the_local_engine_whoever_reads_its_files(session, tmp_path, format, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sink = open_sink(format, *arguments(format, tmp_path, "visits"))
+    faults.write_source(tmp_path / "source", files=4)
+    for path in sorted((tmp_path / "source").iterdir()):
+        sink.append(pq.read_table(path))
+    if format == "delta":
+        DELTA.imported().DeltaTable(str(tmp_path / "visits")).delete("who = 'visitor 7'")
+    job = tmp_path / "job.toml"
+    place = "\n".join(f"{key} = {value}" for key, value in keys(format, "visits").items())
+    job.write_text(SOURCE.format(format=format, place=place))
+    for number, (reader, where, who) in enumerate(
+        (
+            ("auto", None, "Python, where rows are packed"),
+            ("auto", "place <> 'place 1'", "Python, where rows are packed"),
+            ("spark", "place <> 'place 1'", 'Spark (source.reader = "spark")'),
+            ("auto", "upper(place) = 'PLACE 1'", "Spark (where or select is known to Spark only)"),
+        )
+    ):
+        sets = [f"source.reader={reader}", *([] if where is None else [f"source.where={where}"])]
+        assert f"read by {who}" in call("check", job, *sets, engine="spark").stderr
+        ran = call("run", job, *sets, f"sink.path=spark {number}", engine="spark")
+        assert ran.exit_code == 0, ran.stderr
+        assert f"read by  {who}" in ran.stderr
+        if where is not None and "upper" in where:
+            sets = ["source.where=place = 'place 1'"]
+        assert call("run", job, *sets, f"sink.path=local {number}", engine="local").exit_code == 0
+        one, other = (pq.read_table(tmp_path / f"{engine} {number}") for engine in ("local", "spark"))
+        assert rows_of(one.to_pylist(), one.column_names) == rows_of(other.to_pylist(), one.column_names)
+        assert len(one) > 20
 
 
 DEADLY = """

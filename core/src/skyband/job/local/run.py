@@ -90,9 +90,11 @@ def _answers(
 
 
 def _batches(rows: Files | Table, job: CheckedJob) -> PlacedBatches:
-    """Text of files may come as a dictionary."""
+    """Text of files may come as a dictionary; rows of small files together where nothing is late after one of them."""
     columns = job.query.columns
-    return rows.batches(columns, dictionaries=True) if isinstance(rows, Files) else rows.batches(columns)
+    if isinstance(rows, Files):
+        return rows.batches(columns, dictionaries=True, together=not job.source.stream)
+    return rows.batches(columns)
 
 
 def _files_a_step(job: Job) -> int | None:

@@ -15,6 +15,8 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError
 
 _BATCH = 100_000
+_SMALL = 1 << 16
+"""Bytes of a file that is read at once."""
 _LARGE = 1 << 18
 """Bytes of a file from which on it is worth a look whether text is there as a dictionary."""
 
@@ -65,20 +67,43 @@ def read(
 
     A name in other letters' case is that of the column, as in Spark, unless there are several.
     """
+    is_small = layout.format == "parquet" and row_groups is None and path.stat().st_size < _SMALL
+    small = _read_small(path, schema) if is_small else None
+    batches, there = small or _scan(path, layout, schema, row_groups, dictionaries)
+    for batch in batches:
+        if layout.format == "arrow":  # the other formats are decoded, and so checked
+            check_whole(batch, list(there))
+        given = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns = [_column(given.get(field.name), field, len(batch), dictionaries) for field in schema]
+        yield pa.RecordBatch.from_arrays(columns, names=schema.names)
+
+
+def _scan(
+    path: Path, layout: Layout, schema: pa.Schema, row_groups: Sequence[int] | None, dictionaries: bool
+) -> tuple[Iterator[pa.RecordBatch], dict[str, str]]:
+    """Of a file, or some of its row groups, the columns of these names, and what they are called there."""
     texts = [field.name for field in schema if pa.types.is_string(field.type)] if dictionaries else []
     dataset = layout.dataset(path, _by_dictionary(path, texts) if texts and layout.format == "parquet" else ())
     if row_groups is not None:
         fragments = [fragment.subset(row_group_ids=row_groups) for fragment in dataset.get_fragments()]
         dataset = ds.FileSystemDataset(fragments, dataset.schema, dataset.format, dataset.filesystem)
     there = _places(schema.names, dataset.schema.names)
-    for batch in dataset.to_batches(
-        columns={name: ds.field(other) for name, other in there.items()}, batch_size=_BATCH
-    ):
-        if layout.format == "arrow":  # the other formats are decoded, and so checked
-            check_whole(batch, list(there))
-        given = dict(zip(batch.schema.names, batch.columns, strict=True))
-        columns = [_column(given.get(field.name), field, len(batch), dictionaries) for field in schema]
-        yield pa.RecordBatch.from_arrays(columns, names=schema.names)
+    columns = {name: ds.field(other) for name, other in there.items()}
+    return dataset.to_batches(columns=columns, batch_size=_BATCH), there
+
+
+def _read_small(path: Path, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch], dict[str, str]] | None:
+    """The same of a small Parquet file, of which a scan would cost more than twice as much; None where it must be."""
+    with path.open("rb") as opened:
+        file = pq.ParquetFile(pa.BufferReader(opened.read()))
+    in_file = file.schema_arrow.names
+    there = _places(schema.names, in_file)
+    if not there or len(set(in_file)) < len(in_file):
+        return None
+    batches = file.iter_batches(_BATCH, columns=list(there.values()), use_threads=False)
+    # A column that is called like a part of another comes with that.
+    chosen = (batch.select(list(there.values())).rename_columns(list(there)) for batch in batches)
+    return chosen, there
 
 
 def _by_dictionary(path: Path, names: Sequence[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """CSV files read with Arrow, block by block, by the names in their first line where they have one."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,34 @@ def read_csv(
         yield file.parsed(block, wanted, places)
 
 
+def read_csv_texts(
+    paths: Sequence[Path], texts: Iterable[bytes], source: Source, schema: pa.Schema, wanted: pa.Schema
+) -> pa.RecordBatch | None:
+    """The rows of files whose texts these are, with the columns `wanted` of a schema; None where they must be read
+    one by one.
+
+    Raises InputError, ValueError or ArrowInvalid where something is wrong with one.
+    """
+    dialect = dialect_of(source)
+    alike, whole = None, []
+    for path, text in zip(paths, texts, strict=True):
+        file = CsvFile(path, dialect)
+        rows = file.rows_of(text)
+        if not file.names:
+            continue
+        if rows is None:
+            return None
+        if alike is None:
+            alike, places = file, file.places(wanted.names, schema)
+        elif len(file.names) != len(alike.names) or file.places(wanted.names, schema) != places:
+            return None
+        whole.append(rows)
+    data = b"".join(whole)
+    if alike is None or not data.strip(b"\r\n"):
+        return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in wanted.types], schema=wanted)
+    return alike.parsed_as_read(data, wanted, places)
+
+
 @define
 class CsvFile:
     """One file, in a dialect."""
@@ -72,12 +100,30 @@ class CsvFile:
         """The columns, `_c0`, `_c1`, … where no line names them; none of an empty file."""
         if self._names is None:
             block = next((block for block in self._blocks(1 << 16) if block.data.strip(b"\r\n")), None)
-            record = b"" if block is None else block.data[: self.end_of(block.data, 1)].strip(b"\r\n")
-            if (self.dialect, record) not in _names:
-                _names.clear()
-                _names[self.dialect, record] = self._names_in(record)
-            self._names = _names[self.dialect, record]
+            self._take_names(b"" if block is None else block.data)
+        assert self._names is not None
         return self._names
+
+    def rows_of(self, text: bytes) -> bytes | None:
+        """All of its text, which has the names in its first line, in whole lines without that one; None where the file
+        must be read by itself."""
+        text = text if text.endswith((b"\n", b"\r")) else text + b"\n"
+        end = self._take_names(text if text.strip(b"\r\n") else b"")
+        if any(chr(mark).encode() in text for mark in self.dialect.bytes[1:] if mark != NONE):
+            last, _, opened = self._scan(text, _ALL)
+            if opened >= 0 or last < len(text):  # what follows would be of its last record
+                return None
+        return text[end:] if self.dialect.header else text
+
+    def _take_names(self, data: bytes) -> int:
+        """Take the names from the first record of data; returns where it ends."""
+        end = self.end_of(data, 1)
+        record = data[:end].strip(b"\r\n")
+        if (self.dialect, record) not in _names:
+            _names.clear()
+            _names[self.dialect, record] = self._names_in(record)
+        self._names = _names[self.dialect, record]
+        return end
 
     def _names_in(self, record: bytes) -> list[str]:
         separator, *others = (chr(mark).encode() for mark in self.dialect.bytes if mark != NONE)
@@ -151,6 +197,10 @@ class CsvFile:
             return self._typed(block, wanted, places, [pa.string()] * len(wanted))
         except pa.ArrowInvalid as error:
             raise self._not_read(block, error) from error
+
+    def parsed_as_read(self, data: bytes, wanted: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
+        """The rows of data. Raises InputError or ArrowInvalid where a value is not of its type as Arrow reads it."""
+        return self._typed(Block(data, 1, False), wanted, places, [as_read(kind) for kind in wanted.types])
 
     def texts_of(self, record: bytes) -> list[str]:
         """The values of one record."""

@@ -18,6 +18,12 @@ _LEAST = 1 << 22
 _OPENING = 1 << 16
 """Bytes that could be read while a file is opened."""
 _TASKS_A_CORE = 2
+_SMALL = 1 << 16
+"""Bytes of a file of which several are read together."""
+_TOGETHER = 1 << 20
+"""Bytes of small files that are read together."""
+_MOST_FILES = 1 << 12
+"""Small files that are read together, which may be empty."""
 
 Ranges: TypeAlias = Callable[[Path, int], list[tuple[int, int]]]
 
@@ -63,6 +69,26 @@ def tasks_of(
             task.append(part)
             filled += share + _OPENING
     return [*tasks, tuple(task)] if task else tasks
+
+
+def bundles(parts: Iterable[FilePart]) -> Iterator[tuple[FilePart, ...]]:
+    """Parts in order, those of small files of one folder together."""
+    bundle: list[FilePart] = []
+    filled = 0
+    for part in parts:
+        is_whole = part.row_groups is None and part.within is None
+        size = (part.stamp or stamp_of(part.path))[0] if is_whole else _SMALL
+        is_full = filled + size > _TOGETHER or len(bundle) >= _MOST_FILES
+        if bundle and (size >= _SMALL or is_full or part.path.parent != bundle[-1].path.parent):
+            yield tuple(bundle)
+            bundle, filled = [], 0
+        if size >= _SMALL:
+            yield (part,)
+        else:
+            bundle.append(part)
+            filled += size
+    if bundle:
+        yield tuple(bundle)
 
 
 def stamp_of(path: Path) -> tuple[int, int]:

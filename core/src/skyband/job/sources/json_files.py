@@ -1,7 +1,7 @@
 """JSON files read with Arrow, block by block, once each line is known to be an object: others can end the process."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +55,18 @@ def read_json(path: Path, wanted: pa.Schema, within: ByteRange | None = None) ->
         yield from (typed(batch, wanted) for batch in _parsed(path, block, wanted).combine_chunks().to_batches())
 
 
+def read_json_texts(texts: Iterable[bytes], wanted: pa.Schema) -> pa.RecordBatch | None:
+    """The rows of the texts of files, with the columns `wanted`; None where they must be read one by one.
+
+    Raises InputError, ValueError or ArrowInvalid where something is wrong with one.
+    """
+    lines = b"\n".join(texts)
+    if not is_utf8(lines):
+        return None
+    rows = json_rows_of(lines, wanted).combine_chunks().to_batches() if lines.strip() else []
+    return rows[0] if rows else _no_rows(wanted)
+
+
 def json_ends(path: Path, size: int) -> Iterator[int]:
     """The bytes before the ends of lines that are some `size` bytes apart, the last of them that of the file."""
     whole, end = path.stat().st_size, 0
@@ -70,6 +82,10 @@ def json_rows_of(lines: bytes, wanted: pa.Schema) -> pa.Table:
     """The columns `wanted` of JSON, an object a line. Raises InputError, NoObjectError or ArrowInvalid."""
     batches = [typed(batch, wanted) for batch in _rows(lines, wanted).combine_chunks().to_batches()]
     return pa.Table.from_batches(batches, wanted)
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
 
 
 def _blocks(path: Path, within: ByteRange | None = None) -> Iterator[Block]:

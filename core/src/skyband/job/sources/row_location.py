@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from attrs import define, evolve, field
 
 from skyband.errors import InputError
-from skyband.job.sources.file_parts import FilePart, row_group_of
+from skyband.job.sources.file_parts import FilePart, bundles, row_group_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from skyband.arrays import Int64
+
+
+_MANY = 100_000
+"""Rows of small files that come together, at most those of one more."""
 
 
 @define(eq=False)
@@ -24,6 +29,10 @@ class PlacedBatches:
     _read: "Callable[[FilePart], Iterator[pa.RecordBatch]]"
     _shape: "Callable[[pa.RecordBatch], tuple[pa.RecordBatch, Int64 | None]]"
     """What is made of a batch, and which of its rows are left, all where that is None."""
+    _read_together: "Callable[[tuple[FilePart, ...]], pa.RecordBatch | None] | None" = None
+    """The rows of small files at once, None where they must be read one by one; where it is None, all are so."""
+    _bundle: tuple[FilePart, ...] = field(default=(), init=False)
+    """The small files whose rows the last batch has; none where it is of one file."""
     _part: FilePart | None = field(default=None, init=False)
     file: int = field(default=0, init=False)
     """The place of its file among all."""
@@ -32,27 +41,88 @@ class PlacedBatches:
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
         """Raises InputError, naming the file, where one cannot be read."""
+        if self._read_together is None:
+            for file, part in enumerate(self._parts):
+                self.file = file
+                yield from self._alone(part)
+            return
+        for parts in bundles(self._parts):
+            whole = None if len(parts) == 1 else self._at_once(parts)
+            if whole is None:
+                yield from self._alone(parts[0]) if len(parts) == 1 else self._one_by_one(parts)
+            else:
+                self._bundle = parts
+                yield whole
+
+    def _alone(self, part: FilePart) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
-        for file, part in enumerate(self._parts):
-            path, rows = part.path, part.first
-            self.file, self._part = file, part
-            self._first = rows
-            try:
+        path, rows = part.path, part.first
+        self._part, self._bundle = part, ()
+        self._first = rows
+        try:
+            part.check()
+            for batch in self._read(part):
+                self._first = rows
+                shaped, self._kept = self._shape(batch)
+                yield shaped
+                rows += len(batch)
+        except InputError as error:
+            _raise(self._within(part, error, rows), error)
+        except MemoryError:  # Arrow's is one of its exceptions too
+            raise
+        except (OSError, ValueError, pa.ArrowException) as error:
+            message = " ".join(str(error).split())
+            place = f" after row {rows - 1:,}{_row_group(path, rows - 1)}" if rows > part.first else ""
+            raise InputError(str(path), f"cannot be read{place}: {message}") from error
+
+    def _at_once(self, parts: tuple[FilePart, ...]) -> "pa.RecordBatch | None":
+        """The rows of small files; None where they must be read one by one, which tells what is wrong with one."""
+        import pyarrow as pa
+
+        assert self._read_together is not None
+        try:
+            for part in parts:
                 part.check()
-                for batch in self._read(part):
-                    self._first = rows
-                    shaped, self._kept = self._shape(batch)
-                    yield shaped
-                    rows += len(batch)
+            whole = self._read_together(parts)
+            return None if whole is None else self._shape(whole)[0]
+        except MemoryError:
+            raise
+        except (InputError, OSError, ValueError, pa.ArrowException):
+            return None
+
+    def _one_by_one(self, parts: tuple[FilePart, ...]) -> "Iterator[pa.RecordBatch]":
+        """The rows of small files, still many in a batch: what takes a batch takes its time for each."""
+        batches: list[pa.RecordBatch] = []
+        begun: list[FilePart] = []
+        failure = None
+        for part in parts:
+            try:
+                some = [*islice(self._alone(part), 2)]
             except InputError as error:
-                _raise(self._within(part, error, rows), error)
-            except MemoryError:  # Arrow's is one of its exceptions too
-                raise
-            except (OSError, ValueError, pa.ArrowException) as error:
-                message = " ".join(str(error).split())
-                place = f" after row {rows - 1:,}{_row_group(path, rows - 1)}" if rows > part.first else ""
-                raise InputError(str(path), f"cannot be read{place}: {message}") from error
+                failure = error
+                break
+            is_large = len(some) == 2  # for all its few bytes
+            if not is_large:
+                batches, begun = batches + some, [*begun, part]
+            if begun and (is_large or sum(map(len, batches)) >= _MANY):
+                yield from self._joined(batches, begun)
+                batches, begun = [], []
+            if is_large:
+                yield from self._alone(part)
+        yield from self._joined(batches, begun)
+        if failure is not None:
+            raise failure
+
+    def _joined(self, batches: "list[pa.RecordBatch]", parts: list[FilePart]) -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        from skyband.columns.dictionaries import joined
+
+        if batches:
+            self._bundle = tuple(parts)
+            columns = [joined([*pieces]) for pieces in zip(*(batch.columns for batch in batches), strict=True)]
+            yield pa.RecordBatch.from_arrays(columns, names=batches[0].schema.names)
 
     @contextmanager
     def placing(self) -> "Iterator[None]":
@@ -64,11 +134,25 @@ class PlacedBatches:
 
     def placed(self, error: InputError) -> InputError:
         """What is wrong with a row of the last batch, with its file and its place there; itself where it tells that."""
+        if self._bundle:
+            return self._placed_in_bundle(error)
         if self._part is None:
             return error
         if self._kept is not None and error.row is not None:
             error = InputError(error.argument, error.message, int(self._kept[error.row]))
         return self._within(self._part, error, self._first)
+
+    def _placed_in_bundle(self, error: InputError) -> InputError:
+        """The same of the last batch where its rows are of several files, which are read again up to that row."""
+        parts, row = self._bundle, error.row
+        if row is None:
+            return InputError(f"{parts[0].path} to {parts[-1].path}: {error.argument}", error.message)
+        for part in parts:
+            for batch in self._alone(part):
+                if row < len(batch):
+                    return self.placed(InputError(error.argument, error.message, row))
+                row -= len(batch)
+        return error
 
     def _within(self, part: FilePart, error: InputError, first: int) -> InputError:
         if error.argument.startswith(str(part.path)):

@@ -44,11 +44,16 @@ class Files:
         return evolve(self, shape=shape, schema=shape.schema(self.raw))
 
     def batches(
-        self, columns: Iterable[str], parts: Iterable[FilePart] | None = None, dictionaries: bool = False
+        self,
+        columns: Iterable[str],
+        parts: Iterable[FilePart] | None = None,
+        dictionaries: bool = False,
+        together: bool = False,
     ) -> PlacedBatches:
         """Their rows, file by file, or those of `parts`, only the columns named.
 
-        dictionaries: whether text may come as one, as its file has it.
+        dictionaries: whether text may come as one, as its file has it. together: whether a batch may have the rows of
+        several small files.
 
         Iterating raises InputError where one cannot be read.
         """
@@ -61,7 +66,26 @@ class Files:
             map(FilePart, self.paths) if parts is None else parts,
             lambda part: self._read(part, read, dictionaries and self.shape.is_plain),
             lambda batch: self.shape.apply(batch, given),
+            (lambda parts: self._read_together(parts, read)) if together else None,
         )
+
+    def _read_together(self, parts: tuple[FilePart, ...], wanted: "pa.Schema") -> "pa.RecordBatch | None":
+        """The rows of small files of one folder; None where they must be read one by one."""
+        import pyarrow as pa
+
+        from skyband.job.sources import text_files
+        from skyband.job.sources.key_folders import keys_of, with_keys
+
+        if self.layout is not None:
+            return None
+        keys = keys_of(parts[0].path, base_of(self.source))
+        is_plain = not keys.keys() & set(wanted.names)
+        own = self.raw if is_plain else pa.schema([field for field in self.raw if field.name not in keys])
+        inside = wanted if is_plain else pa.schema([field for field in wanted if field.name not in keys])
+        rows = text_files.read_together([part.path for part in parts], self.source, own, inside)
+        if rows is None or is_plain:
+            return rows
+        return next(with_keys([rows], keys, wanted, parts[0].path))
 
     def _read(self, part: FilePart, wanted: "pa.Schema", dictionaries: bool) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa

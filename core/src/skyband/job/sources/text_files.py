@@ -1,6 +1,7 @@
 """CSV and JSON files, typed as Spark types them, so that a job gives the same rows on every engine."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,9 +12,9 @@ from skyband.errors import Problem
 from skyband.job.model import Source
 from skyband.job.sources.csv_dialect import OPTIONS as CSV_OPTIONS
 from skyband.job.sources.csv_dialect import dialect_of, dialect_problems
-from skyband.job.sources.csv_files import CsvFile, csv_schema_of, read_csv
-from skyband.job.sources.json_files import json_ends, json_schema_of, read_json
-from skyband.job.sources.text_blocks import ByteRange
+from skyband.job.sources.csv_files import CsvFile, csv_schema_of, read_csv, read_csv_texts
+from skyband.job.sources.json_files import json_ends, json_schema_of, read_json, read_json_texts
+from skyband.job.sources.text_blocks import MARK, ByteRange
 
 OPTIONS = {"csv": CSV_OPTIONS, "json": ()}
 """The options of Spark that are honoured here, in any case."""
@@ -54,6 +55,28 @@ def read(
     if source.format == "json":
         return read_json(path, wanted, within)
     return read_csv(path, source, schema, wanted, within)
+
+
+def read_together(paths: Sequence[Path], source: Source, schema: pa.Schema, wanted: pa.Schema) -> pa.RecordBatch | None:
+    """The rows of small files, parsed at once, with the columns `wanted` of their `schema`.
+
+    None where they must be read one by one: to parse a file costs as much as some thousand rows.
+    """
+    if any(_is_compressed(path.suffix) for path in paths):
+        return None
+    texts = (path.read_bytes().removeprefix(MARK) for path in paths)
+    if source.format == "json":
+        return read_json_texts(texts, wanted)
+    return read_csv_texts(paths, texts, source, schema, wanted)
+
+
+@cache
+def _is_compressed(suffix: str) -> bool:
+    try:
+        pa.Codec.detect(f"a{suffix}")
+    except (TypeError, ValueError):  # where it detects none, Arrow has no codec to give
+        return False
+    return True
 
 
 def ranges(path: Path, source: Source, size: int) -> list[tuple[int, int]]:

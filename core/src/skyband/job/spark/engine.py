@@ -30,9 +30,13 @@ class SparkEngine(Engine):
         return nanosecond_problems(source)
 
     def reader(self, job: CheckedJob) -> str | None:
+        from skyband.job.spark.plain_files_of_tables import table_choice
         from skyband.job.spark.python_file_reader import choose_reader
 
-        return str(choose_reader(job.source, job.spark, job.query.columns, job.rows)) if job.source.of_files else None
+        if job.source.of_files:
+            return str(choose_reader(job.source, job.spark, job.query.columns, job.rows))
+        choice = table_choice(job.source, job.spark, job.query.columns)
+        return None if choice is None else str(choice)
 
     def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:
         problems = []

@@ -3,6 +3,7 @@
 Spark keeps its log of files, its options for them and its exactly once: it reads their names, not what is in them.
 """
 
+import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ _SETTINGS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorrup
 """What Spark's own readers do otherwise where one of these is true."""
 
 _MASTER = "spark.master"
+_TASKS_A_CORE = 4
+"""Of a micro-batch, at most."""
+_TASKS_ELSEWHERE = 200
 BY_PYTHON = "Python"
 
 
@@ -224,15 +228,24 @@ def _rows(session: Any, files: Files, schema: pa.Schema) -> FileRows:
     plain = evolve(files, paths=())
     if source.stream or any(name.lower() in FILE_OPTIONS for name in options):
         names = reader.format("binaryFile").options(**options).schema(_NAMES).load(source.path).select("path")
+    cores = session.sparkContext.defaultParallelism
     if source.stream:
-        return FileRows(names, PartReader(plain), schema)
+        return FileRows(names.coalesce(_most_tasks(session, cores)), PartReader(plain), schema)
     paths = files.paths
     if any(name.lower() in FILE_OPTIONS for name in options):
         paths = tuple(path for row in names.collect() if (path := local_path(row["path"])) is not None)
-    cores = session.sparkContext.defaultParallelism
     tasks = tasks_of(paths, source.format, cores, lambda path, size: text_ranges(path, source, size))
     numbers = session.range(0, len(tasks), 1, max(len(tasks), 1))
-    return FileRows(numbers, PartReader(plain, tuple(tasks)), schema)
+    return FileRows(numbers, PartReader(plain, tuple(map(pickle.dumps, tasks))), schema)
+
+
+def _most_tasks(session: Any, cores: int) -> int:
+    """Of a micro-batch: Spark makes one of each 32 small files, as it takes opening one for 4 MB to read.
+
+    Outside this machine there may be more cores later than now.
+    """
+    alone = str(session.conf.get(_MASTER, None) or "local").startswith("local")
+    return _TASKS_A_CORE * cores if alone else max(_TASKS_A_CORE * cores, _TASKS_ELSEWHERE)
 
 
 @frozen
@@ -240,16 +253,17 @@ class PartReader:
     """Reads the files that come by their names, or by the numbers of tasks, in a worker of Spark."""
 
     files: Files
-    tasks: tuple[tuple[FilePart, ...], ...] | None = None
+    tasks: tuple[bytes, ...] | None = None
+    """The parts of each task, pickled: all tasks are sent to each, which opens its own."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> PlacedBatches:
-        return self.files.batches(columns, self._parts(batches), dictionaries=True)
+        return self.files.batches(columns, self._parts(batches), dictionaries=True, together=True)
 
     def _parts(self, batches: Iterator[pa.RecordBatch]) -> Iterator[FilePart]:
         for batch in batches:
             for name in batch.column(0).to_pylist():
                 if self.tasks is not None:
-                    yield from self.tasks[name]
+                    yield from pickle.loads(self.tasks[name])
                 else:
                     path = local_path(name)
                     assert path is not None

@@ -22,7 +22,8 @@ def open_source(session: Any, job: CheckedJob) -> tuple[Any, str | None]:
     """The DataFrame of a job's source, and who reads its files, where there is a choice."""
     source = job.source
     if is_ours(session, source):
-        return _shaped(table_frame(session, source), source), None
+        rows, choice = table_frame(session, source, job.query.columns)
+        return _shaped(rows, choice.rest), str(choice)
     if catalog_table.is_named(source):
         return _shaped(catalog_table.table_frame(session, source, text_options(source.options)), source), None
     if not source.of_files:
