@@ -2,6 +2,7 @@
 
 import glob
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,23 +16,35 @@ def is_pattern(path: Path) -> bool:
 
 def data_files(path: Path) -> list[Path]:
     """Data files by time of change, then name, as Spark's file source takes them; hidden ones are not data."""
-    roots = map(Path, glob.glob(str(path))) if is_pattern(path) else [path]  # noqa: PTH207 - it may be absolute
-    files = [file for root in roots for file in _below(root)]
-    return sorted(files, key=lambda file: (file.stat().st_mtime_ns, str(file)))
+    roots = glob.glob(str(path)) if is_pattern(path) else [str(path)]  # noqa: PTH207 - it may be absolute
+    files = [(file.stat().st_mtime_ns, file.path) for root in roots for file in _below(root)]
+    return [Path(name) for _, name in sorted(files)]
 
 
-def _below(root: Path) -> Iterator[Path]:
-    if root.is_file():
-        yield root
-    elif root.is_dir():
-        committed = _committed(root / "_spark_metadata")
-        for entry in root.iterdir():
-            if entry.name.startswith(("_", ".")):
-                continue
-            if entry.is_file() and (committed is None or entry.name in committed):
-                yield entry
-            elif entry.is_dir() and "=" in entry.name:
-                yield from _below(entry)
+class _File:
+    """A file that was named itself, like an entry of a folder."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def stat(self) -> os.stat_result:
+        return os.stat(self.path)  # noqa: PTH116 - as an entry has it
+
+
+def _below(root: str) -> "Iterator[os.DirEntry[str] | _File]":
+    if Path(root).is_file():
+        yield _File(root)
+    elif Path(root).is_dir():
+        committed = _committed(Path(root) / "_spark_metadata")
+        with os.scandir(root) as entries:  # each tells whether it is a file, of which there may be 100,000
+            for entry in entries:
+                if entry.name.startswith(("_", ".")):
+                    continue
+                if entry.is_file():
+                    if committed is None or entry.name in committed:
+                        yield entry
+                elif "=" in entry.name and entry.is_dir():
+                    yield from _below(entry.path)
 
 
 def _committed(log: Path) -> set[str] | None:
