@@ -178,3 +178,17 @@ def test_a_small_parquet_file_is_read_as_a_large_one(tmp_path, monkeypatch, tabl
     (there, _, error), (expected, _, also) = small, rows(files, False)
     assert there == expected
     assert error == also
+
+
+@pytest.mark.parametrize("groups", [1, 2, 9, 40])
+@pytest.mark.parametrize("most", [400, 1_500, 1_000_000])
+def test_the_shares_of_a_large_file_make_it_up(tmp_path, groups, most):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": range(1_000), "text": ["a"] * 1_000}), path, row_group_size=1_000 // groups)
+    size = path.stat().st_size
+    shares = [file_parts.share_of(path, "parquet", size, most, share) for share in range(max(-(-size // most), 1))]
+    files = open_files(source(tmp_path, "parquet"))
+    read = [[row for batch in files.batches(["n"], parts) for row in batch["n"].to_pylist()] for parts in shares]
+    assert sorted(row for rows in read for row in rows) == list(range(1_000))
+    if groups > 1 and most < 1_000_000:
+        assert sum(map(bool, read)) > 1

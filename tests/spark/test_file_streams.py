@@ -9,6 +9,8 @@ import pytest
 from pyspark.sql import Observation
 from skyband import spark
 from skyband.job.sources.file_parts import tasks_of
+from skyband.job.spark import python_file_reader
+from skyband.job.spark.python_file_reader import _shared
 from skyband.job.spark.vanished_files import vanished_files
 
 pytestmark = pytest.mark.spark
@@ -104,6 +106,25 @@ def test_a_file_that_went_before_its_turn_is_named(session, tmp_path):
     started.awaitTermination()
     vanished = [vanished_files(tmp_path / "c", progress) for progress in started.recentProgress]
     assert [Path(name).name for names in vanished for name in names] == ["03.parquet"]
+
+
+def test_tasks_share_the_row_groups_of_a_large_file(session, tmp_path, monkeypatch):
+    for number, groups in enumerate((7, 1, 50)):
+        path = tmp_path / "in" / f"{number}.parquet"
+        put(path, 1_000 * number, rows=350)
+        pq.write_table(pq.read_table(path), path, row_group_size=350 // groups)
+        os.utime(path, (1_000_000_000 + number,) * 2)
+    expected = stream(session, "spark", tmp_path / "in", tmp_path / "spark", maxFilesPerTrigger=1)
+    assert expected[:2] == (1_050, 0)
+    monkeypatch.setattr(python_file_reader, "_SHARE", 2_000)
+    read = []
+    monkeypatch.setattr(python_file_reader, "_shared", lambda *given: read.append(_shared(*given)) or read[-1])
+    assert stream(session, "python", tmp_path / "in", tmp_path / "python", maxFilesPerTrigger=1) == expected
+    assert "RepartitionByExpression" in str(read[0]._jdf.queryExecution().logical()) or "Repartition" in str(
+        read[0]._jdf.queryExecution().logical()
+    )
+    assert stream(session, "python", tmp_path / "in", tmp_path / "more", maxFilesPerTrigger=2) == expected
+    assert read[1] is None
 
 
 @pytest.mark.slow

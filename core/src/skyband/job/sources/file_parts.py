@@ -71,6 +71,16 @@ def tasks_of(
     return [*tasks, tuple(task)] if task else tasks
 
 
+def share_of(path: Path, format: str, size: int, most: int, share: int) -> list[FilePart]:
+    """What is in the share of this number of a file of so many bytes, whose shares have about `most` bytes.
+
+    All shares make up the file; there is nothing in some where it has few row groups.
+    """
+    last = max(-(-size // most), 1) - 1
+    parts = _parts(FilePart(path), size, most, format, None)
+    return [part for number, (part, _) in enumerate(parts) if min(number, last) == share]
+
+
 def bundles(parts: Iterable[FilePart]) -> Iterator[tuple[FilePart, ...]]:
     """Parts in order, those of small files of one folder together."""
     bundle: list[FilePart] = []

@@ -16,7 +16,7 @@ from skyband.data_files import data_files
 from skyband.engines.spark.file_rows import FileRows
 from skyband.errors import ConfigError, Problem
 from skyband.job.model import Source, absolute, local_path, option_text
-from skyband.job.sources.file_parts import FilePart, tasks_of
+from skyband.job.sources.file_parts import FilePart, share_of, stamp_of, tasks_of
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.source_files import READABLE, Files, layout_of, open_files
 from skyband.job.sources.spark_ddl import ZONE_SETTING, parse_ddl
@@ -35,6 +35,8 @@ _MASTER = "spark.master"
 _TASKS_A_CORE = 4
 """Of a micro-batch, at most."""
 _TASKS_ELSEWHERE = 200
+_SHARE = 1 << 24
+"""Bytes of a large Parquet file of a stream that are one share of its work."""
 BY_PYTHON = "Python"
 
 
@@ -227,16 +229,36 @@ def _rows(session: Any, files: Files, schema: pa.Schema) -> FileRows:
     reader = session.readStream if source.stream else session.read
     plain = evolve(files, paths=())
     if source.stream or any(name.lower() in FILE_OPTIONS for name in options):
-        names = reader.format("binaryFile").options(**options).schema(_NAMES).load(source.path).select("path")
+        names = reader.format("binaryFile").options(**options).schema(_NAMES).load(source.path).select("path", "length")
     cores = session.sparkContext.defaultParallelism
     if source.stream:
-        return FileRows(names.coalesce(_most_tasks(session, cores)), PartReader(plain), schema)
+        shared = _shared(names, files, options, cores)
+        return FileRows(shared or names.coalesce(_most_tasks(session, cores)), PartReader(plain, share=_SHARE), schema)
     paths = files.paths
     if any(name.lower() in FILE_OPTIONS for name in options):
         paths = tuple(path for row in names.collect() if (path := local_path(row["path"])) is not None)
     tasks = tasks_of(paths, source.format, cores, lambda path, size: text_ranges(path, source, size))
     numbers = session.range(0, len(tasks), 1, max(len(tasks), 1))
     return FileRows(numbers, PartReader(plain, tuple(map(pickle.dumps, tasks))), schema)
+
+
+def _shared(names: Any, files: Files, options: Mapping[str, str], cores: int) -> Any | None:
+    """The files of a stream, each large one as often as it has shares of the work, which go to any core.
+
+    None where micro-batches have files for all cores, or none is large among those that are there now: to hand shares
+    out costs each micro-batch a step more.
+    """
+    from pyspark.sql import functions as sql
+
+    most = {name.lower(): value for name, value in options.items()}.get("maxfilespertrigger", "")
+    if files.source.format != "parquet" or not most.isdigit() or int(most) >= cores:
+        return None
+    if max((stamp_of(path)[0] for path in files.paths), default=0) <= 2 * _SHARE:
+        return None
+    shares = sql.ceil(sql.col("length") / _SHARE).cast("int")
+    numbers = sql.sequence(sql.lit(0), sql.greatest(shares, sql.lit(1)) - 1)
+    each = names.select("path", "length", sql.explode(numbers).alias("share"))
+    return each.repartition(_TASKS_A_CORE * cores)
 
 
 def _most_tasks(session: Any, cores: int) -> int:
@@ -255,19 +277,25 @@ class PartReader:
     files: Files
     tasks: tuple[bytes, ...] | None = None
     """The parts of each task, pickled: all tasks are sent to each, which opens its own."""
+    share: int = 0
+    """Bytes of a share of a large file, where shares are given out."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> PlacedBatches:
         return self.files.batches(columns, self._parts(batches), dictionaries=True, together=True)
 
     def _parts(self, batches: Iterator[pa.RecordBatch]) -> Iterator[FilePart]:
         for batch in batches:
-            for name in batch.column(0).to_pylist():
+            for name, *share in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 if self.tasks is not None:
                     yield from pickle.loads(self.tasks[name])
-                else:
-                    path = local_path(name)
-                    assert path is not None
+                    continue
+                path = local_path(name)
+                assert path is not None
+                if len(share) < 2:
                     yield FilePart(path)
+                else:
+                    size, number = share
+                    yield from share_of(path, self.files.source.format, size, self.share, number)
 
 
 def as_spark(kind: pa.DataType) -> pa.DataType | None:
