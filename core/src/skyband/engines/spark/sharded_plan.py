@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import frozen
 
-from skyband.arrays import TIME_MAX, TIME_MIN
+from skyband.arrays import TIME_MAX, TIME_MIN, Array
 from skyband.columns import compact_frames, keyed_frames
 from skyband.columns.arrow_normalization import columns_as
 from skyband.groups.execution import execution_of
@@ -19,6 +19,9 @@ from skyband.queries.query import Encoded, Query
 from skyband.queries.row_encoding import encode, hashed_columns
 from skyband.registry import Binding
 from skyband.watermark import EventTimeProgress, Ticking
+
+_FEW_SHARDS = 8
+"""Shards of which it takes less to look at all rows for each than to sort the rows."""
 
 SHUFFLE_SCHEMA = pa.schema(
     [
@@ -103,11 +106,8 @@ class ShardedPlan:
         if self.shards == 1:
             return [{"shard": 0, "first": int(times.min()), "frame": compact_frames.to_bytes(frame)}]
         partitioning = self._partition(frame)
-        order = np.argsort(partitioning.shards.astype(np.uint16), kind="stable")  # of few bits by their digits: O(n)
-        cuts = np.append(0, np.cumsum(np.bincount(partitioning.shards, minlength=self.shards)))
         pieces = []
-        for shard in np.flatnonzero(cuts[1:] > cuts[:-1]).tolist():
-            chosen = order[cuts[shard] : cuts[shard + 1]]
+        for shard, chosen in _by_shard(partitioning.shards, self.shards):
             rows = partitioning.rows[chosen]
             piece = frame.take(pa.array(rows))
             if partitioning.parts is not None:
@@ -119,6 +119,24 @@ class ShardedPlan:
         if self.query.by:
             return by_hash(frame.column(keyed_frames.GROUP).to_numpy(), self.shards)
         return execution_of(self.query).partition(frame, self.shards)
+
+
+def _by_shard(shards: Array, count: int) -> Iterator[tuple[int, Array]]:
+    """The shards that have rows, ascending, with the places of their rows, ascending. O(n).
+
+    shards: int[n], from 0 to count - 1.
+    """
+    if count <= _FEW_SHARDS:
+        narrow = shards.astype(np.uint8)
+        for shard in range(count):
+            chosen = np.flatnonzero(narrow == shard)
+            if len(chosen):
+                yield shard, chosen
+        return
+    order = np.argsort(shards.astype(np.uint16), kind="stable")  # of few bits by their digits
+    cuts = np.append(0, np.cumsum(np.bincount(shards, minlength=count)))
+    for shard in np.flatnonzero(cuts[1:] > cuts[:-1]).tolist():
+        yield shard, order[cuts[shard] : cuts[shard + 1]]
 
 
 class TaskEnds:
