@@ -94,16 +94,16 @@ def _scan(
 
 def _read_small(path: Path, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch], dict[str, str]] | None:
     """The same of a small Parquet file, of which a scan would cost more than twice as much; None where it must be."""
-    with path.open("rb") as opened:
-        file = pq.ParquetFile(pa.BufferReader(opened.read()))
+    with path.open("rb") as stream:
+        file = pq.ParquetFile(pa.BufferReader(stream.read()))
     in_file = file.schema_arrow.names
     there = _places(schema.names, in_file)
     if not there or len(set(in_file)) < len(in_file):
         return None
     batches = file.iter_batches(_BATCH, columns=list(there.values()), use_threads=False)
     # A column that is called like a part of another comes with that.
-    chosen = (batch.select(list(there.values())).rename_columns(list(there)) for batch in batches)
-    return chosen, there
+    in_order = (batch.select(list(there.values())).rename_columns(list(there)) for batch in batches)
+    return in_order, there
 
 
 def _by_dictionary(path: Path, names: Sequence[str]) -> list[str]:

@@ -54,9 +54,9 @@ def read_csv(
 
 
 def read_csv_texts(
-    paths: Sequence[Path], texts: Iterable[bytes], source: Source, schema: pa.Schema, wanted: pa.Schema
+    paths: Sequence[Path], texts: Iterable[bytes], source: Source, schema: pa.Schema, fields: pa.Schema
 ) -> pa.RecordBatch | None:
-    """The rows of files whose texts these are, with the columns `wanted` of a schema; None where they must be read
+    """The rows of files whose texts these are, with the columns `fields` of a schema; None where they must be read
     one by one.
 
     Raises InputError, ValueError or ArrowInvalid where something is wrong with one.
@@ -71,14 +71,14 @@ def read_csv_texts(
         if rows is None:
             return None
         if alike is None:
-            alike, places = file, file.places(wanted.names, schema)
-        elif len(file.names) != len(alike.names) or file.places(wanted.names, schema) != places:
+            alike, places = file, file.places(fields.names, schema)
+        elif len(file.names) != len(alike.names) or file.places(fields.names, schema) != places:
             return None
         whole.append(rows)
     data = b"".join(whole)
     if alike is None or not data.strip(b"\r\n"):
-        return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in wanted.types], schema=wanted)
-    return alike.parsed_as_read(data, wanted, places)
+        return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in fields.types], schema=fields)
+    return alike.parsed_as_read(data, fields, places)
 
 
 @define
@@ -198,9 +198,9 @@ class CsvFile:
         except pa.ArrowInvalid as error:
             raise self._not_read(block, error) from error
 
-    def parsed_as_read(self, data: bytes, wanted: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
+    def parsed_as_read(self, data: bytes, fields: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
         """The rows of data. Raises InputError or ArrowInvalid where a value is not of its type as Arrow reads it."""
-        return self._typed(Block(data, 1, False), wanted, places, [as_read(kind) for kind in wanted.types])
+        return self._typed(Block(data, 1, False), fields, places, [as_read(kind) for kind in fields.types])
 
     def texts_of(self, record: bytes) -> list[str]:
         """The values of one record."""

@@ -55,16 +55,16 @@ def read_json(path: Path, wanted: pa.Schema, within: ByteRange | None = None) ->
         yield from (typed(batch, wanted) for batch in _parsed(path, block, wanted).combine_chunks().to_batches())
 
 
-def read_json_texts(texts: Iterable[bytes], wanted: pa.Schema) -> pa.RecordBatch | None:
-    """The rows of the texts of files, with the columns `wanted`; None where they must be read one by one.
+def read_json_texts(texts: Iterable[bytes], fields: pa.Schema) -> pa.RecordBatch | None:
+    """The rows of the texts of files, with the columns `fields`; None where they must be read one by one.
 
     Raises InputError, ValueError or ArrowInvalid where something is wrong with one.
     """
     lines = b"\n".join(texts)
     if not is_utf8(lines):
         return None
-    rows = json_rows_of(lines, wanted).combine_chunks().to_batches() if lines.strip() else []
-    return rows[0] if rows else _no_rows(wanted)
+    rows = json_rows_of(lines, fields).combine_chunks().to_batches() if lines.strip() else []
+    return rows[0] if rows else _no_rows(fields)
 
 
 def json_ends(path: Path, size: int) -> Iterator[int]:

@@ -69,7 +69,7 @@ class Files:
             (lambda parts: self._read_together(parts, read)) if together else None,
         )
 
-    def _read_together(self, parts: tuple[FilePart, ...], wanted: "pa.Schema") -> "pa.RecordBatch | None":
+    def _read_together(self, parts: tuple[FilePart, ...], fields: "pa.Schema") -> "pa.RecordBatch | None":
         """The rows of small files of one folder; None where they must be read one by one."""
         import pyarrow as pa
 
@@ -79,13 +79,13 @@ class Files:
         if self.layout is not None:
             return None
         keys = keys_of(parts[0].path, base_of(self.source))
-        is_plain = not keys.keys() & set(wanted.names)
+        is_plain = not keys.keys() & set(fields.names)
         own = self.raw if is_plain else pa.schema([field for field in self.raw if field.name not in keys])
-        inside = wanted if is_plain else pa.schema([field for field in wanted if field.name not in keys])
+        inside = fields if is_plain else pa.schema([field for field in fields if field.name not in keys])
         rows = text_files.read_together([part.path for part in parts], self.source, own, inside)
         if rows is None or is_plain:
             return rows
-        return next(with_keys([rows], keys, wanted, parts[0].path))
+        return next(with_keys([rows], keys, fields, parts[0].path))
 
     def _read(self, part: FilePart, wanted: "pa.Schema", dictionaries: bool) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa

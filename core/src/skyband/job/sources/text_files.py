@@ -57,8 +57,8 @@ def read(
     return read_csv(path, source, schema, wanted, within)
 
 
-def read_together(paths: Sequence[Path], source: Source, schema: pa.Schema, wanted: pa.Schema) -> pa.RecordBatch | None:
-    """The rows of small files, parsed at once, with the columns `wanted` of their `schema`.
+def read_together(paths: Sequence[Path], source: Source, schema: pa.Schema, fields: pa.Schema) -> pa.RecordBatch | None:
+    """The rows of small files, parsed at once, with the columns `fields` of their `schema`.
 
     None where they must be read one by one: to parse a file costs as much as some thousand rows.
     """
@@ -66,8 +66,8 @@ def read_together(paths: Sequence[Path], source: Source, schema: pa.Schema, want
         return None
     texts = (path.read_bytes().removeprefix(MARK) for path in paths)
     if source.format == "json":
-        return read_json_texts(texts, wanted)
-    return read_csv_texts(paths, texts, source, schema, wanted)
+        return read_json_texts(texts, fields)
+    return read_csv_texts(paths, texts, source, schema, fields)
 
 
 @cache
