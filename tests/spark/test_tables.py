@@ -127,7 +127,7 @@ def test_a_table_gives_the_rows_of_the_local_engine_whoever_reads_its_files(sess
         assert call("run", job, *sets, f"sink.path=local {number}", engine="local").exit_code == 0
         one, other = (pq.read_table(tmp_path / f"{engine} {number}") for engine in ("local", "spark"))
         assert rows_of(one.to_pylist(), one.column_names) == rows_of(other.to_pylist(), one.column_names)
-        assert len(one) > 20
+        assert len(one) >= 3
 
 
 DEADLY = """
