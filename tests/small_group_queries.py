@@ -77,6 +77,9 @@ HEAVY = [
     heavy("sum", ["7 seconds"], k=1, offset="3 seconds"),
     heavy("distinct", ["12 seconds", "20 seconds"], k=3),
     heavy("distinct", ["9 seconds"], share=0.2),
+    heavy("rows", ["20 seconds", "7 seconds"], at_least=3),
+    heavy("sum", ["20 seconds"], k=2, share=0.05, at_least=2.5),
+    heavy("distinct", ["12 seconds"], at_least=2, offset="1 second"),
 ]
 ONCE = [
     *(workload(queries) | {"repeats": "best"} for queries in WORKLOADS),
@@ -103,6 +106,7 @@ BY_ROWS = [
     heavy("sum", ["7 rows"], k=2) | {"every": "1 row"},
     heavy("distinct", ["9 rows", "30 rows"], k=3) | {"every": "3 rows"},
     heavy("rows", ["6 rows"], share=0.3) | {"every": "10 rows"},
+    heavy("sum", ["9 rows", "20 rows"], at_least=2.5) | {"every": "2 rows"},
     pairs("jaccard", 3, "8 rows", every="1 row"),
     pairs("overlap", 2, "7 rows", every="3 rows", side="side", offset="1 row"),
     near("jaccard", 0.5, "9 rows"),

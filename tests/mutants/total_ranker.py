@@ -157,6 +157,30 @@ class TimesTheUnit(Reference):
         return Top(top.objects, totals, totals, totals, top.grand, top.grand, top.grand, top.rest)
 
 
+class MoreThanEnough(Reference):
+    """An object that has just what `at_least` says is not in the answer."""
+
+    def _answer(self, start: int, end: int) -> Top:
+        top = super()._answer(start, end)
+        more = np.ones(len(top.objects), bool) if self.at_least is None else top.totals > self.at_least
+        return evolve(
+            top, objects=top.objects[more], totals=top.totals[more], low=top.low[more], high=top.high[more]
+        )  # fmt: skip
+
+
+class EnoughByFloat(Reference):
+    """`at_least` in units is a quotient of floats, rounded up: 1.1 of 0.1 are 12."""
+
+    def _answer(self, start: int, end: int) -> Top:
+        top = super()._answer(start, end)
+        unit = self.unit if self.total == "sum" else 1.0
+        least = 0 if self.at_least is None else np.ceil(self.at_least / unit)
+        enough = np.rint(top.totals / unit) >= least
+        return evolve(
+            top, objects=top.objects[enough], totals=top.totals[enough], low=top.low[enough], high=top.high[enough]
+        )  # fmt: skip
+
+
 class StaleCandidates(Reference):
     """Candidates that fell below the bar fill up the answer, before others that are ahead of them."""
 
@@ -415,6 +439,8 @@ MUTANTS: list[Mutant] = [
     (_info(), ZerosCount, ("tiny_streams_equal_the_oracle", *_ORACLE)),
     (_info(), PairsOnceForEver, _ORACLE),
     (_info(), ShareOfTheAnswer, (*_ORACLE, "bounds_hold_the_truth")),
+    (_info(), MoreThanEnough, ("what_has_enough_is_in_the_answer", *_ORACLE)),
+    (_info(), EnoughByFloat, ("seeded_streams_equal_the_oracle",)),
     (_info(), StaleCandidates, ("all_candidates_may_fall_at_once",)),
     (_info(), StaleNextBest, ("objects_rise_leave_and_return",)),
     (_info("Bounded", "bounded"), ExactToOneLess, ("as_many_entries_as_are_exact",)),

@@ -20,13 +20,14 @@ FURTHER = {
     "top-k": {"order": "smallest", "carry": ["number"]},
     "top-k-workload": {"order": "smallest", "carry": ["number"], "repeats": "best"},
     "top-k-pairs": {"id": ["name", "number"], "carry": ["words", "value"]},
-    "heavy-hitters": {"object": ["name", "origin"], "carry": ["number", "words"]},
+    "heavy-hitters": {"object": ["name", "origin"], "carry": ["number", "words"], "at_least": 0.7},
     "near-duplicates": {"id": ["name", "number"], "carry": ["words"], "carry_match": ["words", "value"]},
     "uncertain-join": {"id": ["name", "number"], "carry": ["samples"], "side": None}
     | {"values": ["samples", "heights"], "epsilon": 0.6},
 }
 """Keys of the queries over all rows."""
 BY = {"uncertain-sum": {"carry": ["number", "words"]}, "near-duplicates": {"carry_match": ["words", "value"]}}
+BY["heavy-hitters"] = {"at_least": 1.1, "k": None, "share": None}
 BY["uncertain-join"] = {"values": ["samples", "heights"], "epsilon": 0.6}
 """Keys of those by place."""
 

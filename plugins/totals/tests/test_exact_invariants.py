@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import skyband
 from skyband_totals import pair_kernels, sum_steps
-from skyband_totals.bar import AIM, BAR, DRAWN, ENDS, FAR, FIRST, FIRST_KEY, GRAND, KEYS, LOOKS, LOT, SIZE, STOCK
+from skyband_totals.bar import AIM, BAR, DRAWN, ENDS, FAR, FIRST, FIRST_KEY, GRAND, KEYS, LEAST, LOOKS, LOT, SIZE, STOCK
 from skyband_totals.conformance.streams import turnover
 from skyband_totals.pair_ledger import PairLedger
 from skyband_totals.pairs import LAST, NEVER, OBJECT, UNKNOWN
@@ -81,7 +81,7 @@ def check_candidates(state, window, used):
     waiting = {int(stock[1, place]): int(stock[0, place]) for place in range(span[DRAWN], span[STOCK])}
     for slot in used.tolist():
         total, key = int(state.hot[slot, TOTAL + window]), int(state.hot[slot, KEY])
-        if total <= 0 or slot in near:
+        if total < span[LEAST] or slot in near:
             continue
         assert not (-total, key) <= bar, f"object {key} with {total} is not after the bar, and no candidate"
         if (-total, key) <= far:
@@ -91,9 +91,33 @@ def check_candidates(state, window, used):
 @pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
 @pytest.mark.parametrize("seed", range(6))
 def test_after_every_step_totals_candidates_and_stock_are_true(total, seed):
+    follow(total, seed)
+
+
+@pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
+@pytest.mark.parametrize("seed", range(3))
+def test_with_a_least_total_there_is_no_bar_below_it(total, seed):
+    ledger = follow(total, seed, at_least=2 + seed)._ledger._ledger
+    assert (ledger.spans[:, BAR] >= 2 + seed).all()
+
+
+@pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
+def test_with_a_least_total_alone_objects_below_it_are_never_looked_at(total):
+    rows = turnover(2, 1.0, 48)
+    ranker = skyband.create("total-ranker", windows=[48], every=1, total=total, at_least=3)
+    moments = np.arange(int(rows.times[0]) + 1, int(rows.times[-1]) + 1)
+    tops = ranker.answers(rows.times, rows.objects, **amounts(total, rows.weights, rows.values), moments=moments)
+    (span,) = ranker._ledger._ledger.spans
+    assert (span[BAR], span[STOCK], span[DRAWN]) == (3, 0, 0)
+    assert min(top.totals.min() for top in tops if len(top.objects)) >= 3
+    check(ranker._ledger)
+
+
+def follow(total, seed, **limits):
+    """The ranker after a stream in which objects change places, checked at each step."""
     rng = np.random.default_rng([21, seed])
     k, every = [1, 1, 2, 1, 1, 4][seed], [1, 1, 1, 2, 1, 3][seed]
-    ranker = skyband.create("total-ranker", windows=[48, 18], every=every, k=k, total=total)
+    ranker = skyband.create("total-ranker", windows=[48, 18], every=every, k=k, total=total, **limits)
     rows = turnover(3 * seed + (1 if seed == 5 else 2), 1.0, 48)
     start, drawn = 0, 0
     while start < len(rows):
@@ -115,7 +139,8 @@ def test_after_every_step_totals_candidates_and_stock_are_true(total, seed):
             spans[:, [AIM, LOT]], spans[:, LOOKS] = 0, rng.integers(0, 200)
         drawn += int(((spans[:, DRAWN] > 0) & (spans[:, DRAWN] < spans[:, STOCK])).any())
         start = stop
-    assert drawn > 20 or seed == 5, "the stock was hardly used"
+    assert drawn > 20 or seed == 5 or limits, "the stock was hardly used"
+    return ranker
 
 
 def amounts(total, weights, values):

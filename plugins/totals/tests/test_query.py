@@ -25,6 +25,7 @@ TOTALS = {
 }
 PLAIN = {"kind": "heavy-hitters", "time": "t", "object": "client", "every": "5 seconds", "k": 3}
 FORMS = {"k": {"k": 3}, "share": {"share": 0.15}, "both": {"k": 2, "share": 0.1}}
+FORMS |= {"enough": {"at_least": 4}, "enough and more": {"at_least": 3, "share": 0.1, "k": 4}}
 
 
 def table(seed=1, names=str):
@@ -68,7 +69,9 @@ def expected(rows, total, form, order=lambda client: client):
             totals = {client: amount for client, amount in totals.items() if amount > 0}
             grand, asked = sum(totals.values()), FORMS[form]
             best = sorted(totals.items(), key=lambda entry: (-entry[1], order(entry[0])))[: asked.get("k")]
-            best = [entry for entry in best if entry[1] >= asked.get("share", 0.0) * grand]
+            best = [
+                entry for entry in best if entry[1] >= max(asked.get("share", 0.0) * grand, asked.get("at_least", 0))
+            ]
             found[at, name] = [(client, amount, amount / grand) for client, amount in best]
     return {key: best for key, best in found.items() if best}
 
@@ -135,23 +138,25 @@ def test_shards_add_grand_totals_in_units_that_no_float_is(backend):
     assert many.sort_by(keys).to_pylist() == one.sort_by(keys).to_pylist()
 
 
-def test_groups_are_streams_of_their_own():
+@pytest.mark.parametrize("form", ["k", "enough", "enough and more"])
+def test_groups_are_streams_of_their_own(form):
     rows = table(4, names=int)
-    result = apply(rows, query(by="status"))
+    result = apply(rows, query(form=form, by="status"))
     for status in (200, 404):
         alone = rows.filter(pa.compute.equal(rows.column("status"), status))
         mine = result.filter(pa.compute.equal(result.column("status"), status)).drop_columns("status")
-        assert answers(mine) == answers(apply(alone, query()))
+        assert answers(mine) == answers(apply(alone, query(form=form))) != {}
 
 
 @pytest.mark.parametrize("backend", ["misra-gries", "k-skb"])
 @pytest.mark.parametrize("total", ["rows", "sum"])
-def test_bounded_backends_are_exact_on_few_rows(total, backend):
+@pytest.mark.parametrize("form", ["k", "enough and more"])
+def test_bounded_backends_are_exact_on_few_rows(form, total, backend):
     rows = table(5, names=int)
     shuffled = rows.take(np.random.default_rng(1).permutation(ROWS))
-    exact = answers(apply(rows, query(total)))
-    assert answers(apply(rows, query(total), {"total-ranker": backend})) == exact
-    assert answers(apply(shuffled, query(total), {"total-ranker": backend})) == exact
+    exact = answers(apply(rows, query(total, form)))
+    assert answers(apply(rows, query(total, form), {"total-ranker": backend})) == exact
+    assert answers(apply(shuffled, query(total, form), {"total-ranker": backend})) == exact
 
 
 def test_windows_of_rows_count_rows():
@@ -221,7 +226,13 @@ def test_rows_that_say_nothing_are_left_out_and_counted():
 @pytest.mark.parametrize(
     ("keys", "field", "said"),
     [
-        ({"k": None}, "k", "is required where there is no `share`"),
+        ({"k": None}, "k", "is required where there is no `share` or `at_least`"),
+        ({"at_least": 0}, "at_least", "must be above 0"),
+        ({"at_least": 0.05}, "at_least", "for a part of the grand total give share = 0.05"),
+        ({"at_least": "20"}, "at_least", "must be a number"),
+        ({"at_least": float("inf")}, "at_least", "must be"),
+        ({"min_total": 20}, "min_total", "write at_least = 20"),
+        ({"threshold": 20}, "threshold", "write at_least = 20"),
         ({"share": 0.0}, "share", "must be above 0"),
         ({"share": 1.5}, "share", "at most 1"),
         ({"total": "sum", "weight": None}, "weight", "is required with total = 'sum'"),

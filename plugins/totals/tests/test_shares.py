@@ -1,4 +1,4 @@
-"""An object with exactly the share that is written is in the answer, and one with less is not."""
+"""An object with exactly the share or total that is written is in the answer, and one with less is not."""
 
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from skyband.engines import local
 from skyband.kernels.nested import kernel_njit
 from skyband_totals.share_kernels import least_total
-from skyband_totals.shares import least_estimate, least_units, most_objects, share_of
+from skyband_totals.shares import least_estimate, least_of, least_units, most_objects
 
 BACKENDS = ("exact", "misra-gries", "k-skb", "frequent-items-panes")
 ROUNDED_UP = [(7, 100, 0.07), (7, 50, 0.14), (7, 25, 0.28), (55, 100, 0.55), (29, 100, 0.29), (1, 10, 0.1)]
@@ -33,12 +33,12 @@ def compiled(share, grand):
 @example(0.9999999999999999, 2**63 - 1)
 @example(1e-18, 10**18)
 def test_the_least_total_is_that_of_fractions(share, grand):
-    written = Fraction(repr(share))
-    least = -(-written * grand // 1)
-    assert Fraction(*(lambda one: (one.numerator, 10**one.places))(share_of(share))) == written
-    assert compiled(share_of(share), grand) == least_units(share, grand) == least
-    estimate = least_estimate(share, float(grand))
-    assert Fraction(np.nextafter(estimate, -1)) < written * Fraction(float(grand)) <= Fraction(estimate)
+    written, asked = Fraction(repr(share)), least_of(share)
+    least = max(-(-written * grand // 1), 1)
+    assert Fraction(asked.numerator, 10**asked.places) == written
+    assert compiled(asked, grand) == least_units(asked, grand) == least
+    estimate = least_estimate(asked, float(grand))
+    assert Fraction(np.nextafter(estimate, -1)) < max(written * Fraction(float(grand)), 1) <= Fraction(estimate)
     assert most_objects(share) == min(1 // written, 2**62)
 
 
@@ -77,3 +77,34 @@ def test_as_many_objects_as_the_share_allows(name):
     """1 / 0.00001 is below 100,000 in float64: the limit, too, is that of the decimal."""
     ranker = skyband.create("total-ranker", name, windows=[100], every=1, share=0.00001)
     assert ranker.limit >= 100_000
+
+
+UNITS = st.sampled_from([1.0, 0.1, 0.01, 0.25, 3.0, 2.0**-20, 1e-9])
+
+
+@given(st.floats(min_value=0, max_value=1e12, exclude_min=True) | st.integers(1, 10**6).map(lambda n: n / 100), UNITS)
+@example(1.1, 0.1)
+@example(0.3, 0.1)
+@example(1e300, 0.1)
+@example(5e-324, 3.0)
+def test_the_least_units_are_those_of_the_decimals(at_least, unit):
+    """Not those of 1.1 / 0.1, which is above 11 in float64."""
+    units, written = least_of(None, at_least, unit).units, Fraction(repr(at_least)) / Fraction(repr(unit))
+    assert 1 <= units <= 2**63 - 1
+    assert units >= min(written, 2**63 - 1)
+    assert units == 1 or units - 1 < written
+
+
+@pytest.mark.parametrize("by", [[], ["group"]], ids=["one group", "small groups"])
+@pytest.mark.parametrize("name", BACKENDS)
+def test_an_object_with_exactly_the_total_is_in_the_answer(name, by):
+    """Three rows of 0.1 are 0.3, which the sum of floats is not."""
+    for part in (1, 3, 7, 11):  # 1.1 / 0.1 is above 11 in float64
+        table = rows_of(part, 40, 3 if by else 1, 0.1)
+        query = {"kind": "heavy-hitters", "time": "ts", "object": "object", "by": by, "total": "sum"}
+        query |= {"weight": "weight", "unit": 0.1, "windows": ["1 day"], "every": "1 day"}
+        for at_least, there in ((part / 10, True), ((part + 1) / 10, False)):
+            answers = local.apply(table, {**query, "at_least": at_least}, {"total-ranker": name}).to_pylist()
+            groups = len({*table["group"].to_pylist()})
+            assert sum(answer["object"] == 0 for answer in answers) == there * groups
+            assert all(answer["high"] >= at_least for answer in answers)

@@ -22,6 +22,7 @@ class HeavyHitters(_HeavyHitters):
         unit: float = ...,
         k: int | None = None,
         share: float | None = None,
+        at_least: float | None = None,
         carry: str | Sequence[str] = ...,
         *,
         by: str | Sequence[str] = ...,

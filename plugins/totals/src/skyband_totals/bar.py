@@ -17,9 +17,9 @@ stock becomes as many times larger as the scan cost more, if it was of use: the 
 falling totals, are always the next to leave, and then the objects of the stock are scanned once. If it was not, n is
 doubled; where looks cost four times a scan, n is halved. So a moment costs O(√(slots · objects that leave)), or O(k).
 
-spans: int64[windows, 15], a row for each window, indexed by
+spans: int64[windows, 16], a row for each window, indexed by
     FIRST  place in the log of the first pane that the window holds
-    BAR    the total of the bar, at least 1: with more, every object is a candidate
+    BAR    the total of the bar, at least LEAST: with more, every object is a candidate
     KEYS   with just this total, every object up to this one is a candidate
     SIZE   candidates
     GRAND  the sum of all totals
@@ -32,6 +32,7 @@ spans: int64[windows, 15], a row for each window, indexed by
     STOCK  objects of the stock, 0 if not all of them could be drawn
     LOT    how many the next scan puts into the stock; 0: n
     WANTED how many the next scan looks for in all, where that is decided and memory is missing; 0: it is not decided
+    LEAST  the least total of an answer, at least 1: with it as the bar, no other object is ever looked for
 candidates.near: int32[windows, room], the slots of each window's candidates; first those of the last answer, in its
 order, where it had few objects.
 candidates.stock: int64[2, windows, room], totals and objects in the stock of each window as they were at the scan.
@@ -42,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from skyband.kernels.nested import nested_njit
 
-FIRST, BAR, SIZE, GRAND, PANES, KEYS, AIM, LOOKS, FAR, ENDS, DRAWN, STOCK, LOT, WANTED, SPAN = range(15)
+FIRST, BAR, SIZE, GRAND, PANES, KEYS, AIM, LOOKS, FAR, ENDS, DRAWN, STOCK, LOT, WANTED, LEAST, SPAN = range(16)
 ALL_KEYS = np.int64(2**63 - 1)
 FIRST_KEY = np.int64(-(2**63))
 
@@ -59,10 +60,10 @@ def no_candidates(windows: int, room: int) -> Candidates:
     return Candidates(np.empty((windows, room), np.int32), np.empty((2, windows, 0), np.int64))
 
 
-def new_spans(panes: list[int]) -> Any:
-    """Windows of these lengths in panes, all empty."""
+def new_spans(panes: list[int], least: int) -> Any:
+    """Windows of these lengths in panes, all empty; no answer has an object of less than the least total."""
     spans = np.zeros((len(panes), SPAN), np.int64)
-    spans[:, BAR] = spans[:, FAR] = 1
+    spans[:, BAR] = spans[:, FAR] = spans[:, LEAST] = least
     spans[:, KEYS] = spans[:, ENDS] = ALL_KEYS
     spans[:, PANES] = panes
     return spans

@@ -16,6 +16,7 @@ from skyband_totals.bar import (
     FIRST_KEY,
     GRAND,
     KEYS,
+    LEAST,
     LOOKS,
     LOT,
     SIZE,
@@ -26,7 +27,7 @@ from skyband_totals.bar import (
     end_stock_before,
     is_before_bar,
 )
-from skyband_totals.selection import FEW, count_of_share, heap_of, nth_largest, offer, rank, ranks_before
+from skyband_totals.selection import FEW, count_large, heap_of, largest_other, nth_largest, offer, rank, ranks_before
 from skyband_totals.slots import FLAGS, KEY, TOTAL, find
 
 _ONE = np.int64(1)
@@ -114,7 +115,7 @@ def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
     count, chosen = 0, False
     for slot in range(len(hot)):
         total = hot[slot, column]
-        if total <= 0:
+        if total < spans[window, LEAST]:
             continue
         if count < most:
             totals[count], keys[count] = total, hot[slot, KEY]
@@ -126,7 +127,7 @@ def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
         if total >= totals[0]:
             offer(totals, keys, count, most, total, hot[slot, KEY])
     rank(totals, keys, count)
-    spans[window, FAR], spans[window, ENDS] = 1, ALL_KEYS
+    spans[window, FAR], spans[window, ENDS] = spans[window, LEAST], ALL_KEYS
     if count == wanted:
         spans[window, FAR], spans[window, ENDS] = totals[count - 1], keys[count - 1]
     spans[window, BAR], spans[window, KEYS] = ALL_KEYS, FIRST_KEY  # before all
@@ -215,7 +216,8 @@ def _too_many(hot: Any, spans: Any, window: int, k: int) -> bool:
 @nested_njit
 def _is_short(spans: Any, window: int, k: int) -> bool:
     """Whether some of the best k may be no candidates."""
-    return bool(spans[window, SIZE] < k and (spans[window, BAR] > 1 or spans[window, KEYS] < ALL_KEYS))
+    lowest = spans[window, BAR] == spans[window, LEAST] and spans[window, KEYS] == ALL_KEYS
+    return bool(spans[window, SIZE] < k and not lowest)
 
 
 @nested_njit
@@ -263,7 +265,7 @@ def _best_candidates(hot: Any, near: Any, spans: Any, window: int, k: int, total
 
 
 @nested_njit(forceinline=True)
-def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: Any, totals: Any, keys: Any) -> Any:
+def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, least: Any, totals: Any, keys: Any) -> Any:
     """The answer of a window, in order, written to `totals` and `keys` (int64[min(k, objects)]).
 
     Returns how many are in it (−1: `prepare` has to be called before), and the largest other total.
@@ -276,18 +278,8 @@ def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, share: An
         return np.int64(-1), np.int64(0)
     if most >= FEW:
         rank(totals, keys, count)
-    return _cut_by_share(totals, count, k, share, spans[window, GRAND])
-
-
-@nested_njit
-def _cut_by_share(totals: Any, count: int, k: int, share: Any, grand: int) -> Any:
-    kept = np.int64(count) if share[0] == 0 else np.int64(count_of_share(totals, count, share, grand))
-    rest = np.int64(0)
-    if kept < count:
-        rest = totals[kept]
-    elif kept == k:
-        rest = totals[kept - 1]
-    return kept, rest
+    kept = np.int64(count_large(totals, count, least, spans[window, GRAND]))
+    return kept, largest_other(totals, kept, count, k, least, spans[window, GRAND])
 
 
 @nested_njit

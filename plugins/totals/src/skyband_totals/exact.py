@@ -11,7 +11,6 @@ from skyband.errors import SnapshotError
 from skyband_totals.ledger import RawAnswers
 from skyband_totals.pair_ledger import PairLedger
 from skyband_totals.role import Amounts, TotalRanker
-from skyband_totals.shares import share_of
 from skyband_totals.sum_ledger import SumLedger
 from skyband_totals.top import Top, Tops
 from skyband_totals.unit_worth import fit_together, worth
@@ -46,6 +45,8 @@ class Exact(TotalRanker):
         objects in an answer, at most (at least 1)
     share : float, default None
         the part of the grand total from which on objects are in (above 0 and at most 1)
+    at_least : float, default None
+        the total from which on objects are in (above 0)
     total : str, default "rows"
         what is counted or added up of an object (one of rows, sum, distinct)
     unit : float, default 1.0
@@ -90,7 +91,7 @@ class Exact(TotalRanker):
     def _new_ledger(self) -> SumLedger | PairLedger:
         panes = [window // self.pane for window in self.windows]
         kind = PairLedger if self.total == "distinct" else SumLedger
-        return kind(panes, self.pane, self.limit, share_of(self.share))
+        return kind(panes, self.pane, self.limit, self.least)
 
     def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None:
         self._ledger.run(times, objects, amounts, _NOTHING)

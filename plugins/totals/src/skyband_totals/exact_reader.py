@@ -49,7 +49,14 @@ class ExactReader(ClockedReader):
         return self._pane
 
     @classmethod
-    def top(cls, readers: Sequence[Self], since: Sequence[int], k: int | None, share: float | None) -> Ranking:
+    def top(
+        cls,
+        readers: Sequence[Self],
+        since: Sequence[int],
+        k: int | None,
+        share: float | None,
+        at_least: float | None = None,
+    ) -> Ranking:
         first = readers[0]
         parts = [reader._since(moment) for reader, moment in zip(readers, since, strict=True)]
         objects, amounts = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -60,11 +67,10 @@ class ExactReader(ClockedReader):
         elif not fit_together(amounts):
             raise InputError("states", "together have a total that leaves 64 bits: ask for fewer, or a larger `unit`")
         keys, totals = by_object(objects, amounts)
-        most, least = limits_of(first._parameters, k, share)
+        most, least = limits_of(first._parameters, k, share, at_least)
         grand = int(totals.sum())
         order = np.lexsort((keys, -totals))[:most]
-        if least is not None:
-            order = order[totals[order] >= least_units(least, grand)]
+        order = order[totals[order] >= least_units(least, grand)]
         unit = first._parameters.unit if first._parameters.total == "sum" else 1.0
         found = worth(totals[order], unit)
         return Ranking(keys[order], found, found / worth(grand, unit) if grand else found, found, found)

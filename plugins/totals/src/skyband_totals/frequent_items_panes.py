@@ -30,8 +30,9 @@ class FrequentItemsPanes(TotalRanker):
     and "sum". Use it to compare with, or where other programs of DataSketches read the state (`images`). Needs the
     extra `datasketches`.
 
-    With `share`, every object that may have the share is in the answer, so that none is missing; those whose `low` has
-    it are sure to have it. `k` limits their number.
+    With `share` or `at_least`, every object that may have so much is in the answer, so that none is missing; those
+    whose `low` has it are sure to have it. Where so much is less than `epsilon` of the grand total, an object may be
+    missing that has no more than `epsilon`. `k` limits their number.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ class FrequentItemsPanes(TotalRanker):
         objects in an answer, at most (at least 1)
     share : float, default None
         the part of the grand total from which on objects are in (above 0 and at most 1)
+    at_least : float, default None
+        the total from which on objects are in (above 0)
     total : str, default "rows"
         what is counted or added up of an object (one of rows, sum, distinct)
     unit : float, default 1.0
@@ -100,7 +103,7 @@ class FrequentItemsPanes(TotalRanker):
 
     @property
     def limit(self) -> int:
-        """Objects in an answer, at most: `k`, or any number by `share` alone, so that none is missed."""
+        """Objects in an answer, at most: `k`, or any number without it, so that none is missed."""
         return _ANY if self.k is None else self.k
 
     @property
@@ -165,7 +168,7 @@ class FrequentItemsPanes(TotalRanker):
         if not grand:
             return NOTHING
         keys, low, likely = _added(some)
-        in_it = np.flatnonzero(low + error >= least_units(self.share, int(grand)))
+        in_it = np.flatnonzero(low + error >= least_units(self.least, int(grand)))
         order = in_it[np.lexsort((keys[in_it], -likely[in_it]))][: self.limit]
         others = np.ones(len(keys), bool)
         others[order] = False

@@ -33,7 +33,8 @@ class KSkb(TotalRanker):
     off by at most `epsilon`, all at once, but for a part `delta` of the answers; `low` and `high` hold likewise. Below
     k pairs or rows, k being the sample's size, answers are exact.
 
-    With `share`, every object that may have the share is in the answer, and the parameter `k` limits their number. Of
+    With `share` or `at_least`, every object of the sample that may have so much is in the answer, those whose `low` has
+    it are sure to have it, but for a part `delta` of the answers, and the parameter `k` limits their number. Of
     `windows` only the longest matters.
 
     Parameters
@@ -48,6 +49,8 @@ class KSkb(TotalRanker):
         objects in an answer, at most (at least 1)
     share : float, default None
         the part of the grand total from which on objects are in (above 0 and at most 1)
+    at_least : float, default None
+        the total from which on objects are in (above 0)
     total : str, default "rows"
         what is counted or added up of an object (one of rows, sum, distinct)
     unit : float, default 1.0
@@ -112,7 +115,7 @@ class KSkb(TotalRanker):
 
     @property
     def limit(self) -> int:
-        """Objects in an answer, at most: `k`, or any number by `share` alone, so that none is missed."""
+        """Objects in an answer, at most: `k`, or any number without it, so that none is missed."""
         return _ANY if self.k is None else self.k
 
     def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None:
@@ -164,12 +167,12 @@ class KSkb(TotalRanker):
         unit = self.unit if self.total == "sum" else 1.0
         if count < self._size:
             keys, _, sums = kernel.tally(objects, scores, units, count, np.uint64(_ALL), 0.0)
-            return sample_answers.exact(keys, sums, self.limit, self.share, unit)
+            return sample_answers.exact(keys, sums, self.limit, self.least, unit)
         limit = self._limits[count - 1]
         scale = sample_answers.scale_of(limit)
         heavy = scale if self.total == "sum" else math.inf
         keys, lights, sums = kernel.tally(objects, scores, units, count, limit, heavy)
-        return sample_answers.estimated(keys, lights, sums, scale, self.delta, self.limit, self.share, unit)
+        return sample_answers.estimated(keys, lights, sums, scale, self.delta, self.limit, self.least, unit)
 
     def _merge(self, other: Self, now: int) -> None:
         self._settle()

@@ -51,14 +51,21 @@ class KSkbReader(ClockedReader):
         return len(self._times)
 
     @classmethod
-    def top(cls, readers: Sequence[Self], since: Sequence[int], k: int | None, share: float | None) -> Ranking:
+    def top(
+        cls,
+        readers: Sequence[Self],
+        since: Sequence[int],
+        k: int | None,
+        share: float | None,
+        at_least: float | None = None,
+    ) -> Ranking:
         given, size = readers[0]._parameters, readers[0]._size
         parts = [reader._since(moment) for reader, moment in zip(readers, since, strict=True)]
         scores, objects, units = (np.concatenate(column) for column in zip(*parts, strict=True))
         if given.total == "distinct" and len(readers) > 1:
             once = first_of_each(scores)
             scores, objects, units = scores[once], objects[once], units[once]
-        most, least = limits_of(given, k, share)
+        most, least = limits_of(given, k, share, at_least)
         unit = given.unit if given.total == "sum" else 1.0
         if len(scores) < size:
             return ranking(sample_answers.exact(*by_object(objects, units), most, least, unit))

@@ -31,8 +31,9 @@ class MisraGries(TotalRanker):
     each, whose error is at most epsilon / 2 of all that is younger. For total="rows" and "sum". Below an epsilon of
     0.005, `total-ranker/exact` takes less.
 
-    With `share`, every object that may have the share is in the answer, so that none is missing; those whose `low` has
-    it are sure to have it. `k` limits their number. Of `windows` only the longest matters.
+    With `share` or `at_least`, every object that may have so much is in the answer, so that none is missing; those
+    whose `low` has it are sure to have it. Where so much is less than `epsilon` of the grand total, an object may be
+    missing that has no more than `epsilon`. `k` limits their number. Of `windows` only the longest matters.
 
     Parameters
     ----------
@@ -46,6 +47,8 @@ class MisraGries(TotalRanker):
         objects in an answer, at most (at least 1)
     share : float, default None
         the part of the grand total from which on objects are in (above 0 and at most 1)
+    at_least : float, default None
+        the total from which on objects are in (above 0)
     total : str, default "rows"
         what is counted or added up of an object (one of rows, sum, distinct)
     unit : float, default 1.0
@@ -96,7 +99,7 @@ class MisraGries(TotalRanker):
 
     @property
     def limit(self) -> int:
-        """Objects in an answer, at most: `k`, or any number by `share` alone, so that none is missed."""
+        """Objects in an answer, at most: `k`, or any number without it, so that none is missed."""
         return _ANY if self.k is None else self.k
 
     @property
@@ -145,7 +148,7 @@ class MisraGries(TotalRanker):
             return NOTHING
         unit = self.unit if self.total == "sum" else 1.0
         low, high = sure + least, sure + unsure - least
-        found = tallies.select(table, sums, self.limit, least_units(self.share, low))
+        found = tallies.select(table, sums, self.limit, least_units(self.least, low))
         objects, likely, lows, highs, rest = found
         columns = (worth(column, unit) for column in (likely / 2, lows, highs))
         numbers = (float(worth(number, unit)) for number in ((low + high) / 2, low, high, rest))

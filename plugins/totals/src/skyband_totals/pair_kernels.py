@@ -51,8 +51,8 @@ class Ledger(NamedTuple):
     candidates: Any
 
 
-def new(windows: list[int], length: int, k: int) -> Ledger:
-    """An empty ledger: windows in panes of this length, answers of at most k objects."""
+def new(windows: list[int], length: int, k: int, least: int) -> Ledger:
+    """An empty ledger: windows in panes of this length, answers of at most k objects with the least total or more."""
     counts = np.zeros(COUNTS, np.int64)
     counts[LENGTH], counts[LONGEST], counts[K], counts[PANE] = length, int(np.argmax(windows)), k, NEVER
     room = max(slots.FEWEST, min(4 * k + 64, 1024))
@@ -63,7 +63,7 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
         np.empty(pane_log.ROOM, np.int32),
         np.full(len(windows), NEVER + 1, np.int64),
         np.empty((pane_log.ROOM, 2), np.int64),
-        bar.new_spans(windows),
+        bar.new_spans(windows, least),
         bar.no_candidates(len(windows), room),
     )
 
@@ -276,7 +276,7 @@ def _prepare(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k
 
 @kernel_njit
 def run(
-    ledger: Any, written: Any, times: Any, objects: Any, values: Any, moments: Any, begin: int, end: int, share: Any
+    ledger: Any, written: Any, times: Any, objects: Any, values: Any, moments: Any, begin: int, end: int, least: Any
 ) -> Any:
     """Take in rows, and answer for windows begin..end at moments on the way; returns the ledger and what is written."""
     counts, spans = ledger.counts, ledger.spans
@@ -291,7 +291,7 @@ def run(
         start = stop
         for window in range(begin, end):
             hot, k = ledger.hot, counts[K]
-            while not answers.write(written, hot, ledger.candidates, spans, window, k, counts[USED], share):
+            while not answers.write(written, hot, ledger.candidates, spans, window, k, counts[USED], least):
                 written, candidates = _prepare(written, hot, ledger.candidates, spans, window, k, counts[USED])
                 ledger = Ledger(
                     counts, ledger.hot, ledger.pairs, ledger.log, ledger.bounds, ledger.panes, spans, candidates
@@ -300,7 +300,7 @@ def run(
 
 
 @njit(cache=True)
-def since(ledger: Any, pane: int, share: Any) -> Any:
+def since(ledger: Any, pane: int, least: Any) -> Any:
     """The answer over the pairs whose last pane is this number or later: objects, totals, grand total and rest."""
     hot, pairs = ledger.hot, ledger.pairs
     totals = np.zeros(len(hot), np.int64)
@@ -310,7 +310,7 @@ def since(ledger: Any, pane: int, share: Any) -> Any:
         if pairs[slot, LAST] >= bound:
             totals[pairs[slot, OBJECT]] += 1
             grand += 1
-    objects, best, rest = best_of(hot, totals, ledger.counts[K], share, grand)
+    objects, best, rest = best_of(hot, totals, ledger.counts[K], least, grand)
     return objects, best, grand, rest
 
 

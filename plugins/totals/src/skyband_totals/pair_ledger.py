@@ -10,27 +10,27 @@ from skyband_totals import pairs
 from skyband_totals import written_answers as answers
 from skyband_totals.bar import GRAND
 from skyband_totals.ledger import ALL, RawAnswers, windows_of
-from skyband_totals.shares import Share
+from skyband_totals.shares import Least
 
 
 class PairLedger:
     """The distinct values of objects over windows in panes; a pane is `length` long."""
 
-    def __init__(self, windows: list[int], length: int, k: int, share: Share) -> None:
-        self._ledger = kernel.new(windows, length, k)
-        self._share = share
+    def __init__(self, windows: list[int], length: int, k: int, least: Least) -> None:
+        self._ledger = kernel.new(windows, length, k, least.units)
+        self._least = least
 
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
         """Take in rows and answer at moments on the way, for all windows or only one."""
         rows = read_only(times), read_only(objects), read_only(amounts), read_only(moments)
         begin, end = windows_of(only, len(self._ledger.spans))
         written = answers.room_for(len(moments) * (end - begin))
-        self._ledger, written = kernel.run(self._ledger, written, *rows, begin, end, self._share)
+        self._ledger, written = kernel.run(self._ledger, written, *rows, begin, end, self._least)
         return answers.cut(written)
 
     def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
         """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
-        return kernel.since(self._ledger, pane, self._share)
+        return kernel.since(self._ledger, pane, self._least)
 
     def forget(self, now: int) -> None:
         """Let go of what no window holds at this time or later."""

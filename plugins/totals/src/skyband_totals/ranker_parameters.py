@@ -59,6 +59,11 @@ def share() -> Any:
     return number(None, above=0, at_most=1, help="the part of the grand total from which on objects are in")
 
 
+def at_least() -> Any:
+    """How large an object's total is."""
+    return number(None, above=0, help="the total from which on objects are in")
+
+
 def total() -> Any:
     """What an object is ranked by."""
     return choice(*TOTALS, default="rows", help="what is counted or added up of an object")
@@ -86,10 +91,21 @@ def seed() -> Any:
     )
 
 
-def check_limits(k: int | None, share: float | None) -> None:
-    """Raise ConfigError where nothing says how many objects an answer has."""
-    if k is None and share is None:
-        raise ConfigError(Problem("k", "is required where there is no `share`: give one of them, or both"))
+def limit_problems(k: int | None, share: float | None, at_least: float | None, total: str) -> list[Problem]:
+    """What is wrong where nothing says how many objects an answer has, or a total is asked for that all have."""
+    if k is None and share is None and at_least is None:
+        return [Problem("k", "is required where there is no `share` or `at_least`: give one of them, or several")]
+    if at_least is not None and at_least < 1 and total != "sum":
+        part = f"for a part of the grand total give share = {literal(at_least)}"
+        message = f"must be at least 1 with total = {literal(total)}, as every object of an answer has one: {part}"
+        return [Problem("at_least", f"{message} (got {literal(at_least)})")]
+    return []
+
+
+def check_limits(k: int | None, share: float | None, at_least: float | None, total: str) -> None:
+    """Raise ConfigError where `limit_problems` finds one."""
+    if problems := limit_problems(k, share, at_least, total):
+        raise ConfigError(*problems)
 
 
 def pane_of(windows: Sequence[int], every: int) -> int:
@@ -105,12 +121,13 @@ class RankerParameters:
     every: int = every()
     k: int | None = k()
     share: float | None = share()
+    at_least: float | None = at_least()
     total: str = total()
     unit: float = unit()
     by: str = choice("time", "rows", default="time", help="whether windows are times or row counts")
 
     def __attrs_post_init__(self) -> None:
-        check_limits(self.k, self.share)
+        check_limits(self.k, self.share, self.at_least, self.total)
 
 
 @define

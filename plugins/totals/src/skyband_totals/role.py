@@ -14,10 +14,13 @@ from skyband.roles.clock import Clocked
 
 from skyband_totals import ranker_parameters
 from skyband_totals.ranker_parameters import LONGEST, TOTALS
-from skyband_totals.shares import most_objects
+from skyband_totals.shares import Least, least_of, most_objects
 from skyband_totals.top import NOTHING, Top, Tops
 from skyband_totals.unit_worth import FULL
 from skyband_totals.units import FINE, REASONS, to_units
+
+_MOST_OBJECTS = 2**40
+"""Objects of an answer that nothing else limits: more than memory holds, and few enough to be counted with."""
 
 Amounts = Int64 | UInt64 | None
 """What a row adds: nothing but itself (None), its units (int64[n]), or one of its object's values (uint64[n])."""
@@ -27,10 +30,11 @@ Amounts = Int64 | UInt64 | None
 class TotalRanker(Clocked):
     """Ranks objects by their total over windows that end at `now`: by rows, by the sum of weights, or by values.
 
-    The answer holds the `k` objects with the largest totals, or all whose total is at least `share` of the grand total
-    (at most k, where both are given, and never more than 1 / share); total descending, then object ascending. An object
-    whose total is 0 is in no answer. By `total = "distinct"` an object's total is the number of its distinct values,
-    and the grand total that of distinct (object, value) pairs, so that shares add to 1.
+    The answer holds the `k` objects with the largest totals, all whose total is at least `share` of the grand total
+    (never more than 1 / share), or all whose total is `at_least` this; where several are given, those that they agree
+    on. Total descending, then object ascending. An object whose total is 0 is in no answer. By `total = "distinct"`
+    an object's total is the number of its distinct values, and the grand total that of distinct (object, value)
+    pairs, so that shares add to 1.
     """
 
     role: ClassVar[str] = "total-ranker"
@@ -45,6 +49,7 @@ class TotalRanker(Clocked):
     every: int = ranker_parameters.every()
     k: int | None = ranker_parameters.k()
     share: float | None = ranker_parameters.share()
+    at_least: float | None = ranker_parameters.at_least()
     total: str = ranker_parameters.total()
     unit: float = ranker_parameters.unit()
 
@@ -52,7 +57,7 @@ class TotalRanker(Clocked):
     """Time of the last row."""
 
     def __attrs_post_init__(self) -> None:
-        ranker_parameters.check_limits(self.k, self.share)
+        ranker_parameters.check_limits(self.k, self.share, self.at_least, self.total)
         if self.total not in self.totals:
             message = f"must be {' or '.join(self.totals)} with {self.name}: take another backend (got {self.total!r})"
             raise ConfigError(Problem("total", message))
@@ -91,7 +96,12 @@ class TotalRanker(Clocked):
     def limit(self) -> int:
         """Objects in an answer, at most."""
         bounds = [*([] if self.k is None else [self.k]), *([] if self.share is None else [most_objects(self.share)])]
-        return min(bounds)
+        return min([*bounds, _MOST_OBJECTS])
+
+    @property
+    def least(self) -> Least:
+        """How large a total of an answer is, at least, in units."""
+        return least_of(self.share, self.at_least, self.unit if self.total == "sum" else 1.0)
 
     def update(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 from skyband.arrays import Array, Float64, Int64
 
 from skyband_totals.poisson_bounds import bounds_of
-from skyband_totals.shares import least_estimate, least_units
+from skyband_totals.shares import Least, least_estimate, least_units
 from skyband_totals.top import Top
 from skyband_totals.unit_worth import worth
 
@@ -33,19 +33,19 @@ def scale_of(limit: Any) -> float:
     return 2.0**64 / (float(limit) + 1)
 
 
-def exact(keys: Int64, sums: Int64, limit: int, share: float | None, unit: float) -> Top:
+def exact(keys: Int64, sums: Int64, limit: int, least: Least, unit: float) -> Top:
     """The answer where the sample is all there is."""
     totals = sums.astype(np.float64)
-    likely = sums >= least_units(share, int(sums.sum()))
+    likely = sums >= least_units(least, int(sums.sum()))
     return _answer(keys, likely, totals, totals, totals, (float(sums.sum()),) * 3, 0.0, limit, unit)
 
 
 def estimated(
-    keys: Int64, lights: Int64, sums: Int64, scale: float, delta: float, limit: int, share: float | None, unit: float
+    keys: Int64, lights: Int64, sums: Int64, scale: float, delta: float, limit: int, least: Least, unit: float
 ) -> Top:
     """The answer from a sample of each object: how many are light, and the units of the others."""
     lows, highs, grand, none = _bounds(lights, sums, scale, delta)
-    likely = highs >= least_estimate(share, grand[1])
+    likely = highs >= least_estimate(least, grand[1])
     return _answer(keys, likely, sums + lights * scale, lows, highs, grand, none, limit, unit)
 
 

@@ -156,36 +156,43 @@ def _sink(totals: Any, keys: Any, size: int, total: Any, key: Any, place: int) -
 
 
 @nested_njit
-def count_of_share(totals: Any, size: int, share: Any, grand: int) -> int:
-    """How many of these ordered totals are at least `share` (`shares.Share`) of the grand total, compared exactly."""
-    least = least_total(share, grand)
+def count_large(totals: Any, size: int, least: Any, grand: int) -> int:
+    """How many of these ordered totals are large enough (`shares.Least`) beside the grand total, compared exactly."""
+    lowest = least_total(least, grand)
     count = 0
-    while count < size and totals[count] >= least:
+    while count < size and totals[count] >= lowest:
         count += 1
     return count
 
 
 @nested_njit
-def best_of(hot: Any, totals: Any, k: int, share: Any, grand: int) -> Any:
+def best_of(hot: Any, totals: Any, k: int, least: Any, grand: int) -> Any:
     """Of totals by slot, int64[slots]: the objects and totals in the answer, in order, and the largest that is not."""
-    most = np.int64(0)
+    lowest, most = np.int64(least[2]), np.int64(0)
     for slot in range(len(hot)):
-        most += totals[slot] > 0
+        most += totals[slot] >= lowest
     if most > k:
         most = np.int64(k)
     keys, best = np.empty(most, np.int64), np.empty(most, np.int64)
     count = 0
     for slot in range(len(hot)):
-        if totals[slot] > 0:
+        if totals[slot] >= lowest:
             count = offer(best, keys, count, most, totals[slot], hot[slot, KEY])
     in_order(best, keys, count)
-    kept = count if share[0] == 0 else count_of_share(best, count, share, grand)
-    rest = np.int64(0)
+    kept = count_large(best, count, least, grand)
+    return keys[:kept], best[:kept], largest_other(best, kept, count, k, least, grand)
+
+
+@nested_njit(forceinline=True)
+def largest_other(totals: Any, kept: int, count: int, k: int, least: Any, grand: int) -> Any:
+    """What no object has more of that is in no answer; `count` ordered totals were found, and the first `kept` of them
+    are in it, of at most k.
+    """
     if kept < count:
-        rest = best[kept]
-    elif kept == k:
-        rest = best[kept - 1]
-    return keys[:kept], best[:kept], rest
+        return totals[kept]
+    if kept == k:
+        return totals[kept - 1]
+    return min(np.int64(least[2]) - 1, np.int64(grand))
 
 
 @nested_njit(forceinline=True)

@@ -14,8 +14,15 @@ _AT_ONCE = 9
 
 
 @nested_njit
-def least_total(share: Any, grand: Any) -> Any:
-    """The least int64 that has the share (`shares.Share`) of a grand total (int64 >= 0): rounded up exactly."""
+def least_total(least: Any, grand: Any) -> Any:
+    """The least int64 that is large enough (`shares.Least`) beside a grand total (int64 >= 0)."""
+    units = np.int64(least[2])
+    return units if least[0] == 0 else max(_of_share(least, grand), units)
+
+
+@nested_njit
+def _of_share(share: Any, grand: Any) -> Any:
+    """The least int64 that has the share of a grand total: rounded up exactly."""
     numerator, total = np.uint64(share[0]), np.uint64(grand)
     a, b, c, d = numerator & _WORD, numerator >> _32, total & _WORD, total >> _32
     low, high = a * d, b * c

@@ -12,6 +12,7 @@ from skyband.config.parameters import build
 from skyband.state_validation import StateReader
 
 from skyband_totals.ranker_parameters import RankerParameters
+from skyband_totals.shares import Least, least_of
 from skyband_totals.top import Top
 from skyband_totals.top_reader import Ranking, TopReader
 
@@ -57,11 +58,12 @@ class ClockedReader(TopReader):
         return self._clock.floor
 
 
-def limits_of(given: RankerParameters, k: int | None, share: float | None) -> tuple[int, float | None]:
+def limits_of(given: RankerParameters, k: int | None, share: float | None, at_least: float | None) -> tuple[int, Least]:
     """How many objects an answer has, and how large: as asked, or as the ranker's parameters say."""
-    if k is None and share is None:
-        k, share = given.k, given.share
-    return (MOST if k is None else k), share
+    if k is None and share is None and at_least is None:
+        k, share, at_least = given.k, given.share, given.at_least
+    least = least_of(share, at_least, given.unit if given.total == "sum" else 1.0)
+    return (MOST if k is None else k), least
 
 
 def by_object(objects: Int64, units: Int64) -> tuple[Int64, Int64]:

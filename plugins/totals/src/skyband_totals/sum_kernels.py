@@ -59,8 +59,8 @@ def new_touched(size: int) -> Any:
     return np.empty(size // 2 + 1, np.int32)
 
 
-def new(windows: list[int], length: int, k: int) -> Ledger:
-    """An empty ledger: windows in panes of this length, answers of at most k objects."""
+def new(windows: list[int], length: int, k: int, least: int) -> Ledger:
+    """An empty ledger: windows in panes of this length, answers of at most k objects with the least total or more."""
     counts = np.zeros(COUNTS, np.int64)
     counts[LENGTH], counts[LONGEST], counts[K] = length, int(np.argmax(windows)), k
     room = max(slots.FEWEST, min(4 * k + 64, 1024))
@@ -71,7 +71,7 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
         np.empty(pane_log.ROOM, np.int32),
         np.empty(pane_log.ROOM, np.int64),
         np.empty((pane_log.ROOM, 2), np.int64),
-        bar.new_spans(windows),
+        bar.new_spans(windows, least),
         bar.no_candidates(len(windows), room),
     )
 
@@ -79,7 +79,7 @@ def new(windows: list[int], length: int, k: int) -> Ledger:
 @kernel_njit
 def run(
     ledger: Any, table: Any, touched: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any,
-    begin: int, end: int, share: Any, cursor: Any,
+    begin: int, end: int, least: Any, cursor: Any,
 ) -> Any:  # fmt: skip
     """Take in rows, and answer for windows begin..end at moments on the way, as far as there is room.
 
@@ -97,7 +97,7 @@ def run(
             ledger = Ledger(
                 counts, table, touched, ledger.log, ledger.sums, ledger.panes, spans, ledger.candidates
             )  # fmt: skip
-        stopped = go_on(ledger, written, times, objects, units, moments, begin, end, share, cursor)
+        stopped = go_on(ledger, written, times, objects, units, moments, begin, end, least, cursor)
         renews = stopped == TABLE
         if renews:
             needed = slots.slots_for_alive(ledger.hot, TOTAL + counts[LONGEST])
@@ -152,7 +152,7 @@ def entries(ledger: Any) -> Any:
 
 
 @njit(cache=True)
-def since(ledger: Any, pane: int, share: Any) -> Any:
+def since(ledger: Any, pane: int, least: Any) -> Any:
     """The answer over the panes from this number on, the running one too: objects, totals, grand total and rest."""
     counts, hot, log, sums, panes = ledger.counts, ledger.hot, ledger.log, ledger.sums, ledger.panes
     totals = np.zeros(len(hot), np.int64)
@@ -171,5 +171,5 @@ def since(ledger: Any, pane: int, share: Any) -> Any:
             slot = ledger.touched[number]
             totals[slot] += hot[slot, CURRENT]
             grand += hot[slot, CURRENT]
-    objects, best, rest = best_of(hot, totals, counts[K], share, grand)
+    objects, best, rest = best_of(hot, totals, counts[K], least, grand)
     return objects, best, grand, rest

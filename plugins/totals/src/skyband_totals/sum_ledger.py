@@ -12,7 +12,7 @@ from skyband_totals import written_answers as answers
 from skyband_totals.bar import FIRST, GRAND, SIZE
 from skyband_totals.ledger import ALL, NONE, RawAnswers, windows_of
 from skyband_totals.pane_log import HEAD, NEXT, TAIL, larger_ring, more_panes, ring_size
-from skyband_totals.shares import Share
+from skyband_totals.shares import Least
 from skyband_totals.slots import CURRENT
 from skyband_totals.sum_steps import DONE, LENGTH, LOG, LONGEST, NEAR, TABLE, TOUCHED, WRITTEN, K
 
@@ -22,9 +22,9 @@ _NOTHING = read_only(np.empty(0, np.int64))
 class SumLedger:
     """The totals of objects over windows in panes; a pane is `length` long."""
 
-    def __init__(self, windows: list[int], length: int, k: int, share: Share) -> None:
-        self._ledger = kernel.new(windows, length, k)
-        self._share = share
+    def __init__(self, windows: list[int], length: int, k: int, least: Least) -> None:
+        self._ledger = kernel.new(windows, length, k, least.units)
+        self._least = least
         self._room = 64  # objects that there is room for in the answers of a call: as many as the largest had
 
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
@@ -37,7 +37,7 @@ class SumLedger:
         cursor = np.array([0, 0, begin], np.int64)
         table, touched = self._ledger.hot, self._ledger.touched
         while True:
-            lacking, room = kernel.run(self._ledger, table, touched, written, *rows, begin, end, self._share, cursor)
+            lacking, room = kernel.run(self._ledger, table, touched, written, *rows, begin, end, self._least, cursor)
             if table is not self._ledger.hot:
                 self._ledger = self._ledger._replace(hot=table, touched=touched)
             if lacking == DONE:
@@ -72,7 +72,7 @@ class SumLedger:
 
     def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
         """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
-        return kernel.since(self._ledger, pane, self._share)
+        return kernel.since(self._ledger, pane, self._least)
 
     def forget(self, now: int) -> None:
         """Let go of what no window holds at this time or later."""

@@ -40,7 +40,7 @@ _LONG_AGO, _NEVER = np.int64(-(2**63)), np.int64(2**63 - 1)
 
 @nested_njit
 def go_on(
-    ledger: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any, begin: int, end: int, share: Any,
+    ledger: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any, begin: int, end: int, least: Any,
     cursor: Any,
 ) -> int:  # fmt: skip
     """Take in rows and answer moments for windows begin..end until something needs memory; returns what."""
@@ -75,7 +75,7 @@ def go_on(
             continue
         while cursor[WINDOW] < end:
             if not answers.write(
-                written, ledger.hot, ledger.candidates, ledger.spans, cursor[WINDOW], counts[K], counts[USED], share
+                written, ledger.hot, ledger.candidates, ledger.spans, cursor[WINDOW], counts[K], counts[USED], least
             ):
                 return ANSWER
             cursor[WINDOW] += 1

@@ -37,8 +37,15 @@ class TopReader(AnsweringReader):
 
     @classmethod
     @abstractmethod
-    def top(cls, readers: Sequence[Self], since: Sequence[int], k: int | None, share: float | None) -> Ranking:
+    def top(
+        cls,
+        readers: Sequence[Self],
+        since: Sequence[int],
+        k: int | None,
+        share: float | None,
+        at_least: float | None = None,
+    ) -> Ranking:
         """The largest objects of the rows that the states hold since their moments, with equal parameters in all.
 
-        k, share: how many objects, and how large; both None: those of the parameters.
+        k, share, at_least: how many objects, and how large; all None: those of the parameters.
         """

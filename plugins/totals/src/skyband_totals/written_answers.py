@@ -36,7 +36,7 @@ def room_for(answers: int, objects_in_all: int = 64) -> Written:
 
 
 @nested_njit(forceinline=True)
-def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, share: Any) -> bool:
+def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, least: Any) -> bool:
     """Add the answer of a window, of at most k of the `used` objects; False where `prepare` has to be called before."""
     number = written.done[0]
     start = written.offsets[number]
@@ -44,7 +44,7 @@ def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: i
     if stop > len(written.totals):
         return False
     kept, rest = bars.answer(
-        hot, candidates, spans, window, k, share, written.totals[start:stop], written.objects[start:stop]
+        hot, candidates, spans, window, k, least, written.totals[start:stop], written.objects[start:stop]
     )
     if kept < 0:
         return False

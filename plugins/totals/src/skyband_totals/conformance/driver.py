@@ -28,7 +28,7 @@ class TotalRankerDriver(Driver):
     role: ClassVar[str] = "total-ranker"
 
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
-        """Every kind of total the backend knows, both forms of answer, both clocks; panes of 1 and more, k above n.
+        """Every kind of total the backend knows, all forms of answer, both clocks; panes of 1 and more, k above n.
 
         `epsilon` and `delta` are coarse, so that bounds that hold too seldom show.
         """
@@ -40,6 +40,9 @@ class TotalRankerDriver(Driver):
             {"windows": (12, 60), "every": 6, "share": 0.05, "k": 5, "total": "sum", "epsilon": 0.1, "delta": 0.2},
             {"windows": (50, 20), "every": 10, "k": 100, "total": "rows", "by": "rows"},
             {"windows": (16,), "every": 4, "share": 0.5, "total": "distinct", "by": "rows"},
+            {"windows": (40, 10), "every": 5, "at_least": 3, "total": "rows", "epsilon": 0.1},
+            {"windows": (20,), "every": 4, "at_least": 1.1, "k": 3, "total": "sum", "unit": 0.1, "epsilon": 0.1},
+            {"windows": (24, 12), "every": 12, "at_least": 2, "share": 0.02, "total": "distinct", "epsilon": 0.1},
         ]
         module, _, name = info.factory.partition(":")
         known = getattr(import_module(module), name).totals

@@ -45,7 +45,14 @@ class TotalOracle:
     def limit(self) -> int:
         """Objects in an answer, at most."""
         k, share = self.parameters.get("k"), self.parameters.get("share")
-        return min([*([k] if k is not None else []), *([int(1 / _written(share))] if share is not None else [])])
+        bounds = [*([k] if k is not None else []), *([int(1 / _written(share))] if share is not None else [])]
+        return min(bounds, default=2**62)
+
+    def is_large(self, units: int) -> bool:
+        """Whether a total of so many units is what `at_least` asks for."""
+        at_least = self.parameters.get("at_least")
+        unit = float(self.parameters.get("unit", 1.0)) if self.total == "sum" else 1.0
+        return at_least is None or units * _written(unit) >= _written(float(at_least))
 
     def totals(self, start: int, end: int) -> Counter[int]:
         """Each object's total over rows with start <= time < end, in units; those of 0 left out."""
@@ -61,7 +68,8 @@ class TotalOracle:
         """The answer over rows with start <= time < end."""
         totals = self.totals(start, end)
         grand, limit, share = sum(totals.values()), self.limit, self.parameters.get("share")
-        ranked = sorted(totals.items(), key=lambda entry: (-entry[1], entry[0]))
+        large = {key: total for key, total in totals.items() if self.is_large(total)}
+        ranked = sorted(large.items(), key=lambda entry: (-entry[1], entry[0]))
         best = ranked[:limit]
         if share is not None:
             least = _written(share) * grand
@@ -70,8 +78,16 @@ class TotalOracle:
             [key for key, _ in best],
             [self.worth(total) for _, total in best],
             self.worth(grand),
-            self.worth(_rest(ranked, len(best), limit)),
+            self.worth(_rest(ranked, len(best), limit, self._small(grand))),
         )
+
+    def _small(self, grand: int) -> int:
+        """The most units that an object may have for which `at_least` asks more, none having more than all."""
+        low, high = 0, grand  # the last that is not large: what is larger is, too
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (low, middle - 1) if self.is_large(middle) else (middle, high)
+        return low if self.parameters.get("at_least") is not None else 0
 
 
 @cache
@@ -80,8 +96,8 @@ def _written(number: float) -> Fraction:
     return Fraction(repr(number))
 
 
-def _rest(ranked: Sequence[tuple[int, int]], answered: int, limit: int) -> int:
-    """The largest total that is in no answer as far as the best `limit` tell: the last of them, where all are."""
+def _rest(ranked: Sequence[tuple[int, int]], answered: int, limit: int, small: int) -> int:
+    """What is known that no total in no answer is above: the next one, or the last of `limit`, or what is too small."""
     if answered < min(limit, len(ranked)):
         return ranked[answered][1]
-    return ranked[answered - 1][1] if answered == limit else 0
+    return ranked[answered - 1][1] if answered == limit else small

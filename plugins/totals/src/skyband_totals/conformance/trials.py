@@ -71,7 +71,9 @@ def trials(case: Case) -> Iterator[TotalTrial]:
 @cache
 def _trials(more: int) -> list[TotalTrial]:
     def trial(label: str, stream: TotalStream, **parameters: Any) -> TotalTrial:
-        return TotalTrial(label, {"by": "time", "unit": 1.0, "share": None, "k": None, **parameters}, stream)
+        return TotalTrial(
+            label, {"by": "time", "unit": 1.0, "share": None, "k": None, "at_least": None, **parameters}, stream
+        )
 
     rng = np.random.default_rng([51])
     many, long = zipf(51, 40_000 * more, 20_000, 1.0), zipf(52, 90_000 * more, 300, 0.7)
@@ -83,6 +85,9 @@ def _trials(more: int) -> list[TotalTrial]:
         trial("many objects", many, windows=(3000, 1000), every=100, k=400, total="rows"),
         trial("large weights", heavy, windows=(1500,), every=500, k=2000, total="sum", unit=0.25),
         trial("many pairs", pairs, windows=(2000, 500), every=250, k=1000, total="distinct"),
+        trial("many objects of enough", many, windows=(3000, 1000), every=100, at_least=4, total="rows"),
+        trial("enough and most", heavy, windows=(1500,), every=500, at_least=2.5e11, k=50, total="sum", unit=0.25),
+        trial("many pairs of enough", pairs, windows=(2000, 500), every=250, at_least=3, total="distinct"),
         trial("for long", long, windows=(5000,), every=1000, share=0.004, total="rows", by="rows"),
     ]
 

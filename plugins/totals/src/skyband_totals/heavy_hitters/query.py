@@ -46,10 +46,11 @@ from skyband.states.state import State
 
 from skyband_totals.heavy_hitters.state_columns import GRANDS, state_field
 from skyband_totals.ranker_lengths import ranker_lengths
-from skyband_totals.ranker_parameters import TOTALS
+from skyband_totals.ranker_parameters import TOTALS, limit_problems
 from skyband_totals.role import TotalRanker
 from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
+_AT_LEAST = "write at_least = 20 for the objects whose total is 20 or more, share = 0.05 for a part of all"
 _WEIGHTS = {
     NO_NUMBER: "no weight",
     NEGATIVE: "negative weight",
@@ -63,9 +64,11 @@ class HeavyHitters(Query):
     """Ranks objects by their total over each window: rows, the sum of a weight, or distinct values of a column.
 
     Give `k` for the objects with the largest totals, `share` for all that have at least this part of the grand total,
-    or both for at most k of those. The grand total is the sum of all totals: of distinct values, every (object, value)
-    pair counts once, so that shares add to 1. An object with a total of 0 is in no answer. The largest totals come
-    first, always: for the smallest give a `k` above the number of objects, and read the last ranks.
+    `at_least` for all whose total is at least this, or several for those that all agree on. A ranker that is not
+    exact gives all that may have so much: those whose `low` has it surely do, the others perhaps. The grand total is
+    the sum of all totals: of distinct values, every (object, value) pair counts once, so that shares add to 1. An
+    object with a total of 0 is in no answer. The largest totals come first, always: for the smallest give a `k` above
+    the number of objects, and read the last ranks.
 
     Result columns: at, window, rank (from 1), object, total, share, low, high. `low` and `high` are the bounds that the
     ranker declares, equal to `total` where it is exact. Of equal totals the smaller object ranks first where objects
@@ -103,7 +106,8 @@ class HeavyHitters(Query):
     shard_by: ClassVar[str | None] = "key"
     refused_keys: ClassVar[Mapping[str, str]] = {
         "order": "heavy-hitters always has the largest totals first: drop this; for the smallest totals give a k above "
-        "the number of objects, and the last ranks are those; for the smallest values, top-k has `order`"
+        "the number of objects, and the last ranks are those; for the smallest values, top-k has `order`",
+        **dict.fromkeys(("threshold", "minimum", "min_total", "min_count", "min_rows", "having"), _AT_LEAST),
     }
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null value", *_WEIGHTS.values())
 
@@ -117,6 +121,7 @@ class HeavyHitters(Query):
     unit: float = number(1.0, above=0, help="weights are whole multiples of this")
     k: int | None = integer(None, at_least=1, help="objects in an answer, at most")
     share: float | None = number(None, above=0, at_most=1, help="the part of the grand total that puts an object in")
+    at_least: float | None = number(None, above=0, help="the total that puts an object in, such as 20 rows")
     carry: tuple[str, ...] = carry_parameter(help="further columns of the object's latest row to give with it")
     emit: str | None = choice(
         *emitted_states.KINDS, default=None, kw_only=True,
@@ -126,8 +131,7 @@ class HeavyHitters(Query):
     def __attrs_post_init__(self) -> None:
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
         problems = problems_of(self.every, self.offset, windows)
-        if self.k is None and self.share is None:
-            problems.append(Problem("k", "is required where there is no `share`: give one of them, or both"))
+        problems += limit_problems(self.k, self.share, self.at_least, self.total)
         for name, column, total in (("weight", self.weight, "sum"), ("value", self.value, "distinct")):
             if column is None and self.total == total:
                 problems.append(Problem(name, f"is required with total = {total!r}: the name of a column"))
@@ -242,6 +246,7 @@ class HeavyHitters(Query):
             "every": every,
             "k": self.k,
             "share": self.share,
+            "at_least": self.at_least,
             "total": self.total,
             "unit": self.unit,
             "by": "rows" if self.rows else "time",

@@ -8,7 +8,7 @@ from skyband.queries.composite_ids import answer_ids
 
 from skyband_totals.heavy_hitters.query import HeavyHitters
 from skyband_totals.heavy_hitters.state_columns import GRANDS
-from skyband_totals.shares import least_estimate
+from skyband_totals.shares import Least, least_estimate, least_of
 from skyband_totals.unit_worth import worth
 
 _PLACE = "window's place"
@@ -27,7 +27,7 @@ def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
     objects = answers.filter(pc.greater(answers.column("rank"), 0)).select(columns)
     joined = _with(sums, objects, each)
     if query.share is not None:
-        least = _least(joined.column("grand_low_sum"), query.share)
+        least = _least(joined.column("grand_low_sum"), least_of(query.share))
         joined = joined.filter(pc.greater_equal(as_units(joined.column("high"), query.unit), least))
     shares = pc.divide(joined.column("total"), pa.array(worth(joined.column("grand_sum").to_numpy(), query.unit)))
     joined = joined.set_column(joined.column_names.index("share"), "share", shares)
@@ -48,7 +48,7 @@ def as_units(totals: pa.ChunkedArray, unit: float) -> pa.Array:
     return pa.array(np.where(np.abs(units - nearest) <= units * 2.0**-50, nearest, units))
 
 
-def _least(grands: pa.ChunkedArray, share: float) -> pa.Array:
+def _least(grands: pa.ChunkedArray, share: Least) -> pa.Array:
     """The least total that has the share of each grand total, float64[n]."""
     distinct, places = np.unique(grands.to_numpy(), return_inverse=True)
     return pa.array(np.array([least_estimate(share, grand) for grand in distinct.tolist()], np.float64)[places])

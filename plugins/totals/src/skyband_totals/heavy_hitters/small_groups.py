@@ -20,7 +20,7 @@ from skyband.queries.row_encoding import moments
 from skyband.state_validation import StateReader
 
 from skyband_totals.heavy_hitters.small_groups_kernels import rank_totals
-from skyband_totals.shares import most_objects, share_of
+from skyband_totals.shares import least_of, most_objects
 from skyband_totals.unit_worth import MOST, worth
 from skyband_totals.units import to_units, weights_of
 
@@ -61,7 +61,7 @@ class SmallTotals(SmallGroupTable):
         self._phase = 0 if calendar else query.offset.length % query.every.length
         parameters = query.backend_parameters("total-ranker")
         self._k = most if parameters["k"] is None else min(parameters["k"], most)
-        self._share = share_of(parameters["share"])
+        self._least = least_of(parameters["share"], parameters["at_least"], self._unit)
         if parameters["share"] is not None:
             self._k = min(self._k, most_objects(parameters["share"]))
         self._processor = processor
@@ -79,7 +79,7 @@ class SmallTotals(SmallGroupTable):
             tuple(step.entries.values()), step.times, step.rows["object"], read_only(self._amounts(step.rows)),
             step.moments.at, self.schedule.starts_at(step.moments.at),
             self.schedule.slides_with_longest_window, self._pane, self._phase,
-            self._k, self._share, self._total == "distinct", step.oldest, self.most,
+            self._k, self._least, self._total == "distinct", step.oldest, self.most,
         )  # fmt: skip
         session, number, windows, ranks, objects, totals, grand = answers
         total = pa.array(worth(totals, self._unit))

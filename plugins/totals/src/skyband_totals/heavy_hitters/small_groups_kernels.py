@@ -11,7 +11,7 @@ from numba import njit
 from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
-from skyband_totals.selection import count_of_share, in_order, offer
+from skyband_totals.selection import count_large, in_order, offer
 from skyband_totals.unit_worth import MOST_TOGETHER
 
 
@@ -69,7 +69,7 @@ def _forget(object_: Any, time: Any, amount: Any, size: int, before: Any) -> int
 @nested_njit
 def _rank(
     object_: Any, time: Any, amount: Any, size: int, since: Any,
-    k: int, share: Any, distinct: bool, best_total: Any, best_object: Any,
+    k: int, least: Any, distinct: bool, best_total: Any, best_object: Any,
 ) -> Any:  # fmt: skip
     """Write the objects of an answer and their totals in order; returns how many, and the grand total.
 
@@ -86,16 +86,14 @@ def _rank(
         if total > 0:
             found = offer(best_total, best_object, found, k, total, owner)
     in_order(best_total, best_object, found)
-    if share[0] > 0:
-        found = count_of_share(best_total, found, share, grand)
-    return found, grand
+    return count_large(best_total, found, least, grand), grand
 
 
 @njit(cache=True)
 def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     firsts: Any, sizes: Any, starts: Any, stops: Any, ended: Any, begins: Any, ends: Any,
     held: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
-    pane: int, phase: int, k: int, share: Any, distinct: bool, oldest: Any, most: int,
+    pane: int, phase: int, k: int, least: Any, distinct: bool, oldest: Any, most: int,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
@@ -139,7 +137,7 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                 break
             for window in range(since.shape[1]):
                 start = since[moment, window]
-                found, grand = _rank(object_, time, amount, size, start, k, share, distinct, best_total, best_object)
+                found, grand = _rank(object_, time, amount, size, start, k, least, distinct, best_total, best_object)
                 if given + found > room:
                     room = 2 * room + found
                     owner, moments, window_of = longer(owner, room), longer(moments, room), longer(window_of, room)

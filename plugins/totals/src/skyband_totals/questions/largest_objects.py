@@ -34,12 +34,13 @@ class RankObjects(Question):
     k: int | None = integer(None, at_least=1, help="how many objects, at most")
     share: float | None = number(
         None, above=0, at_most=1,
-        help="only objects that may have this part of the grand total; without `k` and `share`: those of the query",
+        help="only objects that may have this part of the grand total; without any limit: those of the query",
     )  # fmt: skip
+    at_least: float | None = number(None, above=0, help="only objects whose total may be so large")
 
     def answer(self, states: Sequence[State], since: Sequence[int]) -> dict[str, Any]:
         readers = [state.reader for state in states]
-        ranking = type(readers[0]).top(readers, since, self.k, self.share)
+        ranking = type(readers[0]).top(readers, since, self.k, self.share, self.at_least)
         return {
             "rank": np.arange(1, len(ranking.objects) + 1, dtype=np.int64), "object": ranking.objects,
             "total": ranking.totals, "share": ranking.shares, "low": ranking.low, "high": ranking.high,

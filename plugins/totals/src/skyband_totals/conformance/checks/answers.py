@@ -18,7 +18,7 @@ from skyband_totals.conformance.plain import columns, plain, rows_of
 from skyband_totals.conformance.streams import TotalStream, fallen, overtaken, stream, ties, zipf
 from skyband_totals.top import Top
 
-COUNT = 9
+COUNT = 10
 FLAKE = 1e-8
 TRIALS = 60
 ZIPF_ROWS = 9000
@@ -148,7 +148,7 @@ def check_few_rows_are_exact(make: Make, case: Case) -> None:
 def check_since_any_moment(make: Make, case: Case) -> None:
     """Moments that are no multiple of a pane are taken, and a row counts since its own time and not since the next."""
     for time in (0, 7, -7, 10**15 + 1):
-        backend = make(k=5, share=None)
+        backend = make(k=5, share=None, at_least=None)
         if backend.by == "rows":
             return
         rows = stream([time, time + 2], [3, 4], [backend.unit] * 2, [5, 6])
@@ -156,6 +156,23 @@ def check_since_any_moment(make: Make, case: Case) -> None:
         for begin, count in ((time, 2), (time + 1, 1), (time + 2, 1), (time + 3, 0)):
             top = backend.since(begin)
             expect_equal(len(top.objects), count, f"objects since {begin}, rows at {time} and {time + 2}")
+
+
+@check("oracle", guarantees=("exact", "bounded"))
+def check_what_has_enough_is_in_the_answer(make: Make, case: Case) -> None:
+    """With `at_least` alone all objects with so much, and more than `rest`, are in the answer, and no others."""
+    for seed in range(6):
+        rows = case.driver.seeded(case, seed)
+        for units in (1, 2, 5, 20):
+            asked = units * make().unit if make().total == "sum" else float(units)
+            backend = make(k=None, share=None, at_least=asked)
+            case.driver.feed(backend, rows, 0, len(rows))
+            oracle = TotalOracle(backend.parameters(), rows_of(backend, rows, len(rows)))
+            for begin in beginnings(backend, backend.grain):
+                top, truth = backend.since(begin), oracle.totals(begin, 2**63)
+                large = {key for key, total in truth.items() if total >= units and oracle.worth(total) > top.rest}
+                expect_equal(large - {*top.objects.tolist()}, set(), f"with {asked} or more since {begin}, missing")
+                expect(bool((top.high >= asked * (1 - ROUNDING)).all()), f"since {begin}: {plain(top)} is not {asked}")
 
 
 @check("edges")

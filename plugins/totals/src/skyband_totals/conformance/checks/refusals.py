@@ -44,6 +44,8 @@ def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
         ("share", 0.0),
         ("share", 1.5),
         ("share", float("nan")),
+        ("at_least", 0.0),
+        ("at_least", float("nan")),
         ("unit", 0.0),
         ("unit", float("inf")),
         ("total", "mean"),
@@ -57,7 +59,7 @@ def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
             expect_equal([problem.field for problem in error.problems], [name], f"fields named for {name} = {value!r}")
             continue
         raise AssertionError(f"{name} = {value!r} was taken")
-    for changed, field in (({"k": None, "share": None}, "k"), ({"windows": [5, 0]}, "windows[1]")):
+    for changed, field in (({"k": None, "share": None, "at_least": None}, "k"), ({"windows": [5, 0]}, "windows[1]")):
         try:
             build(case.factory, {**good, **changed})
         except ConfigError as error:
