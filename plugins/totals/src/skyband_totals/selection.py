@@ -184,14 +184,14 @@ def best_of(hot: Any, totals: Any, k: int, least: Any, grand: int) -> Any:
 
 
 @nested_njit(forceinline=True)
-def largest_other(totals: Any, kept: int, count: int, k: int, least: Any, grand: int) -> Any:
-    """What no object has more of that is in no answer; `count` ordered totals were found, and the first `kept` of them
+def largest_other(totals: Any, size: int, count: int, k: int, least: Any, grand: int) -> Any:
+    """What no object has more of that is in no answer; `count` ordered totals were found, and the first `size` of them
     are in it, of at most k.
     """
-    if kept < count:
-        return totals[kept]
-    if kept == k:
-        return totals[kept - 1]
+    if size < count:
+        return totals[size]
+    if size == k:
+        return totals[size - 1]
     return min(np.int64(least[2]) - 1, np.int64(grand))
 
 

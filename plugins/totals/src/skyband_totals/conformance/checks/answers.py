@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from skyband import InputError
@@ -162,17 +163,17 @@ def check_since_any_moment(make: Make, case: Case) -> None:
 def check_what_has_enough_is_in_the_answer(make: Make, case: Case) -> None:
     """With `at_least` alone all objects with so much, and more than `rest`, are in the answer, and no others."""
     for seed in range(6):
-        rows = case.driver.seeded(case, seed)
+        rows: Any = case.driver.seeded(case, seed)
         for units in (1, 2, 5, 20):
-            asked = units * make().unit if make().total == "sum" else float(units)
-            backend = make(k=None, share=None, at_least=asked)
+            least = units * make().unit if make().total == "sum" else float(units)
+            backend = make(k=None, share=None, at_least=least)
             case.driver.feed(backend, rows, 0, len(rows))
             oracle = TotalOracle(backend.parameters(), rows_of(backend, rows, len(rows)))
             for begin in beginnings(backend, backend.grain):
                 top, truth = backend.since(begin), oracle.totals(begin, 2**63)
                 large = {key for key, total in truth.items() if total >= units and oracle.worth(total) > top.rest}
-                expect_equal(large - {*top.objects.tolist()}, set(), f"with {asked} or more since {begin}, missing")
-                expect(bool((top.high >= asked * (1 - ROUNDING)).all()), f"since {begin}: {plain(top)} is not {asked}")
+                expect_equal(large - {*top.objects.tolist()}, set(), f"with {least} or more since {begin}, missing")
+                expect(bool((top.high >= least * (1 - ROUNDING)).all()), f"since {begin}: {plain(top)} is not {least}")
 
 
 @check("edges")
