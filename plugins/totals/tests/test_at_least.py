@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 import skyband
 from skyband.engines import local
+from skyband_totals.bar import BAR, SIZE, STOCK
 
 ROWS = {"misra-gries": 12_000}  # which keeps the youngest as they are
 SPAN = 60
@@ -127,7 +128,7 @@ def test_with_the_other_limits_it_is_what_all_agree_on(total, groups):
 @pytest.mark.parametrize("total", KINDS)
 @pytest.mark.parametrize("limit", [{"share": 1e-300}, {"share": 5e-324, "k": 2**62}, {"k": 2**62}, {"at_least": 0.5}])
 def test_limits_that_leave_all_objects_in_are_no_limits(limit, total):
-    """The limit of 1e-300 is 2**62 objects, and twice that is no int64."""
+    """The limit of 1e-300 is 2**62 objects, and twice that is no int64: a bar at so many would leave no candidate."""
     if limit == {"at_least": 0.5} and total != "sum":
         pytest.skip("refused: every object of an answer has one")
     rng = np.random.default_rng(3)
@@ -152,3 +153,5 @@ def test_limits_that_leave_all_objects_in_are_no_limits(limit, total):
                 counted[int(objects[row])] += int(units[row]) if total == "sum" else 1
         ranked = sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))
         assert list(zip(top.objects.tolist(), top.totals.tolist(), strict=True)) == ranked
+        (span,) = ranker._ledger._ledger.spans
+        assert (span[BAR], span[STOCK], span[SIZE]) == (1, 0, len(ranked)), "there is a bar"
