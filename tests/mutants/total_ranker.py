@@ -169,7 +169,7 @@ class MoreThanEnough(Reference):
 
 
 class EnoughByFloat(Reference):
-    """`at_least` in units is a quotient of floats, rounded up: 1.1 of 0.1 are 12."""
+    """`at_least` in units is a quotient of floats, rounded up: 2.1 of 0.7 are 4."""
 
     def _answer(self, start: int, end: int) -> Top:
         top = super()._answer(start, end)

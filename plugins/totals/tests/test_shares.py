@@ -79,16 +79,16 @@ def test_as_many_objects_as_the_share_allows(name):
     assert ranker.limit >= 100_000
 
 
-UNITS = st.sampled_from([1.0, 0.1, 0.01, 0.25, 3.0, 2.0**-20, 1e-9])
+UNITS = st.sampled_from([1.0, 0.1, 0.7, 0.01, 0.25, 3.0, 2.0**-20, 1e-9])
 
 
 @given(st.floats(min_value=0, max_value=1e12, exclude_min=True) | st.integers(1, 10**6).map(lambda n: n / 100), UNITS)
-@example(1.1, 0.1)
+@example(2.1, 0.7)
 @example(0.3, 0.1)
 @example(1e300, 0.1)
 @example(5e-324, 3.0)
 def test_the_least_units_are_those_of_the_decimals(at_least, unit):
-    """Not those of 1.1 / 0.1, which is above 11 in float64."""
+    """Not those of 2.1 / 0.7, which is above 3 in float64."""
     units, written = least_of(None, at_least, unit).units, Fraction(repr(at_least)) / Fraction(repr(unit))
     assert 1 <= units <= 2**63 - 1
     assert units >= min(written, 2**63 - 1)
@@ -98,12 +98,12 @@ def test_the_least_units_are_those_of_the_decimals(at_least, unit):
 @pytest.mark.parametrize("by", [[], ["group"]], ids=["one group", "small groups"])
 @pytest.mark.parametrize("name", BACKENDS)
 def test_an_object_with_exactly_the_total_is_in_the_answer(name, by):
-    """Three rows of 0.1 are 0.3, which the sum of floats is not."""
-    for part in (1, 3, 7, 11):  # 1.1 / 0.1 is above 11 in float64
-        table = rows_of(part, 40, 3 if by else 1, 0.1)
+    """Three rows of 0.7 are 2.1, which three times that float is not."""
+    for part in (1, 3, 7, 11):
+        table = rows_of(part, 40, 3 if by else 1, 0.7)
         query = {"kind": "heavy-hitters", "time": "ts", "object": "object", "by": by, "total": "sum"}
-        query |= {"weight": "weight", "unit": 0.1, "windows": ["1 day"], "every": "1 day"}
-        for at_least, there in ((part / 10, True), ((part + 1) / 10, False)):
+        query |= {"weight": "weight", "unit": 0.7, "windows": ["1 day"], "every": "1 day"}
+        for at_least, there in ((part * 7 / 10, True), ((part + 1) * 7 / 10, False)):
             answers = local.apply(table, {**query, "at_least": at_least}, {"total-ranker": name}).to_pylist()
             groups = len({*table["group"].to_pylist()})
             assert sum(answer["object"] == 0 for answer in answers) == there * groups
