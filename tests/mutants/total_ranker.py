@@ -168,19 +168,6 @@ class MoreThanEnough(Reference):
         )  # fmt: skip
 
 
-class EnoughByFloat(Reference):
-    """`at_least` in units is a quotient of floats, rounded up: 2.1 of 0.7 are 4."""
-
-    def _answer(self, start: int, end: int) -> Top:
-        top = super()._answer(start, end)
-        unit = self.unit if self.total == "sum" else 1.0
-        least = 0 if self.at_least is None else np.ceil(self.at_least / unit)
-        enough = np.rint(top.totals / unit) >= least
-        return evolve(
-            top, objects=top.objects[enough], totals=top.totals[enough], low=top.low[enough], high=top.high[enough]
-        )  # fmt: skip
-
-
 class StaleCandidates(Reference):
     """Candidates that fell below the bar fill up the answer, before others that are ahead of them."""
 
@@ -440,7 +427,6 @@ MUTANTS: list[Mutant] = [
     (_info(), PairsOnceForEver, _ORACLE),
     (_info(), ShareOfTheAnswer, (*_ORACLE, "bounds_hold_the_truth")),
     (_info(), MoreThanEnough, ("what_has_enough_is_in_the_answer", *_ORACLE)),
-    (_info(), EnoughByFloat, ("seeded_streams_equal_the_oracle",)),
     (_info(), StaleCandidates, ("all_candidates_may_fall_at_once",)),
     (_info(), StaleNextBest, ("objects_rise_leave_and_return",)),
     (_info("Bounded", "bounded"), ExactToOneLess, ("as_many_entries_as_are_exact",)),

@@ -41,7 +41,7 @@ class TotalRankerDriver(Driver):
             {"windows": (50, 20), "every": 10, "k": 100, "total": "rows", "by": "rows"},
             {"windows": (16,), "every": 4, "share": 0.5, "total": "distinct", "by": "rows"},
             {"windows": (40, 10), "every": 5, "at_least": 3, "total": "rows", "epsilon": 0.1},
-            {"windows": (20,), "every": 4, "at_least": 2.1, "k": 9, "total": "sum", "unit": 0.7, "epsilon": 0.1},
+            {"windows": (20,), "every": 4, "at_least": 1.1, "k": 3, "total": "sum", "unit": 0.1, "epsilon": 0.1},
             {"windows": (24, 12), "every": 12, "at_least": 2, "share": 0.02, "total": "distinct", "epsilon": 0.1},
         ]
         module, _, name = info.factory.partition(":")
