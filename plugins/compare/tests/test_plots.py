@@ -52,6 +52,11 @@ def drawn(chart):
     return spec, [row for rows in spec["datasets"].values() for row in rows]
 
 
+def points(chart):
+    """The rows of a chart of ranks, without those of the scores below."""
+    return [row for row in drawn(chart)[1] if "rank" in row]
+
+
 def said(chart):
     return " ".join(specification(chart)["title"]["subtitle"])
 
@@ -155,7 +160,7 @@ def test_a_shortened_series_has_means_and_extremes_of_neighbours(count, most):
 def test_ranks_are_lines_that_break_where_an_object_is_missing():
     order = ["abc", "bac", "bda", "bca", "cab", "cba"]
     chart = skyband.plot(ranked(order))
-    _, rows = drawn(chart)
+    rows = points(chart)
     at = [milliseconds(moment.as_py()) for moment in moments(len(order))]
     places = {(row["at"], row["rank"]): row["name"] for row in rows}
     assert places == {
@@ -178,7 +183,7 @@ def test_ranks_of_many_moments_and_objects():
     rng = np.random.default_rng(3)
     order = [[f"client {place}" for place in rng.permutation(40)[:25]] for _ in range(500)]
     chart = skyband.plot(ranked(order))
-    _, rows = drawn(chart)
+    rows = points(chart)
     assert {row["rank"] for row in rows} == set(range(1, 21)) and "ranks 1 to 20 of 25" in said(chart)
     at = sorted({row["at"] for row in rows})
     assert len(at) == 100 and at[-1] == milliseconds(moments(500)[-1].as_py())
@@ -285,6 +290,45 @@ def test_a_row_without_a_match_has_nothing_in_its_place():
     cells = [(row["y"], row["text"]) for row in made if row.get("head") is False]
     assert ("a · /x" in [text for y, text in cells if y == 40.0]) and ("null · /y" in [text for _, text in cells])
     assert {text for y, text in cells if y == 60.0} == {"1", "a · /x", ""}
+
+
+def test_of_rows_with_and_without_a_match_the_share_is_drawn_and_matches_come_first():
+    """Three rows, one of them with two matches: two of three have one."""
+    answers = pa.table({
+        "time": moments(3).take([0, 1, 1, 2]), "id": [1, 2, 2, 3], "match": [None, 1, 0, None],
+        "match_time": moments(3).take([None, 0, 0, None]), "similarity": [None, 0.5, 0.7, None],
+    })  # fmt: skip
+    chart = skyband.plot(answers)
+    _, made = drawn(chart)
+    assert [(row["count"], row["share"]) for row in made if "share" in row] == [(1, 0), (1, 1), (1, 0)]
+    assert "the share of rows that have a match, 1 of 3 in all" in said(chart)
+    cells = [(row["y"], row["text"]) for row in made if row.get("head") is False]
+    assert ["0.7" in [text for y, text in cells if y == 40.0], "0.5" in [text for y, text in cells if y == 60.0]] == [
+        True
+    ] * 2
+
+
+def test_scores_are_drawn_below_ranks_beside_that_of_the_last_rank():
+    chart = skyband.plot(ranked(["abc", "bac"]))
+    ends = {row["told"] for row in points(chart) if row["end"]}
+    made = [row for row in drawn(chart)[1] if "number" in row]
+    assert "below: the score of those with colours, and in grey that of the last rank" in said(chart)
+    assert ends == {"b · 1", "a · 0.5", "c · 0.333333333333"}
+    scores = [(row["label"], row["number"]) for row in made]
+    assert scores[:2] == [("c", 1 / 3)] * 2, "the last rank"
+    assert sorted(scores[2:]) == [("a", 0.5), ("a", 1), ("b", 0.5), ("b", 1), ("c", 1 / 3), ("c", 1 / 3)]
+
+
+def test_an_axis_of_ranks_fits_the_k_of_its_own_panel():
+    parts = [ranked(["ab", "ba"], query="few"), ranked(["abcdef"] * 2, query="many")]
+    columns = ["at", "query", "rank", "object", "score"]
+    columns = ["at", "query", "rank", "object", "score"]
+    drawing = specification(skyband.plot(pa.concat_tables(parts).select(columns)))
+    ends = [panel["layer"][0]["encoding"]["y"]["scale"]["domain"] for panel in drawing["concat"]]
+    assert ends == [[0.5, 2.5], [0.5, 6.5]]
+    assert [panel["title"]["text"] for panel in drawing["concat"]] == ["few", "many"]
+    alike = [parts[0], ranked(["ab", "ba"], query="other")]
+    assert "facet" in specification(skyband.plot(pa.concat_tables(alike).select(columns)))
 
 
 def test_columns_that_only_look_like_pairs_are_lines():

@@ -54,9 +54,12 @@ class Answers:
 
     def newest(self, most: int) -> "Answers":
         """The last of them, the newest first."""
-        last = np.arange(len(self) - 1, max(len(self) - most, 0) - 1, -1)
-        rows = self.table.take(pa.array(last))
-        return Answers(rows, self.moment, self.at[last], self.in_rows, self.zone, self.by, self.unplaced)
+        return self.take(np.arange(len(self) - 1, max(len(self) - most, 0) - 1, -1))
+
+    def take(self, places: Int64) -> "Answers":
+        """Those at these places, int64[m], in this order."""
+        rows = self.table.take(pa.array(places))
+        return Answers(rows, self.moment, self.at[places], self.in_rows, self.zone, self.by, self.unplaced)
 
     def numbers(self, name: str) -> Float64:
         """float64[n] of a column; NaN where it is null."""

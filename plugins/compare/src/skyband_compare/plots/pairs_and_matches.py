@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
+from skyband.arrays import Array
 
 from skyband_compare.plots import axes
 from skyband_compare.plots.answers import Answers
@@ -31,13 +33,51 @@ def draw_pairs(alt: Any, answers: Answers, pair: NamedPair) -> tuple[Any, list[s
 
 
 def draw_matches(alt: Any, answers: Answers, pair: NamedPair | None) -> tuple[Any, list[str]]:
-    """Answers that are not ranked: how many there are over time, and the newest ones."""
+    """Answers that are not ranked: how many there are over time, and the newest ones.
+
+    Of rows some of which have no match: the share that has one, and the newest with one first.
+    """
+    matched = _matched(answers)
+    if pair is not None and not matched.all():
+        return _draw_share(alt, answers, pair, matched)
     newest = answers.newest(MOST_ROWS)
     table = _table(alt, newest, _columns(newest, [*answers.by, answers.moment, *answers.after], pair))
     cut = len(answers) > MOST_ROWS
     which = f"the newest {MOST_ROWS} of {len(answers):,}" if cut else f"all {len(answers):,}, the newest first"
     notes = ["above: how many answers there are over time", f"below: {which}"]
     return alt.vconcat(_counts(alt, answers), table, spacing=10), notes
+
+
+def _matched(answers: Answers) -> Array:
+    """bool[n]: the answers that tell of a match."""
+    alike = next((name for name in ALIKE if name in answers.after), None)
+    if alike is None:
+        return np.ones(len(answers), bool)
+    return ~answers.table.column(alike).is_null().to_numpy()
+
+
+def _draw_share(alt: Any, answers: Answers, pair: NamedPair, matched: Array) -> tuple[Any, list[str]]:
+    last = np.argsort(matched, kind="stable")[::-1][:MOST_ROWS]  # those with a match, the newest first, then the others
+    first = answers.take(last)
+    table = _table(alt, first, _columns(first, [*answers.by, answers.moment, *answers.after], pair))
+    starts = _starts_of_rows(answers, pair)
+    rows = int(starts.sum())
+    having = int((np.add.reduceat(matched.astype(np.int64), np.flatnonzero(starts)) > 0).sum())
+    notes = [
+        f"above: the share of rows that have a match, {having:,} of {rows:,} in all",
+        f"below: {min(MOST_ROWS, len(answers)):,} of {len(answers):,} answers, the newest matches first",
+    ]
+    return alt.vconcat(_counts(alt, answers, starts, matched), table, spacing=10), notes
+
+
+def _starts_of_rows(answers: Answers, pair: NamedPair) -> Array:
+    """bool[n]: whether an answer is the first of its row, whose others follow it."""
+    starts = np.append(True, answers.at[1:] != answers.at[:-1])
+    for name in pair.columns[0]:
+        column = answers.table.column(name)
+        other = pc.not_equal(column.slice(1), column.slice(0, len(column) - 1)).fill_null(True)
+        starts[1:] |= other.to_numpy()
+    return starts
 
 
 def _range(alt: Any, answers: Answers, alike: str, notes: list[str]) -> Any:
@@ -64,22 +104,35 @@ def _range(alt: Any, answers: Answers, alike: str, notes: list[str]) -> Any:
     return alt.layer(area, line).properties(width=axes.WIDE, height=150)
 
 
-def _counts(alt: Any, answers: Answers) -> Any:
-    """Bars of equal lengths of time from the first answer to the last."""
+def _counts(alt: Any, answers: Answers, starts: Array | None = None, matched: Array | None = None) -> Any:
+    """Bars of equal lengths of time from the first answer to the last; of rows that may have a match, the share.
+
+    starts: bool[n], the first answers of rows. matched: bool[n], those that tell of a match.
+    """
     first, last = int(answers.at[0]), int(answers.at[-1])
     length = max(-(-(last - first + 1) // MOST_BARS), 1)
-    bars = np.bincount((answers.at - first) // length)
-    starts = first + length * np.arange(len(bars), dtype=np.int64)
-    begun, ended = axes.places(answers, starts), axes.places(answers, starts + length)
-    rows = [{"at": begin, "until": end, "count": count, "when": when}
-            for begin, end, count, when in zip(begun, ended, bars.tolist(), axes.written(answers, starts), strict=True)
+    place = (answers.at - first) // length
+    bars = np.bincount(place if starts is None else place[starts])
+    shares = [None] * len(bars)
+    if starts is not None and matched is not None:
+        firsts = np.flatnonzero(starts)
+        having = np.add.reduceat(matched.astype(np.int64), firsts) > 0
+        shares = (np.bincount(place[firsts], having, len(bars)) / np.maximum(bars, 1)).tolist()
+    begins = first + length * np.arange(len(bars), dtype=np.int64)
+    begun, ended = axes.places(answers, begins), axes.places(answers, begins + length)
+    whens = axes.written(answers, begins)
+    rows = [{"at": begin, "until": end, "count": count, "when": when, "share": share}
+            for begin, end, count, when, share in zip(begun, ended, bars.tolist(), whens, shares, strict=True)
             if count]  # fmt: skip
     tips = [alt.Tooltip("when:N", title="from"), alt.Tooltip("count:Q", format=",")]
     most = int(bars.max())
     whole = {"values": list(range(most + 1))} if most < 5 else {}
+    height = alt.Y("count:Q", title="answers", axis=axes.numbers(alt, **whole))
+    if starts is not None:
+        tips = [tips[0], alt.Tooltip("share:Q", format=".1%"), alt.Tooltip("count:Q", title="rows", format=",")]
+        height = alt.Y("share:Q", title="with a match", axis=alt.Axis(format="%", tickCount=5))
     marks = alt.Chart(alt.InlineData(values=rows)).mark_bar().encode(
-        x=axes.moments(alt, answers, False), x2="until", y2=alt.datum(0), tooltip=tips,
-        y=alt.Y("count:Q", title="answers", axis=axes.numbers(alt, **whole)))  # fmt: skip
+        x=axes.moments(alt, answers, False), x2="until", y2=alt.datum(0), tooltip=tips, y=height)  # fmt: skip
     return marks.properties(width=axes.WIDE, height=110)
 
 

@@ -23,6 +23,10 @@ _ROW, _NARROW_ROW = 26, 18
 _STACKED, _NARROW = 4, 340
 _LETTER = 6.0
 _LABEL = 32
+_FEW_OTHERS = 12
+"""Objects without a colour whose lines can still be told apart."""
+_SCORES = 130
+"""How tall the panel of scores is."""
 
 
 @frozen(eq=False)
@@ -65,8 +69,33 @@ def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
         notes.append(f"the {COLOURS} objects ranked most often have colours, {others:,} {said}")
     for row in rows:
         row["top"] = row["label"] in coloured
+    scores = None if len(held.names) > 1 else _scores(alt, answers, rows, found.value, coloured)
+    for row in rows:
+        del row["number"]
+    if len(held.names) > 1:
+        return _panels(alt, answers, rows, held, coloured, dots), notes
     chart, options = _chart(alt, answers, rows, held, coloured, dots)
-    return axes.beside(alt, chart, held.names, rows, **options), notes
+    drawn = axes.beside(alt, chart, held.names, rows, **options)
+    if scores is None:
+        return drawn, notes
+    notes.append(f"below: the {found.value} of those with colours, and in grey that of the last rank")
+    return alt.vconcat(drawn, scores, spacing=10), notes
+
+
+def _panels(
+    alt: Any, answers: Answers, rows: list[dict[str, Any]], held: Panels, coloured: list[str], dots: bool
+) -> Any:
+    """Panels beside each other; where their k differ, each with an axis of its own."""
+    parts = {name: [row for row in rows if row["panel"] == name] for name in held.names}
+    if len({max((row["rank"] for row in part), default=1) for part in parts.values()}) == 1:
+        chart, options = _chart(alt, answers, rows, held, coloured, dots)
+        return axes.beside(alt, chart, held.names, rows, **options)
+    drawn = []
+    for name, part in parts.items():
+        chart, options = _chart(alt, answers, part, held, coloured, dots)
+        title = alt.TitleParams(name, fontSize=12, offset=6)
+        drawn.append(chart.properties(data=alt.InlineData(values=part), title=title))
+    return alt.concat(*drawn, **options)
 
 
 def _chart(
@@ -75,7 +104,7 @@ def _chart(
     """A panel, and how panels stand beside each other, with room for the names to their right."""
     many, narrow = len(held.names) > 1, len(held.names) > _STACKED
     last = max((row["rank"] for row in rows), default=1)
-    beside = int(24 + _LETTER * max((len(row["label"]) for row in rows), default=0))
+    beside = int(24 + _LETTER * max((len(row["told"]) for row in rows), default=0))
     ended = not many and {row["label"] for row in rows if row["end"]} >= set(coloured)  # all names stand at their ends
     legend = None if ended else alt.Legend(offset=18 if many else beside)
     scale = alt.Scale(domain=[0.5, last + 0.5], reverse=True, nice=False, zero=False)
@@ -89,20 +118,49 @@ def _chart(
     top = base.transform_filter("datum.top")
     run = alt.Detail("run:N")
     opacity, area = (1, 44) if dots else (0, 90)
+    others = len({row["label"] for row in rows} - set(coloured))
+    pale = 0.45 * min(1, _FEW_OTHERS / max(others, 1))  # of very many lines each is only a hint
     faint = [
-        grey.mark_line(style="faint", opacity=0.45, strokeWidth=1.5).encode(detail=run),
-        grey.mark_point(style="faint", opacity=0.6 * opacity, size=area).encode(tooltip=tips),
+        grey.mark_line(style="faint", opacity=pale, strokeWidth=1.5 if others <= _FEW_OTHERS else 0.8).encode(
+            detail=run
+        ),
+        grey.mark_point(style="faint", opacity=0.6 * opacity * (pale / 0.45) ** 0.5, size=area).encode(tooltip=tips),
     ]
     layers = [
         *(faint if any(not row["top"] for row in rows) else []),
         top.mark_line(strokeWidth=2.5).encode(detail=run, color=hue),
         top.mark_point(opacity=opacity, size=area).encode(color=hue, tooltip=tips),
         base.transform_filter("datum.end").mark_text(style="ink", align="left", dx=9, limit=_LETTER * _LABEL * 1.2)
-        .encode(text="label:N"),
+        .encode(text="told:N"),
     ]  # fmt: skip
     tall = max((_NARROW_ROW if many else _ROW) * last, 60)
     panel = alt.layer(*layers).properties(width=_NARROW if narrow else axes.WIDE, height=tall)
     return panel, {"columns": 2 if narrow else 1, "spacing": beside if narrow else 24}
+
+
+def _scores(
+    alt: Any, answers: Answers, rows: list[dict[str, Any]], value: str | None, coloured: list[str]
+) -> Any | None:
+    """By how much they lead: the scores over time; None where there are none, or no time."""
+    told = [row for row in rows if row["number"] is not None]
+    if value is None or not told or len({row["at"] for row in told}) < 2:
+        return None
+    last: dict[float, dict[str, Any]] = {}
+    for row in told:
+        if row["at"] not in last or row["rank"] > last[row["at"]]["rank"]:
+            last[row["at"]] = row
+    least, lines = (
+        [{name: row[name] for name in ("at", "when", "number", "label", "name", "value", "run")} for row in chosen]
+        for chosen in ((last[at] for at in sorted(last)), (row for row in told if row["top"]))
+    )
+    hue = alt.Color("label:N", title=None, scale=alt.Scale(domain=coloured), legend=None)
+    tips = [alt.Tooltip("when:N", title="moment"), alt.Tooltip("name:N", title="object"), alt.Tooltip("value:N")]
+    height = alt.Y("number:Q", title=value, axis=axes.numbers(alt), scale=alt.Scale(zero=False))
+    at = axes.moments(alt, answers, False)
+    grey = alt.Chart(alt.InlineData(values=least)).mark_line(style="faint", strokeDash=[3, 3]).encode(x=at, y=height)
+    marks = alt.Chart(alt.InlineData(values=lines)).mark_line(strokeWidth=2, point={"opacity": 0})
+    layers = [grey, marks.encode(x=at, y=height, color=hue, detail="run:N", tooltip=tips)]
+    return alt.layer(*layers).properties(width=axes.WIDE, height=_SCORES)
 
 
 def _rows(answers: Answers, found: Ranked, held: Panels) -> tuple[list[dict[str, Any]], bool, int]:
@@ -112,6 +170,7 @@ def _rows(answers: Answers, found: Ranked, held: Panels) -> tuple[list[dict[str,
     each, dots = 1, True
     inside = (found.rank >= 1) & (found.rank <= MOST_RANKS)
     values = answers.texts(found.value) if found.value is not None else []
+    numbers = answers.numbers(found.value) if found.value is not None and answers.is_number(found.value) else None
     for number, panel in enumerate(held.names):
         here = np.flatnonzero(inside & (held.place == number))
         moments = np.unique(answers.at[here])
@@ -128,6 +187,8 @@ def _rows(answers: Answers, found: Ranked, held: Panels) -> tuple[list[dict[str,
                 "at": axes.places(answers, answers.at[row : row + 1])[0], "when": when, "rank": int(found.rank[row]),
                 "name": found.names[thing], "label": labels[thing], "run": f"{number}-{run}", "panel": panel,
                 "end": bool(turn[place] == len(drawn) - 1), "value": values[row] if values else "",
+                "told": f"{labels[thing]} · {values[row]}" if values else labels[thing],
+                "number": None if numbers is None or not np.isfinite(numbers[row]) else float(numbers[row]),
             })  # fmt: skip
     return made, dots, each
 
