@@ -97,6 +97,15 @@ class _RoundsUp(_Sums):
         self._times, self._values = np.append(-1, self._times), np.append(0, self._values)
 
 
+class _RefusesAtItsTurn(_Sums):
+    """Refuses numbers that the query let pass."""
+
+    def update(self, times, rows):
+        if (np.abs(rows["value"]) > 2**40).any():
+            raise InputError("value", "is too much", 0)
+        super().update(times, rows)
+
+
 class _Of(MineQuery):
     """A query answered by another processor."""
 
@@ -242,6 +251,11 @@ MUTANTS = [
     (TakesNulls, EXAMPLES, ["nulls_are_left_out_and_counted"]),
     (NamesNoReason, EXAMPLES, ["nulls_are_left_out_and_counted"]),
     (BlamesTooMany, EXAMPLES, ["bad_rows_are_put_aside_as_if_they_had_not_come"]),
+    (
+        _answered_by(_RefusesAtItsTurn),
+        EXAMPLES,
+        ["rows_that_a_query_takes_are_refused_by_no_backend"],
+    ),
     (_answered_by(_SaysTheSameAgain), EXAMPLES, ["every_row_is_counted_once"]),
     (_answered_by(_Shared), EXAMPLES, ["a_group_is_answered_as_if_alone"]),
     (OtherWithGroups, EXAMPLES, ["one_group_is_answered_as_all_rows_are"]),

@@ -15,7 +15,7 @@ from skyband_specs.check import expect, expect_equal
 from skyband_specs.queries.case import QueryCase, cut, gathered
 from skyband_specs.queries.check import equal_answers, holds, query_check
 
-COUNT = 3
+COUNT = 4
 
 
 @query_check("left-out")
@@ -96,6 +96,34 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
             fields = set(bad.column(FIELD).to_pylist())
             expect(fields <= set(holed.column_names), f"{sorted(fields)} are told as bad, which are no columns")
             equal_answers(gathered(run, [*answers, run.finish()]), without, f"without the rows with a bad {name!r}")
+
+    holds(case, law)
+
+
+@query_check("left-out")
+def check_rows_that_a_query_takes_are_refused_by_no_backend(case: QueryCase) -> None:
+    """What `encode_columns` lets pass is answered: a refusal at a group's turn would end a stream, whatever `bad_rows`.
+
+    By then rows of one group are with those of others, and a micro-batch that is given again would fail again. Hostile
+    values as above, in each column but the time.
+    """
+    counted = case.query(bad_rows=COUNTED)
+
+    def law(rows: pa.Table) -> None:
+        hostile = np.isin(np.arange(len(rows)), [1, len(rows) // 2, len(rows) - 2])
+        for name, holed in _with_hostile_values(rows, hostile, case.query().columns):
+            if name == counted.time or _is_refused(case, holed):
+                continue
+            run = case.run(rows, counted)
+            try:
+                for batch in cut(holed, []):
+                    run.push(batch)
+                run.finish()
+            except InputError as error:
+                value = holed.column(name)[1].as_py()
+                expect(
+                    False, f"{name!r} of {value!r} is taken by the query and refused later ({error}): refuse it first"
+                )
 
     holds(case, law)
 
