@@ -1,12 +1,14 @@
 """Rows that a query cannot take, in jobs on the local engine: what becomes of the run, and where such rows go."""
 
 import json
+import os
+import shutil
 
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from power_loss import recorded
+from power_loss import no_file_above, recorded
 from skyband.cli.commands import group
 
 JOB = """
@@ -148,3 +150,98 @@ def test_columns_that_they_have_are_refused_in_the_source(run):
         "source.schema=ts TIMESTAMP, site STRING, _reason STRING",
     )
     assert "query.bad_rows: the source has a column '_reason', as such rows have" in refused.stderr
+
+
+LATE = 'late_rows = {{ format = "{}", path = "late" }}'
+STREAM = [part for change in ("source.stream=true", "source.options.maxFilesPerTrigger=1", "sink.trigger=available-now")
+          for part in ("--set", change)]  # fmt: skip
+
+
+def add_late_rows(tmp_path):
+    """A second file, that takes the watermark to 00:05, and a third, of which two rows come after it; one is bad."""
+    for name, minutes in (("b", [5]), ("c", [0, 6, 1, 0])):
+        lines = [
+            {
+                "ts": f"2026-01-01T00:0{minute}:30Z",
+                "site": "west" if place == 3 else "north",
+                "client": f"{name}{place}",
+            }
+            for place, minute in enumerate(minutes)
+        ]
+        (tmp_path / "visits" / f"{name}.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for age, name in enumerate("abc"):
+        os.utime(tmp_path / "visits" / f"{name}.json", (age, age))
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "parquet", "delta"])
+def test_late_rows_are_written_as_they_came(run, tmp_path, format):
+    add_late_rows(tmp_path)
+    ended = run(PLACE.format(format) + "\n" + LATE.format(format), *STREAM)
+    assert ended.exit_code == 0, ended.stderr
+    assert "late     2 (in late; delay" in ended.stderr and "bad      3 (in bad)" in ended.stderr, ended.stderr
+    read = "parquet" if format == "delta" else format
+    written = ds.dataset(tmp_path / "late", format=read, exclude_invalid_files=True).to_table().to_pylist()
+    assert [(row["client"], row["_reason"], row["_field"]) for row in written] == [
+        ("c0", "came after the watermark", "ts"),
+        ("c2", "came after the watermark", "ts"),
+    ]
+    assert written[0]["_value"].startswith("2026-01-01 00:00:30")
+
+
+def test_a_batch_has_no_late_rows_and_writes_none(run, tmp_path):
+    add_late_rows(tmp_path)
+    assert run('bad_rows = "count"\n' + LATE.format("json")).exit_code == 0
+    assert not list((tmp_path / "late").glob("part*"))
+
+
+def test_late_rows_are_there_with_the_answers_or_not_at_all(run, tmp_path, tmp_path_factory, monkeypatch):
+    add_late_rows(tmp_path)
+    with recorded(tmp_path, tmp_path_factory.mktemp("copies"), monkeypatch) as disk:
+        assert run('bad_rows = "count"\n' + LATE.format("json"), *STREAM).exit_code == 0
+    kept = {tuple(any((moment / name).glob("part*")) for name in ("counts", "late")) for moment in disk.moments}
+    assert (True, True) in kept and (True, False) not in kept
+
+
+@pytest.mark.parametrize(
+    ("late_rows", "message"),
+    [
+        ('late_rows = "skip"', "query.late_rows: must be one of count"),
+        ('late_rows = { format = "json", path = "bad" }', "is, holds or lies in query.bad_rows.path"),
+        ('late_rows = { format = "json", path = "counts/late" }', "is, holds or lies in sink.path"),
+        ('late_rows = { format = "json", path = "visits" }', "is the source"),
+        ('late_rows = { format = "json", path = "late", trigger = "1 minute" }', "late_rows.trigger: is as [sink]"),
+    ],
+)  # fmt: skip
+def test_a_place_of_late_rows_that_is_none_is_refused_before_the_run(run, late_rows, message):
+    refused = run(PLACE.format("json") + "\n" + late_rows, command="check")
+    assert refused.exit_code == 1
+    assert message in refused.output
+
+
+@pytest.mark.parametrize("name", ["bad", "late"])
+def test_a_place_that_is_full_ends_the_run_and_leaves_nothing(run, tmp_path, name):
+    """Its answers would be without rows that were to be put aside."""
+    add_late_rows(tmp_path)
+    keys = PLACE.format("json") if name == "bad" else 'bad_rows = "count"\n' + LATE.format("json")
+    assert run(keys, *STREAM).exit_code == 0
+    largest = max(path.stat().st_size for path in (tmp_path / name).glob("part*"))
+    answers = max(path.stat().st_size for path in (tmp_path / "counts").glob("part*"))
+    shutil.rmtree(tmp_path / name)
+    shutil.rmtree(tmp_path / "counts")
+    assert answers < largest, "only the rows put aside are too many"
+    with no_file_above(largest - 1):
+        ended = run(keys, *STREAM)
+    assert ended.exit_code == 1
+    assert f"query.{name}_rows.path" in ended.stderr
+    assert "File too large: make room there or choose another path" in ended.stderr
+    assert not any(list((tmp_path / folder).glob("part*")) for folder in ("counts", name))
+
+
+@pytest.mark.parametrize("name", ["bad", "late"])
+def test_a_place_that_cannot_be_made_is_told_by_its_key_and_no_answers_are_left(run, tmp_path, name):
+    (tmp_path / "file").touch()
+    place = f'{name}_rows = {{ format = "json", path = "file/{name}" }}'
+    ended = run(place, *STREAM)
+    assert ended.exit_code == 1
+    assert f"query.{name}_rows.path" in ended.stderr and "cannot be written: Not a directory" in ended.stderr
+    assert not list((tmp_path / "counts").glob("part*"))

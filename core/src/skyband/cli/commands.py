@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from skyband.cli import signals, streams
+from skyband.cli.options import AS_JSON
 from skyband.config.redaction import redact
 from skyband.errors import ConfigError, PluginError, SkybandError
 from skyband.text_tables import visible
@@ -38,17 +39,29 @@ class Failure(click.ClickException):
     """Something is wrong that is not the call's fault: exit status 1."""
 
     exit_code = 1
+    as_json = False
 
     def show(self, file: Any = None) -> None:
+        if self.as_json:
+            self._say_as_json()
+            return
         lines = visible(redact(self.message), keep="\n\t").split("\n")
         click.echo("\n".join(["error: " + (lines[0] or "failed"), *lines[1:]]), err=True, file=file)
+
+    def _say_as_json(self) -> None:
+        from skyband.cli.json_lines import say_error
+
+        say_error(visible(redact(self.message), keep="\n\t"))
 
 
 class Problems(Failure):
     """What is wrong, each on a line of its own that says where."""
 
     def show(self, file: Any = None) -> None:
-        click.echo(visible(redact(self.message), keep="\n\t"), err=True, file=file)
+        if self.as_json:
+            self._say_as_json()
+        else:
+            click.echo(visible(redact(self.message), keep="\n\t"), err=True, file=file)
 
 
 class Commands(click.Group):
@@ -97,20 +110,24 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except click.ClickException as error:
             error.message = redact(error.message)  # type: ignore[misc]  # final for click's own types only
+            if isinstance(error, Failure):
+                error.as_json = ctx.meta.get(AS_JSON, False)
             raise
         except (click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt as error:
-            raise _interrupted(error) from None
+            raise _interrupted(error, ctx) from None
         except (Exception, SystemExit) as error:  # no command of ours exits so: a backend or a plugin did
             if signals.status(error) is not None:
-                raise _interrupted(error) from None
+                raise _interrupted(error, ctx) from None
             fault = streams.stdout_fault() if isinstance(error, OSError) and error.errno != EPIPE else None
             if fault is not None:
                 raise Failure(f"stdout cannot be written: {fault.strerror}") from error
             if ctx.meta.get(_DEBUG) or isinstance(error, BrokenPipeError):
                 raise
-            raise _failure(error, self._brought_by.get(ctx.invoked_subcommand or "")) from error
+            failure = _failure(error, self._brought_by.get(ctx.invoked_subcommand or ""))
+            failure.as_json = ctx.meta.get(AS_JSON, False)
+            raise failure from error
 
     @cached_property
     def _brought_by(self) -> dict[str, str]:
@@ -154,13 +171,18 @@ class Commands(click.Group):
 _DEBUG = "skyband.debug"
 
 
-def _interrupted(error: BaseException) -> click.exceptions.Exit:
+def _interrupted(error: BaseException, ctx: click.Context | None = None) -> click.exceptions.Exit:
     status = signals.status(error) or INTERRUPTED
-    signals.say(signals.word(status))
+    if ctx is not None and ctx.meta.get(AS_JSON):
+        from skyband.cli.json_lines import say_error
+
+        say_error(signals.word(status))
+    else:
+        signals.say(signals.word(status))
     return click.exceptions.Exit(status)
 
 
-def _failure(error: BaseException, plugin: str | None = None) -> click.ClickException:
+def _failure(error: BaseException, plugin: str | None = None) -> Failure:
     """What is told of an error; `plugin`: the distribution whose command was called, where it is none of core's."""
     from skyband.job.job_error import JobError
     from skyband.job.memory_limit import suspicion, used_up

@@ -13,6 +13,9 @@ ENGINES = ("spark", "local")
 QUERY, FORMAT = "query", "format"
 """What stands before a kind of query, or the name of a format, where a backend has its role."""
 
+AS_JSON = "skyband.log_as_json"
+"""Of a context's `meta`: whether errors are told as JSON."""
+
 
 class RoleName(click.types.StringParamType):
     """The name of a role; what roles there are is looked up only when it is needed."""

@@ -1,7 +1,7 @@
 """The local engine: the operator in this process, Arrow in and out, no Java. The reference for the others."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -16,6 +16,7 @@ from skyband.errors import InputError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
+from skyband.queries.bad_rows import late_rows, unreadable_rows
 from skyband.queries.query import BAD, Query
 from skyband.queries.row_encoding import encode, hashed_columns
 from skyband.watermark import EventTimeProgress, Ticking
@@ -31,6 +32,8 @@ class LocalRun:
     operator: Operator
     on_bad_rows: Callable[[pa.RecordBatch], None] | None = None
     """What takes the rows that `bad_rows` puts aside, as `skyband.queries.bad_rows` has them."""
+    on_late_rows: Callable[[pa.RecordBatch], None] | None = None
+    """What takes the rows that come after the watermark, in the same form."""
     _latest: int | None = field(default=None, init=False)
     """Of all rows that are not to be dropped as `ahead` of the others."""
     _added: EventTimeProgress = field(init=False)
@@ -80,6 +83,12 @@ class LocalRun:
         tick.tick = 0
         return self.operator.step(tick, Ticking(finish=True))
 
+    def refuse(self, refused: Sequence[tuple[InputError, str]]) -> None:
+        """Count rows that the source could not read, each with what is wrong and as text, as bad ones."""
+        self.operator.count_dropped({BAD: len(refused)})
+        if self.on_bad_rows is not None:
+            self.on_bad_rows(unreadable_rows(self.operator.query, self.operator.schema, refused))
+
     def add(self, batch: pa.RecordBatch) -> EventTimeProgress:
         """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
         query = self.operator.query
@@ -92,6 +101,9 @@ class LocalRun:
             self._reach(encoded.progress.newest)
         else:
             self._added.add(encoded.progress)
+        late = None if self.on_late_rows is None else self.operator.late_rows(encoded.frame)
+        if late is not None and self.on_late_rows is not None:
+            self.on_late_rows(late_rows(query, encoded.as_they_came().filter(pa.array(late))))
         self.operator.add(encoded.frame)
         return encoded.progress
 

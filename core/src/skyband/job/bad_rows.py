@@ -1,4 +1,4 @@
-"""Where a job puts rows that its query cannot take: `query.bad_rows`, a sink beside that of the answers."""
+"""Where a job puts rows that are in no answer: `query.bad_rows` and `query.late_rows`, sinks beside the answers'."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,79 +20,98 @@ if TYPE_CHECKING:
 
     from skyband.queries.query import Query
 
-KEY = "query.bad_rows"
+BAD, LATE = "bad_rows", "late_rows"
+PLACES = (BAD, LATE)
+"""Keys of a query that may name a sink."""
 _SINKS = ("checkpoint", "mode", "trigger")
-"""Keys of the sink of the answers that hold for this one too."""
+"""Keys of the sink of the answers that hold for these too."""
+
+
+def key_of(name: str) -> str:
+    """Such a key as messages name it."""
+    return f"query.{name}"
 
 
 def query_keys(table: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a job's query: rows that have a place of their own are counted."""
-    named = isinstance(table.get("bad_rows"), Mapping)
-    return {**table, **({"bad_rows": "count"} if named else {})}
+    return {**table, **{name: "count" for name in PLACES if isinstance(table.get(name), Mapping)}}
 
 
-def bad_rows_sink(tables: Mapping[str, Any]) -> Sink | None:
-    """The place that a job's query names; None where it names none. Raises ConfigError where it is none."""
+def aside_sink(tables: Mapping[str, Any], name: str) -> Sink | None:
+    """The place that a job's query names by this key; None where it names none. Raises ConfigError where it is none."""
     query = tables.get("query")
-    table = query.get("bad_rows") if isinstance(query, Mapping) else None
+    table = query.get(name) if isinstance(query, Mapping) else None
     if not isinstance(table, Mapping):
         return None
-    problems = [Problem(name, "is as [sink] has it: drop it") for name in _SINKS if name in table]
+    problems = [Problem(key, "is as [sink] has it: drop it") for key in _SINKS if key in table]
     if problems:
         raise ConfigError(*problems)
     return build(Sink, table)
 
 
 def problems_of(
-    bad: Sink, source: Source, sink: Sink | None, engine: Engine, query: "Query | None", schema: "pa.Schema | None",
-    job_file: Path | None,
+    name: str, aside: Sink, source: Source, others: Mapping[str, Sink | None], engine: Engine, query: "Query | None",
+    schema: "pa.Schema | None", job_file: Path | None,
 ) -> list[Problem]:  # fmt: skip
-    """What is wrong with the place, beside its keys each for itself."""
-    if not bad.of_files and bad.format not in names_of_formats("writes"):
-        return [Problem(f"{KEY}.format", f"must be of files, or of a plugin's tables (got {bad.format!r})")]
-    problems = engine.sink_problems(evolve(bad, checkpoint="beside the answers'"), source.stream)
-    if bad.of_files and bad.path is None:
-        problems.append(Problem("sink.path", f"is required for {bad.format}: a folder for such rows"))
-    problems += overlaps(source, bad, job_file)
-    for name, other in () if sink is None else (("path", sink.path), ("checkpoint", sink.checkpoint)):
-        if bad.path is not None and other is not None and clash(other, bad.path, bad.format) is not None:
-            message = f"{bad.path!r} is, holds or lies in sink.{name}, {other!r}: choose a folder of its own"
+    """What is wrong with the place, beside its keys each for itself; `others`: sinks apart from it, by their keys."""
+    key = key_of(name)
+    if not aside.of_files and aside.format not in names_of_formats("writes"):
+        return [Problem(f"{key}.format", f"must be of files, or of a plugin's tables (got {aside.format!r})")]
+    problems = engine.sink_problems(evolve(aside, checkpoint="beside the answers'"), source.stream)
+    if aside.of_files and aside.path is None:
+        problems.append(Problem("sink.path", f"is required for {aside.format}: a folder for such rows"))
+    if name == LATE:
+        problems += engine.late_rows_problems(aside)
+    problems += overlaps(source, aside, job_file)
+    for place, other in _paths(others):
+        if aside.path is not None and clash(other, aside.path, aside.format) is not None:
+            message = f"{aside.path!r} is, holds or lies in {place}, {other!r}: choose a folder of its own"
             problems.append(Problem("sink.path", message))
     if query is not None and schema is not None and set(query.columns) <= set(schema.names):
-        problems += _column_problems(bad, query, schema)
-    return [_ours(problem) for problem in problems]
+        problems += _column_problems(aside, query, schema)
+    return [_theirs(key, problem) for problem in problems]
 
 
-def _column_problems(bad: Sink, query: "Query", schema: "pa.Schema") -> list[Problem]:
+def _paths(sinks: Mapping[str, Sink | None]) -> Iterator[tuple[str, str]]:
+    for key, sink in sinks.items():
+        for name in ("path", "checkpoint"):
+            path = None if sink is None else getattr(sink, name)
+            if path is not None:
+                yield f"{key}.{name}", path
+
+
+def _column_problems(aside: Sink, query: "Query", schema: "pa.Schema") -> list[Problem]:
     from skyband.job.sources.text_files import unwritable_in_csv
     from skyband.queries.bad_rows import FIELD, REASON, VALUE, bad_rows_schema
 
     clashing = [name for name in query.columns if name in (REASON, FIELD, VALUE)]
     if clashing:
         return [Problem("", f"the source has a column {clashing[0]!r}, as such rows have: give it another name")]
-    return list(unwritable_in_csv(bad_rows_schema(query, schema))) if bad.format == "csv" else []
+    return list(unwritable_in_csv(bad_rows_schema(query, schema))) if aside.format == "csv" else []
 
 
-def as_job(job: Job) -> Job:
-    """The job whose answers are the bad rows, for what opens and checks a sink."""
-    assert job.bad_rows is not None
-    return evolve(job, sink=evolve(job.bad_rows, mode=job.sink.mode), bad_rows=None)
+def as_job(job: Job, name: str = BAD) -> Job:
+    """The job whose answers are such rows, for what opens and checks a sink."""
+    sink = getattr(job, name)
+    assert sink is not None
+    return evolve(job, sink=evolve(sink, mode=job.sink.mode), bad_rows=None, late_rows=None)
 
 
-def place(job: Job) -> str | None:
+def place(job: Job, name: str) -> str | None:
     """Where they go, as a summary says it."""
-    return None if job.bad_rows is None else place_of(job.bad_rows)
+    sink = getattr(job, name)
+    return None if sink is None else place_of(sink)
 
 
 @contextmanager
-def told_of_bad_rows() -> Iterator[None]:
+def told_of(name: str = BAD) -> Iterator[None]:
     """What is wrong with the sink, as the place's problem."""
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(*map(_ours, error.problems)) from error
+        raise ConfigError(*(_theirs(key_of(name), problem) for problem in error.problems)) from error
 
 
-def _ours(problem: Problem) -> Problem:
+def _theirs(key: str, problem: Problem) -> Problem:
     rest = problem.field.removeprefix("sink").removeprefix(".")
-    return evolve(problem, field=f"{KEY}.{rest}".rstrip("."))
+    return evolve(problem, field=f"{key}.{rest}".rstrip("."))

@@ -43,6 +43,10 @@ class Engine(ABC):
         """What this engine cannot run of a query, with the job's other tables."""
         return []
 
+    def late_rows_problems(self, sink: "Sink") -> list[Problem]:  # noqa: ARG002
+        """Why this engine cannot write late rows to a sink, beside what `sink_problems` says."""
+        return []
+
     @abstractmethod
     def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:
         """The files of a sink's folder that overwriting must not touch, and why not."""

@@ -229,6 +229,8 @@ class Job:
     shards: int | None
     bad_rows: Sink | None = field(default=None, kw_only=True)
     """Where rows go that the query cannot take, if not nowhere."""
+    late_rows: Sink | None = field(default=None, kw_only=True)
+    """Where rows go that come after the watermark, if not nowhere."""
     metrics: str | None = field(default=None, kw_only=True)
     """A port of the loopback, or a file, where Prometheus finds the figures of its run."""
 

@@ -48,6 +48,8 @@ class Totals:
     """How long the last micro-batch took; None where the engine does not tell."""
     bad_rows_in: str | None = None
     """The place of rows that the query cannot take, if they have one."""
+    late_rows_in: str | None = None
+    """The place of rows that came late, if they have one."""
     stopped: bool = False
     """The run was interrupted, and stopped cleanly."""
     reader: str | None = None
@@ -76,6 +78,8 @@ class Progress:
         self._started = self._ready = self._said = time.monotonic()
         self._last = ""
         self._line = False
+        self.about: dict[str, str] = {}
+        """What run it is of, by name: its job and the kind of its query."""
         self.listeners: list[Callable[[Totals, bool], None]] = []
         """Called with the totals after each micro-batch, and at the end of the run."""
 
@@ -120,6 +124,10 @@ class Progress:
         for line in summary(totals, where, self._ready - self._started):
             self._write(f"{text_tables.visible(line)}\n")
         self._tell(totals, ended=True)
+
+    def warnings(self, totals: Totals) -> list[str]:
+        """What is likely wrong with the rows or the job, as `summary` ends with it."""
+        return _warnings(totals)
 
     def _say(self, line: str, key: str, always: bool = False) -> None:
         """A terminal's line is drawn again and again; elsewhere a line is written where something is new."""
@@ -172,7 +180,7 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
         seconds += f", after {starting:.1f} s to start"
     lines = [
         ("rows in", text_tables.count(totals.rows_in)),
-        ("late", f"{text_tables.count(totals.rows_late)} (dropped{_by(totals)})"),
+        ("late", f"{text_tables.count(totals.rows_late)} ({_late_whither(totals)}{_by(totals)})"),
     ]
     lines += [
         (reason, f"{text_tables.count(number)} ({_whither(reason, totals)})")
@@ -187,6 +195,10 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
 
 def _whither(reason: str, totals: Totals) -> str:
     return f"in {totals.bad_rows_in}" if reason == BAD and totals.bad_rows_in is not None else "left out"
+
+
+def _late_whither(totals: Totals) -> str:
+    return "dropped" if totals.late_rows_in is None else f"in {totals.late_rows_in}"
 
 
 def _by(totals: Totals) -> str:
@@ -211,7 +223,8 @@ def _no_answers(totals: Totals) -> str:
     if not totals.rows_in:
         return "warning: the source has no rows, so there are no answers: look at source.path, and at source.where"
     if totals.micro_batches is None:
-        return "warning: there are no answers, though rows came in"
+        message = "warning: there are no answers, though rows came in: none reached what [query] asks for"
+        return f"{message}; loosen its bounds, such as a threshold or a share, or look at source.where"
     remedy = "source.finish = true answers the last ones at the end of a run"
     return f"warning: there are no answers yet: no row came late enough to end a window; {remedy}"
 

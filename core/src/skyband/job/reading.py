@@ -97,7 +97,10 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     source = _tried(wrong, "source", lambda: _table(tables, "source", Source))
     sink = _tried(wrong, "sink", lambda: _table(tables, "sink", Sink))
     query = _tried(wrong, "query", lambda: _query(tables, path.parent))
-    bad = _tried(wrong, bad_rows.KEY, lambda: bad_rows.bad_rows_sink(tables))
+    aside: dict[str, Sink | None] = {
+        name: _tried(wrong, bad_rows.key_of(name), lambda name=name: bad_rows.aside_sink(tables, name))
+        for name in bad_rows.PLACES
+    }
     problems += [problem for problem in wrong if problem.field not in misspelt]
     spark = _spark(tables.get("spark", {}))
     backends = _backends(tables.get("backends", {}), spark)
@@ -109,12 +112,15 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
         problems += metrics_problems(metrics, folder)
     source = placed(source, folder) if source else None
     sink = placed(sink, folder) if sink else None
-    bad = placed(bad, folder) if bad else None
+    aside = {name: placed(one, folder) if one else None for name, one in aside.items()}
     zone = spark.get(ZONE_SETTING)
     findings = check_job(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
     misplaced = []
-    if bad is not None and source is not None:
-        misplaced = bad_rows.problems_of(bad, source, sink, engine, query, findings.source.schema, path)
+    others: dict[str, Sink | None] = {"sink": sink}
+    for key, one in aside.items() if source is not None else ():
+        if one is not None:
+            misplaced += bad_rows.problems_of(key, one, source, others, engine, query, findings.source.schema, path)
+        others = {**others, bad_rows.key_of(key): one}
     blamed = {problem.field for problem in problems}
     later = [*findings.problems, *misplaced]
     problems += [one for one in later if one.field not in blamed]  # the others follow from a wrong value
@@ -132,7 +138,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
         path,
         sets,
         *checked,
-        bad_rows=bad,
+        **aside,
         metrics=_placed(metrics, folder),
     )
     if problems := rule_problems(job, engine.name):

@@ -44,6 +44,7 @@ def run_checked(
 ) -> Totals:
     """Run a job that was read for the engine `host`, as `run_job` does."""
     said = progress or Progress()
+    said.about = {"job": job.name, "kind": job.query.kind, "engine": host.name}
     hand_to_plugins(job, said)
     try:
         with exported(job, said):
@@ -68,7 +69,7 @@ def run_checked(
 def _run(job: CheckedJob, host: Engine, said: Progress, savepoint: Path | None) -> Totals:
     """Run it and sum it up, while its metrics are looked at."""
     totals = host.run(job, said, savepoint)
-    totals.bad_rows_in = _relative(bad_rows.place(job))
+    totals.bad_rows_in, totals.late_rows_in = (_relative(bad_rows.place(job, name)) for name in bad_rows.PLACES)
     said.summary(totals, _where(job))
     return totals
 

@@ -88,14 +88,25 @@ class Operator:
         own = keyed_frames.own(frame)
         counters = self._counters
         counters.rows_in += int(np.count_nonzero(own))
-        if self.watermark is not None:
-            times = frame.column(keyed_frames.TIME).to_numpy()
-            late = times < self.watermark
-            if late.any():
-                counters.late_by = max(counters.late_by, self.watermark - int(times.min()) + self.query.delay.length)
-                counters.rows_late += int(np.count_nonzero(late & own))
-                frame = frame.filter(pa.array(~late))
+        late = self._is_late(frame)
+        if late is not None and self.watermark is not None:
+            earliest = int(frame.column(keyed_frames.TIME).to_numpy().min())
+            counters.late_by = max(counters.late_by, self.watermark - earliest + self.query.delay.length)
+            counters.rows_late += int(np.count_nonzero(late & own))
+            frame = frame.filter(pa.array(~late))
         self._state.waiting.add(frame)
+
+    def late_rows(self, frame: pa.RecordBatch) -> Array | None:
+        """bool[n]: the rows of a frame that `add` would count as late; None where there is none."""
+        late = self._is_late(frame)
+        counted = None if late is None else late & keyed_frames.own(frame)
+        return counted if counted is not None and counted.any() else None
+
+    def _is_late(self, frame: pa.RecordBatch) -> Array | None:
+        if self.watermark is None:
+            return None
+        late: Array = frame.column(keyed_frames.TIME).to_numpy() < self.watermark
+        return late if late.any() else None
 
     def count_dropped(self, counts: Mapping[str, int]) -> None:
         """Count rows that did not come to be in a frame, by reason."""

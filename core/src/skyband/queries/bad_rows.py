@@ -1,6 +1,6 @@
 """Rows that a query cannot take, put aside so that the others are answered as if these had not come."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +13,33 @@ from skyband.queries.query import Encoded, Query
 REASON, FIELD, VALUE = "_reason", "_field", "_value"
 """What bad rows have beside the columns they came with, all text: what is wrong, with which column or key of the
 query, and what stands there."""
+LATE = "came after the watermark"
+"""The reason of late rows, which are written as bad ones are."""
 
 
 def bad_rows_schema(query: Query, schema: pa.Schema) -> pa.Schema:
     """Of bad rows: the columns that the query reads, and what is wrong."""
     reasons = [pa.field(name, pa.string()) for name in (REASON, FIELD, VALUE)]
-    return pa.schema([*(schema.field(name) for name in query.columns), *reasons])
+    return pa.schema([*(schema.field(name).with_nullable(True) for name in query.columns), *reasons])
+
+
+def unreadable_rows(query: Query, schema: pa.Schema, refused: Sequence[tuple[InputError, str]]) -> pa.RecordBatch:
+    """Rows of which nothing could be read: null in each column, the place as field, the row itself as value."""
+    of_bad = bad_rows_schema(query, schema)
+    nothing = [pa.nulls(len(refused), field.type) for field in list(of_bad)[:-3]]
+    why = (
+        [error.reason for error, _ in refused],
+        [error.argument for error, _ in refused],
+        [row for _, row in refused],
+    )
+    columns = [*nothing, *(pa.array(texts, pa.string()) for texts in why)]
+    return pa.RecordBatch.from_arrays(columns, schema=of_bad)
+
+
+def late_rows(query: Query, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows that came late, as they came, with their time as what is wrong."""
+    rows = _told(rows, LATE, query.time)
+    return pa.RecordBatch.from_arrays(rows.columns, schema=bad_rows_schema(query, rows.schema))
 
 
 def without_bad_rows(
@@ -43,7 +64,9 @@ def without_bad_rows(
     if not pieces:
         return encoded, None
     order = np.argsort(np.concatenate([rows for rows, _ in pieces]))
-    return encoded, pa.concat_batches([piece for _, piece in pieces]).take(pa.array(order))
+    bad = pa.concat_batches([piece for _, piece in pieces]).take(pa.array(order))
+    nullable = pa.schema([field.with_nullable(True) for field in bad.schema])
+    return encoded, pa.RecordBatch.from_arrays(bad.columns, schema=nullable)
 
 
 def _refused(error: InputError, length: int) -> Array | None:
@@ -58,10 +81,13 @@ def _refused(error: InputError, length: int) -> Array | None:
 def _with_reason(query: Query, rows: pa.RecordBatch, error: InputError) -> pa.RecordBatch:
     # Of a key with several columns the first: an error of another names that itself.
     of_key = (column.column for column in query.inputs() if column.key == error.argument)
-    column = next(of_key, error.argument)
+    return _told(rows, error.reason, next(of_key, error.argument))
+
+
+def _told(rows: pa.RecordBatch, reason: str, column: str) -> pa.RecordBatch:
     texts: list[str | None] = [None] * len(rows)
     if column in rows.schema.names:
         texts = [None if value is None else str(value) for value in python_values(rows.column(column))]
-    for name, values in ((REASON, [error.reason] * len(rows)), (FIELD, [column] * len(rows)), (VALUE, texts)):
+    for name, values in ((REASON, [reason] * len(rows)), (FIELD, [column] * len(rows)), (VALUE, texts)):
         rows = rows.append_column(name, pa.array(values, pa.string()))
     return rows

@@ -8,6 +8,7 @@ import pyarrow as pa
 from attrs import define, frozen
 from attrs.converters import optional
 
+from skyband.arrays import Array
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.keyed_frames import plain_type, with_int32_codes
 from skyband.config.calendar_lengths import Length
@@ -30,7 +31,7 @@ ALL, CHANGES = "all", "changes"
 CHANGE = pa.field("change", pa.string())
 """The column of such a log, after `at`: entered, updated, left or emptied."""
 
-FREE = ("bad_rows",)
+FREE = ("bad_rows", "late_rows")
 """Keys of every query that may be other than those a checkpoint or savepoint was made with: no state knows them."""
 
 
@@ -54,6 +55,13 @@ class Encoded:
     progress: EventTimeProgress
     bad: pa.RecordBatch | None = None
     """The rows counted as bad, as they came, with what is wrong with each: see `skyband.queries.bad_rows`."""
+    _source: pa.RecordBatch | None = None
+    _kept: Array | None = None
+
+    def as_they_came(self) -> pa.RecordBatch:
+        """The rows of the frame, each as the source gave it."""
+        assert self._source is not None
+        return self._source if self._kept is None else self._source.filter(pa.array(self._kept))
 
 
 def _check_by(value: Any) -> str | None:
@@ -180,6 +188,11 @@ class Query(ABC):
         FAIL, COUNT, default=FAIL, kw_only=True,
         help="what a row that cannot be taken does, such as one of an unlisted source: end the run, or be left out "
         "and counted; in a job also a place to write such rows to",
+    )  # fmt: skip
+    late_rows: str = choice(
+        COUNT, default=COUNT, kw_only=True,
+        help="what becomes of a row that comes later than `delay` allows: it is left out and counted; in a job also a "
+        "place to write such rows to",
     )  # fmt: skip
 
     answers: str = choice(

@@ -11,12 +11,13 @@ from skyband.tables.format import Format
 from skyband.tables.formats import format_at, format_named, names_of_formats, open_sink, open_table
 from skyband.tables.installed_format import InstalledFormat
 from skyband.tables.keys import TableKeys
-from skyband.tables.table_rows import TableRows
+from skyband.tables.table_rows import Refuse, TableRows
 
 __all__ = [
     "BatchSink",
     "Format",
     "InstalledFormat",
+    "Refuse",
     "TableKeys",
     "TableRows",
     "format_at",

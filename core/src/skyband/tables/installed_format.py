@@ -15,7 +15,7 @@ from skyband.registry.name_claims import Listed
 from skyband.tables.batch_sink import BatchSink
 from skyband.tables.format import Format
 from skyband.tables.keys import TableKeys
-from skyband.tables.table_rows import TableRows
+from skyband.tables.table_rows import Refuse, TableRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,6 +157,10 @@ class GuardedRows(TableRows):
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
         with _faults_of(self.name):
             yield from self.rows.batches(columns)
+
+    def readable(self, columns: list[str], refuse: Refuse) -> "Iterator[pa.RecordBatch]":
+        with _faults_of(self.name):
+            yield from self.rows.readable(columns, refuse)
 
     def plain_files(self) -> list[str]:
         with _faults_of(self.name):

@@ -1,13 +1,16 @@
 """The rows of a table or log, read in this process."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, InputError, Problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Refuse: TypeAlias = Callable[[Sequence[tuple[InputError, str]]], None]
+"""Takes rows that cannot be read: of each what is wrong, its `argument` the place, and the row as text."""
 
 
 class TableRows(ABC):
@@ -24,6 +27,13 @@ class TableRows(ABC):
 
         Raises InputError, naming the place, where a row cannot be read, ConfigError where the table cannot.
         """
+
+    def readable(self, columns: list[str], refuse: Refuse) -> "Iterator[pa.RecordBatch]":  # noqa: ARG002
+        """As `batches`, where a row that cannot be read spoils only itself: `refuse` is called with such rows.
+
+        For logs whose rows stand each for itself, such as messages; of others the error ends the reading.
+        """
+        return self.batches(columns)
 
     @property
     def place(self) -> str:

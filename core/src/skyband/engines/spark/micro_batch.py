@@ -5,12 +5,14 @@ from collections.abc import Iterable
 import pandas as pd
 import pyarrow as pa
 
-from skyband.columns import keyed_frames
+from skyband.columns import keyed_frames, record_batch_bytes
 from skyband.engines.spark import results_and_metrics
 from skyband.engines.spark.shard_keys import number_of
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import StateStore
 from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
+from skyband.operator.operator import Operator
+from skyband.queries.bad_rows import late_rows
 
 
 def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -20,14 +22,19 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
     each trigger more.
     """
     load_and_freeze(plan)
-    operator = store.load(plan, number_of(key, plan.shards))
-    end, given = TaskEnds(plan.query), []
+    shard = number_of(key, plan.shards)
+    operator = store.load(plan, shard)
+    end, given, late = TaskEnds(plan.query), [], list[pa.RecordBatch]()
     for packed in rows:
         for row in packed.itertuples(index=False):
             if row.frame is not None:
                 given.append(row.frame)
-                operator.add(keyed_frames.from_bytes(row.frame))
+                frame = keyed_frames.from_bytes(row.frame)
+                late += late_rows_of(operator, frame, row.source)
+                operator.add(frame)
             end.add(row.progress, row.dropped)
+    if plan.late_rows is not None:
+        plan.late_rows(shard, pa.concat_batches(late) if late else None)
     answers = operator.step(end.progress, plan.ticking)
     size = store.commit(operator, given)
     operator.count_dropped(end.dropped)
@@ -38,6 +45,14 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
     )
     both = [results_and_metrics.answer_rows(plan, answers), row]
     return in_pandas(pa.concat_batches(both))
+
+
+def late_rows_of(operator: Operator, frame: pa.RecordBatch, source: bytes | None) -> list[pa.RecordBatch]:
+    """The rows of a frame that come late, as they came, where these came with it; none is an empty list."""
+    late = None if source is None else operator.late_rows(frame)
+    if source is None or late is None:
+        return []
+    return [late_rows(operator.query, record_batch_bytes.from_bytes(source).filter(pa.array(late)))]
 
 
 def in_pandas(rows: pa.RecordBatch) -> pd.DataFrame:

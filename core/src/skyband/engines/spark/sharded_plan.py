@@ -1,7 +1,7 @@
 """What travels from the driver to the executors: a query with its backends resolved, and who made it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array
-from skyband.columns import compact_frames, keyed_frames
+from skyband.columns import compact_frames, keyed_frames, record_batch_bytes
 from skyband.columns.arrow_normalization import columns_as
 from skyband.groups.execution import execution_of
 from skyband.operator.operator import Operator
@@ -30,13 +30,17 @@ SHUFFLE_SCHEMA = pa.schema(
         pa.field("progress", pa.list_(pa.int64()), nullable=True),
         pa.field("dropped", pa.list_(pa.int64()), nullable=True),
         pa.field("frame", pa.binary(), nullable=True),
+        pa.field("source", pa.binary(), nullable=True),
     ]
 )
-"""A frame as one row: its shard and earliest time.
+"""A frame as one row: its shard and earliest time; where late rows have a place, also its rows as they came.
 
 Every task ends by sending each shard a row without a frame that says how far time has come in the task (a packed
 EventTimeProgress), and one shard how many rows were left out, by reason. A tick of the clock is such a row too.
 """
+
+LateRows = Callable[[int, pa.RecordBatch | None], None]
+"""Takes the late rows of a shard in a micro-batch, None where there are none; it runs in a worker of Spark."""
 
 
 @frozen
@@ -48,6 +52,7 @@ class ShardedPlan:
     schema: pa.Schema
     shards: int
     ticking: Ticking | None = None
+    late_rows: LateRows | None = None
 
     @property
     def merges(self) -> bool:
@@ -81,7 +86,8 @@ class ShardedPlan:
             dropped.update(encoded.dropped)
             progress.add(encoded.progress)
             if len(encoded.frame):
-                yield pa.RecordBatch.from_pylist(self._cut(encoded.frame), schema=SHUFFLE_SCHEMA)
+                source = None if self.late_rows is None else encoded.as_they_came()
+                yield pa.RecordBatch.from_pylist(self._cut(encoded.frame, source), schema=SHUFFLE_SCHEMA)
         yield self.end_rows(progress, [dropped[reason] for reason in self.query.all_drop_reasons])
 
     def to_bad_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -100,11 +106,12 @@ class ShardedPlan:
         rows[0]["dropped"] = dropped
         return pa.RecordBatch.from_pylist(rows, schema=SHUFFLE_SCHEMA)
 
-    def _cut(self, frame: pa.RecordBatch) -> list[dict[str, Any]]:
-        """The rows of a frame by shard, each shard's as one packed row."""
+    def _cut(self, frame: pa.RecordBatch, source: pa.RecordBatch | None) -> list[dict[str, Any]]:
+        """The rows of a frame by shard, each shard's as one packed row; `source`: the same rows as they came."""
         times = frame.column(keyed_frames.TIME).to_numpy()
         if self.shards == 1:
-            return [{"shard": 0, "first": int(times.min()), "frame": compact_frames.to_bytes(frame)}]
+            whole = None if source is None else record_batch_bytes.to_bytes(source)
+            return [{"shard": 0, "first": int(times.min()), "frame": compact_frames.to_bytes(frame), "source": whole}]
         partitioning = self._partition(frame)
         pieces = []
         for shard, chosen in _by_shard(partitioning.shards, self.shards):
@@ -112,7 +119,9 @@ class ShardedPlan:
             piece = frame.take(pa.array(rows))
             if partitioning.parts is not None:
                 piece = piece.append_column(keyed_frames.PART, pa.array(partitioning.parts[chosen]))
-            pieces.append({"shard": shard, "first": int(times[rows].min()), "frame": compact_frames.to_bytes(piece)})
+            came = None if source is None else record_batch_bytes.to_bytes(source.take(pa.array(rows)))
+            packed = {"frame": compact_frames.to_bytes(piece), "source": came}
+            pieces.append({"shard": shard, "first": int(times[rows].min()), **packed})
         return pieces
 
     def _partition(self, frame: pa.RecordBatch) -> Partitioning:

@@ -1,9 +1,10 @@
-"""Answers and bad rows of a run on the local engine: both are kept, or neither."""
+"""Answers, bad rows and late rows of a run on the local engine: all are kept, or none."""
 
 import pyarrow as pa
+from attrs import define
 
 from skyband.engines.local import LocalRun
-from skyband.job.bad_rows import as_job, told_of_bad_rows
+from skyband.job.bad_rows import BAD, PLACES, as_job, told_of
 from skyband.job.engine import Engine
 from skyband.job.local.sink import open_writer
 from skyband.job.local.sink_writer import Writer
@@ -12,43 +13,64 @@ from skyband.job.progress import Progress
 from skyband.queries.bad_rows import bad_rows_schema
 
 
-def with_bad_rows(answers: Writer, job: Job, engine: Engine, run: LocalRun, progress: Progress) -> Writer:
-    """The writer of the answers; where the job has a place for bad rows, one that also writes those."""
-    if job.bad_rows is None:
-        return answers
+def with_rows_aside(answers: Writer, job: Job, engine: Engine, run: LocalRun, progress: Progress) -> Writer:
+    """The writer of the answers; where the job has places for bad or late rows, one that also writes those."""
+    asides: list[_Aside] = []
     try:
-        with told_of_bad_rows():
-            schema = bad_rows_schema(job.query, run.operator.schema)
-            bad = open_writer(as_job(job), engine, schema, progress)
+        for name in PLACES:
+            if getattr(job, name) is None:
+                continue
+            with told_of(name):
+                schema = bad_rows_schema(job.query, run.operator.schema)
+                writer = open_writer(as_job(job, name), engine, schema, progress)
+            if writer is not None:
+                asides.append(_Aside(name, writer, job.sink.mode == "overwrite"))
     except BaseException:
-        answers.abandon()
+        for each in (*asides, answers):
+            each.abandon()
         raise
-    if bad is None:
-        return answers
-    both = _Both(answers, bad, replaces=job.sink.mode == "overwrite")
-    run.on_bad_rows = both.write_bad
-    return both
+    for aside in asides:
+        if aside.name == BAD:
+            run.on_bad_rows = aside.take
+        else:
+            run.on_late_rows = aside.take
+    return _Together(answers, asides) if asides else answers
 
 
-class _Both(Writer):
-    def __init__(self, answers: Writer, bad: Writer, replaces: bool) -> None:
-        self._answers, self._bad = answers, bad
-        self._any = replaces
-        """Whether there is something to keep: where there was no bad row, an empty file would say nothing."""
+@define
+class _Aside:
+    """What writes rows of one kind."""
+
+    name: str
+    _writer: Writer
+    _any: bool
+    """Whether there is something to keep: where there was no such row, an empty file would say nothing."""
+
+    def take(self, rows: pa.RecordBatch) -> None:
+        with told_of(self.name):
+            self._writer.write(pa.Table.from_batches([rows]))
+        self._any = True
+
+    def commit(self) -> None:
+        with told_of(self.name):
+            self._writer.commit() if self._any else self._writer.abandon()
+
+    def abandon(self) -> None:
+        self._writer.abandon()
+
+
+class _Together(Writer):
+    def __init__(self, answers: Writer, asides: list[_Aside]) -> None:
+        self._answers, self._asides = answers, asides
 
     def write(self, answers: pa.Table) -> None:
         self._answers.write(answers)
 
-    def write_bad(self, rows: pa.RecordBatch) -> None:
-        with told_of_bad_rows():
-            self._bad.write(pa.Table.from_batches([rows]))
-        self._any = True
-
     def commit(self) -> None:
-        with told_of_bad_rows():
-            self._bad.commit() if self._any else self._bad.abandon()
+        for aside in self._asides:
+            aside.commit()
         self._answers.commit()
 
     def abandon(self) -> None:
-        self._bad.abandon()
-        self._answers.abandon()
+        for each in (*self._asides, self._answers):
+            each.abandon()

@@ -9,13 +9,14 @@ from skyband.errors import ConfigError, Problem
 from skyband.job.checked_job import CheckedJob
 from skyband.job.compilation_notice import announced
 from skyband.job.engine import Engine
-from skyband.job.local.bad_rows import with_bad_rows
+from skyband.job.local.bad_rows import with_rows_aside
 from skyband.job.local.sink import open_writer
 from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.source_files import Files, open_files
 from skyband.job.sources.table_source import Table
+from skyband.queries.query import FAIL
 
 
 def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
@@ -31,7 +32,7 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     if writer is None:
         totals.may_be_empty = True
         return totals
-    writer = with_bad_rows(writer, job, engine, held, progress)
+    writer = with_rows_aside(writer, job, engine, held, progress)
     try:
         with announced(progress, totals):
             for answers in steps:
@@ -57,7 +58,7 @@ def begin(job: CheckedJob, totals: Totals, progress: Progress) -> tuple[LocalRun
     """A job's query about to run, and the answers it gives as they come, each step's in order; `totals` follows."""
     rows = _rows(job)
     held = job.begin_here()
-    return held, _answers(job, held, _batches(rows, job), totals, progress)
+    return held, _answers(job, held, _batches(rows, job, held), totals, progress)
 
 
 def _answers(
@@ -89,12 +90,12 @@ def _answers(
         _take(held, totals, progress)
 
 
-def _batches(rows: Files | Table, job: CheckedJob) -> PlacedBatches:
+def _batches(rows: Files | Table, job: CheckedJob, run: LocalRun) -> PlacedBatches:
     """Text of files may come as a dictionary; rows of small files together where nothing is late after one of them."""
     columns = job.query.columns
     if isinstance(rows, Files):
         return rows.batches(columns, dictionaries=True, together=not job.source.stream)
-    return rows.batches(columns)
+    return rows.batches(columns, None if job.query.bad_rows == FAIL else run.refuse)
 
 
 def _files_a_step(job: Job) -> int | None:

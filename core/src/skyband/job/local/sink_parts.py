@@ -205,6 +205,13 @@ def _format_writer(file: BinaryIO, sink: Sink, schema: pa.Schema) -> Any:
     return write, parquet_file.close
 
 
+def write_table(rows: pa.Table, file: BinaryIO, sink: Sink) -> None:
+    """Write a whole file of a sink's format, which stays open."""
+    write, close = _format_writer(file, sink, rows.schema)
+    write(rows)
+    close()
+
+
 def _json_writer(file: BinaryIO) -> Any:
     def write(answers: pa.Table) -> None:
         for line in json_rows(answers):

@@ -10,7 +10,7 @@ from skyband.job.model import Source, local_path
 from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.table_location import in_process, keys_of
-from skyband.tables import TableRows
+from skyband.tables import Refuse, TableRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,8 +33,11 @@ class Table:
         """With the columns that `where` and `select` leave. Raises ConfigError where they name others."""
         return evolve(self, shape=shape, schema=shape.schema(self.raw))
 
-    def batches(self, columns: Iterable[str]) -> PlacedBatches:
-        """Its rows, only the columns named; iterating raises InputError where they cannot be read."""
+    def batches(self, columns: Iterable[str], refuse: Refuse | None = None) -> PlacedBatches:
+        """Its rows, only the columns named; iterating raises InputError where they cannot be read.
+
+        refuse: what takes rows that cannot be read and stand each for itself, in the place of the error.
+        """
         import pyarrow as pa
 
         wanted = list(columns)
@@ -42,7 +45,7 @@ class Table:
         given = pa.schema([self.schema.field(name) for name in wanted])
         return PlacedBatches(
             (FilePart(Path(self.place)),),
-            lambda _: self.rows.batches(read),
+            lambda _: self.rows.batches(read) if refuse is None else self.rows.readable(read, refuse),
             lambda batch: self.shape.apply(batch, given),
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from skyband.engines.spark import file_rows
 from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.job.bad_rows import as_job, told_of_bad_rows
+from skyband.job.bad_rows import PLACES, as_job, told_of
 from skyband.job.engine import Engine
 from skyband.job.local.sink import check_free
 from skyband.job.model import AVAILABLE_NOW, Job
@@ -25,9 +25,10 @@ MICRO_BATCH = "micro_batch"
 
 def check_place(job: Job, engine: Engine) -> None:
     """Raise ConfigError where rows are there already that a run would mix with its own."""
-    if job.bad_rows is not None and not job.source.stream:
-        with told_of_bad_rows():
-            check_free(as_job(job), engine)
+    for name in PLACES if not job.source.stream else ():
+        if getattr(job, name) is not None:
+            with told_of(name):
+                check_free(as_job(job, name), engine)
 
 
 def write_batch(job: Job, session: Any, source: Any, plan: ShardedPlan) -> None:
@@ -37,7 +38,7 @@ def write_batch(job: Job, session: Any, source: Any, plan: ShardedPlan) -> None:
     ours = as_job(job)
     rows = file_rows.bad_rows(source, plan).persist()
     try:
-        with told_of_bad_rows():
+        with told_of():
             if rows.isEmpty() and job.sink.mode != "overwrite":
                 return
             if is_ours(session, ours.sink):
@@ -103,7 +104,7 @@ def _start(job: Job, source: Any, plan: ShardedPlan) -> Any:
 def _write(job: Job, session: Any) -> Any:
     sink = as_job(job).sink
     if is_ours(session, sink):
-        with told_of_bad_rows(), told_of_sink():
+        with told_of(), told_of_sink():
             return sink_of(sink)
 
     def write(rows: Any, number: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from skyband.errors import ConfigError, Problem
 from skyband.job.checked_job import CheckedJob
 from skyband.job.engine import Engine
-from skyband.job.model import Sink, Source
+from skyband.job.model import Sink, Source, local_path
 from skyband.job.progress import Progress, Totals
 
 _NO_CHECKPOINT = ("console", "memory", "noop")
@@ -55,6 +55,17 @@ class SparkEngine(Engine):
         except ConfigError as error:
             return list(error.problems)
         return []
+
+    def late_rows_problems(self, sink: Sink) -> list[Problem]:
+        """Tasks write them, as only an operator knows which rows are late."""
+        problems = []
+        if sink.format not in ("parquet", "csv", "json"):
+            message = f"on Spark tasks write late rows, to parquet, csv or json (got {sink.format!r})"
+            problems.append(Problem("sink.format", f"{message}: choose one, or use --engine local"))
+        if sink.path is not None and local_path(sink.path) is None:
+            message = f"on Spark tasks write late rows to a folder that all machines have (got {sink.path!r})"
+            problems.append(Problem("sink.path", f"{message}: name a folder of this machine, or a mounted one"))
+        return problems
 
     def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:  # noqa: ARG002
         visible = (path for path in folder.iterdir() if not path.name.startswith(("_", ".")))

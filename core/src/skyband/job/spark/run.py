@@ -25,6 +25,7 @@ from skyband.job.savepoints.stream_lock import in_use
 from skyband.job.spark import bad_rows, catalog_table
 from skyband.job.spark.bad_rows import Beside
 from skyband.job.spark.errors import plain_errors, python_was_late
+from skyband.job.spark.late_rows import late_rows_of_tasks
 from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.precompile import Warming
 from skyband.job.spark.python_file_reader import BY_PYTHON
@@ -59,7 +60,7 @@ def run(
         source, reader = open_source(session, job)
         if savepoint is not None and not job.source.stream:
             raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
-        plan = plan_for(job, source, job.shards)
+        plan = evolve(plan_for(job, source, job.shards), late_rows=late_rows_of_tasks(job))
         if savepoint is not None:
             from skyband.job.savepoints.start import begin_from
 

@@ -94,8 +94,9 @@ def _on_files(tables: dict[str, Any], format: str, paths: Sequence[Path], keys: 
         edited["sink"]["trigger"] = sink["trigger"]
     elif isinstance(source, Mapping) and source.get("finish"):
         edited["sink"]["trigger"] = "available-now"
-    if isinstance(query, Mapping) and isinstance(query.get("bad_rows"), Mapping):
-        edited["query"] = {**query, "bad_rows": "count"}
+    if isinstance(query, Mapping):
+        aside = (name for name in ("bad_rows", "late_rows") if isinstance(query.get(name), Mapping))
+        edited["query"] = {**query, **dict.fromkeys(aside, "count")}
     return edited
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 
+from attrs import evolve
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.tables import Format, TableKeys
 
@@ -12,8 +13,9 @@ from skyband_lakes.libraries import KAFKA
 
 _PREFIX = "kafka."
 _STARTS = "startingOffsets"
-_KNOWN = ("subscribe", _STARTS, "failOnDataLoss")
-"""Besides those of librdkafka, which begin with `kafka.`, and those that say how much a micro-batch takes."""
+_AT_ONCE = "maxOffsetsPerTrigger"
+_KNOWN = ("subscribe", _STARTS, "failOnDataLoss", _AT_ONCE)
+"""Besides those of librdkafka, which begin with `kafka.`, and others that say how much a micro-batch takes."""
 
 
 class KafkaFormat(Format):
@@ -40,7 +42,9 @@ class KafkaFormat(Format):
             name[len(_PREFIX) :]: value for name, value in keys.options.items() if name.lower().startswith(_PREFIX)
         }
         assert keys.schema is not None
-        return TopicRows(Topic(given["subscribe"], options, _starts(keys)), keys.schema)
+        topic = Topic(given["subscribe"], options, _starts(keys))
+        at_once = given.get(_AT_ONCE.lower())
+        return TopicRows(topic if at_once is None else evolve(topic, at_once=int(at_once)), keys.schema)
 
     def in_process(self, keys: TableKeys, setting: Callable[[str], str]) -> bool:  # noqa: ARG002 - whatever Spark has
         return keys.schema is not None
@@ -62,6 +66,9 @@ def _option_problems(keys: TableKeys) -> list[Problem]:
         if not known and not name.lower().startswith((_PREFIX, "max")):
             message = f"the local engine does not know it; {suggest(name, (*_KNOWN, 'kafka.…'))}"
             problems.append(Problem(f"options.{name}", message))
+    at_once = str(given.get(_AT_ONCE.lower(), 1))
+    if not at_once.isdecimal() or int(at_once) < 1:
+        problems.append(Problem(f"options.{_AT_ONCE}", f"must be a whole number, at least 1 (got {at_once!r})"))
     try:
         _starts(keys)
     except ConfigError as error:

@@ -1,13 +1,13 @@
 """The rows of a topic: JSON values, up to its end."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from skyband.errors import InputError
-from skyband.tables import TableRows
+from skyband.tables import Refuse, TableRows
 
-from skyband_lakes.kafka.topic import Messages, Topic
+from skyband_lakes.kafka.topic import Topic
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,29 +26,53 @@ class TopicRows(TableRows):
 
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
         """Iterating raises InputError where a value cannot be read, with its partition and offset."""
+        return self.readable(columns, _raise_first)
+
+    def readable(self, columns: list[str], refuse: Refuse) -> "Iterator[pa.RecordBatch]":
+        """Each turn of the topic as one batch; values that cannot be read are refused by their partition and offset."""
         import pyarrow as pa
 
         wanted = pa.schema([self.schema.field(name) for name in columns])
         for messages in self.topic.messages():
-            if messages.values:
-                yield from _parsed(messages, wanted).combine_chunks().to_batches()
+            refused: list[tuple[InputError, str]] = []
+            tables = list(_parsed(messages.values, messages.places, wanted, refused))
+            if refused:
+                refuse(refused)
+            if tables:
+                yield from pa.concat_tables(tables).combine_chunks().to_batches()
 
 
-def _parsed(messages: Messages, wanted: "pa.Schema") -> Any:
-    """The values as one batch. Raises InputError with the place of the first that cannot be read."""
+def _raise_first(refused: Sequence[tuple[InputError, str]]) -> None:
+    error, value = refused[0]
+    raise InputError(error.argument, f"{error.message}: {value[:80]!r}")
+
+
+def _parsed(
+    values: list[bytes], places: list[tuple[int, int]], wanted: "pa.Schema", refused: list[tuple[InputError, str]]
+) -> "Iterator[pa.Table]":
+    """The values as tables, by halves where one cannot be read: of n values m such ones cost O(m log n) calls."""
+    if not values:
+        return
     try:
-        return _from_json(messages.values, wanted)
-    except (InputError, ValueError):
-        for value, (partition, offset) in zip(messages.values, messages.places, strict=True):
-            place = f"partition {partition}, offset {offset}"
-            try:
-                _from_json([value], wanted)
-            except InputError as error:
-                raise InputError(f"{place}: {error.argument}", error.message) from error
-            except ValueError as error:
-                said = " ".join(str(error).split())
-                raise InputError(place, f"is no JSON object of these columns ({said}): {value[:80]!r}") from error
-        raise
+        rows = _from_json(values, wanted)
+    except (InputError, ValueError) as error:
+        if len(values) == 1:
+            refused.append((_refusal(error, *places[0]), values[0].decode(errors="backslashreplace")))
+            return
+        middle = len(values) // 2
+        yield from _parsed(values[:middle], places[:middle], wanted, refused)
+        yield from _parsed(values[middle:], places[middle:], wanted, refused)
+    else:
+        yield rows
+
+
+def _refusal(error: Exception, partition: int, offset: int) -> InputError:
+    """What is wrong with the value there, with its place."""
+    place = f"partition {partition}, offset {offset}"
+    if isinstance(error, InputError):
+        return InputError(f"{place}: {error.argument}", error.message)
+    said = " ".join(str(error).split())
+    return InputError(place, f"is no JSON object of these columns ({said})")
 
 
 def _from_json(values: list[bytes], wanted: "pa.Schema") -> Any:
