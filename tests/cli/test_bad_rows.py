@@ -44,7 +44,9 @@ def run(tmp_path, monkeypatch):
     (tmp_path / "visits" / "a.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def run(bad_rows, *more, command="run", format="json"):
-        (tmp_path / "job.toml").write_text(JOB.format(bad_rows=bad_rows, format=format))
+        job, text = tmp_path / "job.toml", JOB.format(bad_rows=bad_rows, format=format)
+        if not job.exists() or job.read_text() != text:  # a disk that is full has it already
+            job.write_text(text)
         return CliRunner().invoke(group, [command, "job.toml", "--engine", "local", *more])
 
     return run
@@ -157,13 +159,16 @@ STREAM = [part for change in ("source.stream=true", "source.options.maxFilesPerT
           for part in ("--set", change)]  # fmt: skip
 
 
+SITES_OF = {"b": ["north", "south"], "c": ["north", "north", "north", "west"]}
+
+
 def add_late_rows(tmp_path):
     """A second file, that takes the watermark to 00:05, and a third, of which two rows come after it; one is bad."""
-    for name, minutes in (("b", [5]), ("c", [0, 6, 1, 0])):
+    for name, minutes in (("b", [5, 5]), ("c", [0, 6, 1, 0])):
         lines = [
             {
                 "ts": f"2026-01-01T00:0{minute}:30Z",
-                "site": "west" if place == 3 else "north",
+                "site": SITES_OF[name][place],
                 "client": f"{name}{place}",
             }
             for place, minute in enumerate(minutes)
@@ -185,7 +190,7 @@ def test_late_rows_are_written_as_they_came(run, tmp_path, format):
         ("c0", "came after the watermark", "ts"),
         ("c2", "came after the watermark", "ts"),
     ]
-    assert written[0]["_value"].startswith("2026-01-01 00:00:30")
+    assert str(written[0]["_value"]).startswith("2026-01-01 00:00:30")
 
 
 def test_a_batch_has_no_late_rows_and_writes_none(run, tmp_path):
