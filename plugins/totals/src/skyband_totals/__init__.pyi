@@ -32,6 +32,7 @@ class HeavyHitters(_HeavyHitters):
         sources: Sequence[Any] | None = None,
         idle: str | Duration | None = None,
         bad_rows: str = ...,
+        late_rows: str = ...,
         answers: str = ...,
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,
