@@ -1,6 +1,7 @@
 """From a TOML file and `--set` to a Job, with everything that is wrong with it said at once."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -97,8 +98,8 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     source = _tried(wrong, "source", lambda: _table(tables, "source", Source))
     sink = _tried(wrong, "sink", lambda: _table(tables, "sink", Sink))
     query = _tried(wrong, "query", lambda: _query(tables, path.parent))
-    aside: dict[str, Sink | None] = {
-        name: _tried(wrong, bad_rows.key_of(name), lambda name=name: bad_rows.aside_sink(tables, name))
+    aside = {
+        name: _tried(wrong, bad_rows.key_of(name), partial(bad_rows.aside_sink, tables, name))
         for name in bad_rows.PLACES
     }
     problems += [problem for problem in wrong if problem.field not in misspelt]
@@ -117,8 +118,8 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     findings = check_job(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
     misplaced = []
     others: dict[str, Sink | None] = {"sink": sink}
-    for key, one in aside.items() if source is not None else ():
-        if one is not None:
+    for key, one in aside.items():
+        if one is not None and source is not None:
             misplaced += bad_rows.problems_of(key, one, source, others, engine, query, findings.source.schema, path)
         others = {**others, bad_rows.key_of(key): one}
     blamed = {problem.field for problem in problems}
@@ -138,7 +139,8 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
         path,
         sets,
         *checked,
-        **aside,
+        bad_rows=aside[bad_rows.BAD],
+        late_rows=aside[bad_rows.LATE],
         metrics=_placed(metrics, folder),
     )
     if problems := rule_problems(job, engine.name):

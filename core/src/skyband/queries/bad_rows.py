@@ -38,7 +38,7 @@ def unreadable_rows(query: Query, schema: pa.Schema, refused: Sequence[tuple[Inp
 
 def late_rows(query: Query, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Rows that came late, as they came, with their time as what is wrong."""
-    rows = _told(rows, LATE, query.time)
+    rows = _with_columns(rows, LATE, query.time)
     return pa.RecordBatch.from_arrays(rows.columns, schema=bad_rows_schema(query, rows.schema))
 
 
@@ -81,10 +81,10 @@ def _refused(error: InputError, length: int) -> Array | None:
 def _with_reason(query: Query, rows: pa.RecordBatch, error: InputError) -> pa.RecordBatch:
     # Of a key with several columns the first: an error of another names that itself.
     of_key = (column.column for column in query.inputs() if column.key == error.argument)
-    return _told(rows, error.reason, next(of_key, error.argument))
+    return _with_columns(rows, error.reason, next(of_key, error.argument))
 
 
-def _told(rows: pa.RecordBatch, reason: str, column: str) -> pa.RecordBatch:
+def _with_columns(rows: pa.RecordBatch, reason: str, column: str) -> pa.RecordBatch:
     texts: list[str | None] = [None] * len(rows)
     if column in rows.schema.names:
         texts = [None if value is None else str(value) for value in python_values(rows.column(column))]

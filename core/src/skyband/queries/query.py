@@ -56,12 +56,12 @@ class Encoded:
     bad: pa.RecordBatch | None = None
     """The rows counted as bad, as they came, with what is wrong with each: see `skyband.queries.bad_rows`."""
     _source: pa.RecordBatch | None = None
-    _kept: Array | None = None
+    _valid: Array | None = None
 
     def as_they_came(self) -> pa.RecordBatch:
         """The rows of the frame, each as the source gave it."""
         assert self._source is not None
-        return self._source if self._kept is None else self._source.filter(pa.array(self._kept))
+        return self._source if self._valid is None else self._source.filter(pa.array(self._valid))
 
 
 def _check_by(value: Any) -> str | None:

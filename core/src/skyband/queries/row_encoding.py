@@ -56,14 +56,14 @@ def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     unusable = [(NULL_TIME, when), *([] if whence is None else [(NULL_SOURCE, whence)])]
     missing = {why: is_null(column) for why, column in unusable if column.null_count}
     excluded = np.zeros(len(batch), bool)
-    dropped, kept = {}, None
+    dropped, valid = {}, None
     for reason, mask in {**missing, **masks}.items():
         dropped[reason] = int(np.count_nonzero(mask & ~excluded))
         excluded |= mask
     if excluded.any():
-        kept = ~excluded
-        frame, times, sources = frame.filter(pa.array(kept)), times[kept], sources[kept]
-    return Encoded(frame, dropped, _progress(query, times, sources), None, batch, kept)
+        valid = ~excluded
+        frame, times, sources = frame.filter(pa.array(valid)), times[valid], sources[valid]
+    return Encoded(frame, dropped, _progress(query, times, sources), None, batch, valid)
 
 
 def hashed_columns(query: Query) -> tuple[str, ...]:

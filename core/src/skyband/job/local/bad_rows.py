@@ -26,8 +26,9 @@ def with_rows_aside(answers: Writer, job: Job, engine: Engine, run: LocalRun, pr
             if writer is not None:
                 asides.append(_Aside(name, writer, job.sink.mode == "overwrite"))
     except BaseException:
-        for each in (*asides, answers):
-            each.abandon()
+        for aside in asides:
+            aside.abandon()
+        answers.abandon()
         raise
     for aside in asides:
         if aside.name == BAD:
@@ -72,5 +73,6 @@ class _Together(Writer):
         self._answers.commit()
 
     def abandon(self) -> None:
-        for each in (*self._asides, self._answers):
-            each.abandon()
+        for aside in self._asides:
+            aside.abandon()
+        self._answers.abandon()

@@ -57,8 +57,8 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
 def begin(job: CheckedJob, totals: Totals, progress: Progress) -> tuple[LocalRun, Iterator[pa.Table]]:
     """A job's query about to run, and the answers it gives as they come, each step's in order; `totals` follows."""
     rows = _rows(job)
-    held = job.begin_here()
-    return held, _answers(job, held, _batches(rows, job, held), totals, progress)
+    begun = job.begin_here()
+    return begun, _answers(job, begun, _batches(rows, job, begun), totals, progress)
 
 
 def _answers(
