@@ -114,11 +114,11 @@ class ShardedPlan:
             return [{"shard": 0, "first": int(times.min()), "frame": compact_frames.to_bytes(frame), "source": whole}]
         partitioning = self._partition(frame)
         pieces = []
-        for shard, chosen in _by_shard(partitioning.shards, self.shards):
-            rows = partitioning.rows[chosen]
+        for shard, members in _by_shard(partitioning.shards, self.shards):
+            rows = partitioning.rows[members]
             piece = frame.take(pa.array(rows))
             if partitioning.parts is not None:
-                piece = piece.append_column(keyed_frames.PART, pa.array(partitioning.parts[chosen]))
+                piece = piece.append_column(keyed_frames.PART, pa.array(partitioning.parts[members]))
             came = None if source is None else record_batch_bytes.to_bytes(source.take(pa.array(rows)))
             packed = {"frame": compact_frames.to_bytes(piece), "source": came}
             pieces.append({"shard": shard, "first": int(times[rows].min()), **packed})

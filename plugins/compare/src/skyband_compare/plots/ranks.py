@@ -75,11 +75,11 @@ def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
     if len(held.names) > 1:
         return _panels(alt, answers, rows, held, coloured, dots), notes
     chart, options = _chart(alt, answers, rows, held, coloured, dots)
-    drawn = axes.beside(alt, chart, held.names, rows, **options)
+    ranks = axes.beside(alt, chart, held.names, rows, **options)
     if scores is None:
-        return drawn, notes
+        return ranks, notes
     notes.append(f"below: the {found.value} of those with colours, and in grey that of the last rank")
-    return alt.vconcat(drawn, scores, spacing=10), notes
+    return alt.vconcat(ranks, scores, spacing=10), notes
 
 
 def _panels(
@@ -90,12 +90,12 @@ def _panels(
     if len({max((row["rank"] for row in part), default=1) for part in parts.values()}) == 1:
         chart, options = _chart(alt, answers, rows, held, coloured, dots)
         return axes.beside(alt, chart, held.names, rows, **options)
-    drawn = []
+    charts = []
     for name, part in parts.items():
         chart, options = _chart(alt, answers, part, held, coloured, dots)
         title = alt.TitleParams(name, fontSize=12, offset=6)
-        drawn.append(chart.properties(data=alt.InlineData(values=part), title=title))
-    return alt.concat(*drawn, **options)
+        charts.append(chart.properties(data=alt.InlineData(values=part), title=title))
+    return alt.concat(*charts, **options)
 
 
 def _chart(
@@ -142,16 +142,16 @@ def _scores(
     alt: Any, answers: Answers, rows: list[dict[str, Any]], value: str | None, coloured: list[str]
 ) -> Any | None:
     """By how much they lead: the scores over time; None where there are none, or no time."""
-    told = [row for row in rows if row["number"] is not None]
-    if value is None or not told or len({row["at"] for row in told}) < 2:
+    scored = [row for row in rows if row["number"] is not None]
+    if value is None or not scored or len({row["at"] for row in scored}) < 2:
         return None
     last: dict[float, dict[str, Any]] = {}
-    for row in told:
+    for row in scored:
         if row["at"] not in last or row["rank"] > last[row["at"]]["rank"]:
             last[row["at"]] = row
     least, lines = (
-        [{name: row[name] for name in ("at", "when", "number", "label", "name", "value", "run")} for row in chosen]
-        for chosen in ((last[at] for at in sorted(last)), (row for row in told if row["top"]))
+        [{name: row[name] for name in ("at", "when", "number", "label", "name", "value", "run")} for row in points]
+        for points in ((last[at] for at in sorted(last)), (row for row in scored if row["top"]))
     )
     hue = alt.Color("label:N", title=None, scale=alt.Scale(domain=coloured), legend=None)
     tips = [alt.Tooltip("when:N", title="moment"), alt.Tooltip("name:N", title="object"), alt.Tooltip("value:N")]
