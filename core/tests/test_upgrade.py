@@ -65,11 +65,18 @@ OTHERS = {
     "statistics": ["count"],
     "at": [0.5],
     "above": [0.7],
+    "at_least": 5,
+    "answers": "changes",
+    "key": ["at"],
+    "changed": ["at"],
 }
 """For every key of a query, another value."""
 
 SOURCES = {"source": "side", "sources": ["left", "right"]}
 NEEDED = {"source": SOURCES, "sources": SOURCES, "idle": SOURCES, "total": {"weight": None, "unit": 1.0}}
+NEEDED |= {key: {"answers": "changes"} for key in ("key", "changed")}
+OF_MOMENTS = ("answers", "key", "changed")
+"""Keys that queries refuse which answer each row."""
 NEEDED_BY = {
     ("heavy-hitters", "value"): {"total": "distinct", "weight": None, "unit": 1.0},
     ("top-k-workload", "repeats"): {"repeats": "best"},
@@ -99,8 +106,9 @@ def ran(asked, table=None, backends=None) -> LocalRun:
 
 
 def keys_of(kind: str) -> list[str]:
-    cls = type(family(kind))
-    return [field.name for field in attrs.fields(cls) if field.init and field.name not in (*cls.evolvable, *FREE)]
+    cls, answers = type(family(kind)), family(kind).answer_fields(source().schema)
+    others = (*cls.evolvable, *FREE, *(OF_MOMENTS if "at" not in [field.name for field in answers] else ()))
+    return [field.name for field in attrs.fields(cls) if field.init and field.name not in others]
 
 
 @pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind in FAMILIES for key in keys_of(kind)])
