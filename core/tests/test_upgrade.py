@@ -174,7 +174,7 @@ def test_columns_that_are_read_keep_their_type_and_others_come_and_go(kind):
             kinds = pa.large_string()
         fields = [field.with_type(kinds) if field.name == name else field for field in table.schema]
         changed = LocalRun.start(asked, table.schema).operator
-        changed.schema = pa.schema(fields)
+        changed._bound.schema = pa.schema(fields)
         with pytest.raises(SnapshotError, match=rf"\(column {name} was .*, is .*\): change it back"):
             changed.restore(held)
 

@@ -170,7 +170,7 @@ def test_an_interrupt_keeps_what_a_stream_has_answered(folder, monkeypatch, stre
 
     def interrupted(held, totals, progress):
         taken(held, totals, progress)
-        if totals.rows_in == 40:
+        if totals.rows_in >= 40:  # small files come together
             raise KeyboardInterrupt
 
     monkeypatch.setattr(run_local, "_take", interrupted)
