@@ -8,6 +8,21 @@ from pathlib import Path
 
 from skyband.errors import ConfigError, Problem
 
+SUFFIXES = {
+    ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json",
+    ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
+}  # fmt: skip
+"""The format of files by how their names end, before `.gz` and the like."""
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+
+
+def format_by_name(file: Path) -> str | None:
+    """The format of a data file by how its name ends; None where it tells none."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    while suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    return SUFFIXES.get(suffixes[-1]) if suffixes else None
+
 
 def is_pattern(path: Path) -> bool:
     """Whether a path stands for all that match it."""

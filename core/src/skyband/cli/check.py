@@ -2,24 +2,36 @@
 
 import click
 
-from skyband.cli.options import job_argument
+from skyband.cli.options import job_options
 
 
-@click.command(short_help="Check a job, and report every problem at once.")
-@job_argument
+@click.command(short_help="Check a job, or propose one for data without any.")
+@job_options
+@click.argument("job", type=click.Path(exists=True))
 def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     """Check a job without running it, and report every problem at once.
 
     The columns are checked too where the source is on this machine, and whether its first 100,000 rows keep what the
     query promises of them, such as repeats = "never". Starts neither Spark nor Java.
+
+    Of a file or folder of data instead of a job it prints a job to begin with: its columns, how it is read, and a query
+    that fits. `skyband check requests.csv > job.toml` writes it down.
     """
     from skyband.cli.commands import Failure
-    from skyband.errors import ConfigError
+    from skyband.errors import ConfigError, InputError
     from skyband.job import JobError, read_job
     from skyband.job.engines import engine_named
+    from skyband.job.first_job import first_job, is_data
     from skyband.job.promise_sample import broken_promises
     from skyband.text_tables import visible
 
+    if is_data(job):
+        try:
+            click.echo(visible(first_job(job), keep="\n\t"), nl=False)
+        except (ConfigError, InputError) as error:
+            raise click.ClickException(str(error)) from error
+        click.echo(f"{job}: data, and above a job to begin with: skyband check {job} > job.toml", err=True)
+        return
     try:
         checked = read_job(job, sets, engine)
     except JobError as error:

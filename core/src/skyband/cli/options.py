@@ -46,15 +46,19 @@ ROLE = RoleName()
 
 def job_argument(command: Callable[..., Any]) -> Any:
     """The job file, changes to it, and the engine that runs it."""
+    return click.argument("job", type=click.Path(exists=True, dir_okay=False))(job_options(command))
+
+
+def job_options(command: Callable[..., Any]) -> Any:
+    """Changes to a job, and the engine that runs it."""
     command = click.option(
         "--engine", type=click.Choice(ENGINES), default="spark", show_default=True,
         help="What runs the job; local needs no Java.",
     )(command)  # fmt: skip
-    command = click.option(
+    return click.option(
         "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
         help="Change a key of the job, such as backends.sketch=se-fm; may be given several times.",
     )(command)  # fmt: skip
-    return click.argument("job", type=click.Path(exists=True, dir_okay=False))(command)
 
 
 def backend_key(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from skyband.config.literals import MOST_DIGITS, is_huge, literal
 from skyband.config.redaction import learn, redacted_line
+from skyband.data_files import format_by_name
 from skyband.errors import ConfigError, Problem
 from skyband.job.environment import expand
 from skyband.job.job_error import JobError
@@ -76,6 +77,8 @@ def _huge_numbers(place: str, value: Any) -> Iterator[str]:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
+    if format_by_name(path) is not None:
+        raise ConfigError(Problem("", f"is data and no job: `skyband check {path}` prints a job to begin with"))
     text = _text_of(path)
     try:
         return tomllib.loads(text)

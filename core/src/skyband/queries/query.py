@@ -16,6 +16,7 @@ from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem, suggest
+from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.schedule import Schedule
 from skyband.queries.window_parameters import zone_problems
 from skyband.roles import Backend
@@ -317,6 +318,14 @@ class Query(ABC):
     @abstractmethod
     def backend_parameters(self, role: str) -> dict[str, Any]:
         """The parameters this query gives to the backend of a role, such as k and window."""
+
+    @classmethod
+    def first_query(cls, sample: SourceSample) -> FirstQuery | None:  # noqa: ARG003 - most need to be told more
+        """What of this kind could be asked of such a source, for `skyband check` of data without a job; None: nothing.
+
+        Every column it names must be one of the sample's.
+        """
+        return None
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:  # noqa: ARG002 - most backends can answer every query
         """What this query asks of a backend that it cannot answer."""

@@ -37,6 +37,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.queries.row_encoding": ("at_field", "moments", "microseconds", "is_null", "closed_length", "too_short"),
     "skyband.groups.state_arrays": ("with_prefix", "without_prefix", "frame_to_array", "frame_from_array"),
     "skyband.groups.top_k_merging": ("merge_top_k", "truncate"),
+    "skyband.queries.first_query": ("SourceSample", "ColumnSample", "FirstQuery"),
     "skyband.queries.schedule": ("Schedule", "Regular", "EachRow"),
     "skyband.groups.small_groups": ("SmallGroups", "most_entries"),
     "skyband.groups.small_group_table": ("SmallGroupTable", "PassInput", "PassResult"),

@@ -54,6 +54,30 @@ def parse_ddl(text: str) -> "pa.Schema":
     return pa.schema(fields)
 
 
+def ddl_of(schema: "pa.Schema") -> str:
+    """A schema as Spark writes it: what `parse_ddl` reads as the same. Nulls of no type are text."""
+    return ", ".join(f"{_name(field.name)} {_word(field.type)}" for field in schema)
+
+
+def _name(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else f"`{name}`"
+
+
+def _word(kind: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return f"ARRAY<{_word(kind.value_type)}>"
+    if pa.types.is_map(kind):
+        return f"MAP<{_word(kind.key_type)}, {_word(kind.item_type)}>"
+    if pa.types.is_struct(kind):
+        return f"STRUCT<{', '.join(f'{_name(field.name)}: {_word(field.type)}' for field in kind)}>"
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    words = {make(pa): word for word, make in reversed(_PLAIN.items())}
+    return words.get(kind, "string").upper()
+
+
 class _Tokens:
     def __init__(self, text: str) -> None:
         found = [match for match in _TOKEN.finditer(text) if match.lastgroup != "space"]

@@ -18,6 +18,7 @@ from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
+from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
@@ -104,6 +105,14 @@ class DistinctCount(Query):
         problems = [*problems_of(self.every, self.offset, windows), *self._range_problems()]
         if problems:
             raise ConfigError(*problems)
+
+    @classmethod
+    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
+        if not sample.labels:
+            return None
+        item, window = sample.labels[0], sample.window
+        asked = {"item": item, "windows": [window], "every": window}
+        return FirstQuery(f"how many different values of {item} there are in each window of {window}", asked)
 
     def _range_problems(self) -> list[Problem]:
         if self.value is None and self.ranges is not None:

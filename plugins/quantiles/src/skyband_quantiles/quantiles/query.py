@@ -13,6 +13,7 @@ from skyband.config.literals import literal
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
+from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
@@ -108,6 +109,14 @@ class Quantiles(Query):
             problems.append(Problem("at", "nothing is asked: give at = [0.5, 0.99], above = [400], or both"))
         if problems:
             raise ConfigError(*problems)
+
+    @classmethod
+    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
+        if not sample.numbers:
+            return None
+        value, window = sample.numbers[0], sample.window
+        asked = {"value": value, "at": [0.5, 0.95, 0.99], "windows": [window], "every": window}
+        return FirstQuery(f"the median of {value}, and what it rarely exceeds, in each window of {window}", asked)
 
     @property
     def rows(self) -> bool:

@@ -36,6 +36,7 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
+from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
@@ -153,6 +154,14 @@ class HeavyHitters(Query):
             problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
         if problems:
             raise ConfigError(*problems)
+
+    @classmethod
+    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
+        if not sample.labels:
+            return None
+        label, window = sample.labels[0], sample.window
+        asked = {"object": label, "k": 10, "windows": [window], "every": window}
+        return FirstQuery(f"the ten values of {label} with the most rows in each window of {window}", asked)
 
     @property
     def promises(self) -> Mapping[str, str]:

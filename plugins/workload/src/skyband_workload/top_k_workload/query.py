@@ -28,6 +28,7 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
+from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query, column_name
 from skyband.queries.rank_order import order_parameter
 from skyband.queries.row_encoding import at_field
@@ -103,6 +104,15 @@ class TopKWorkload(Query):
         problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
         if problems:
             raise ConfigError(*problems)
+
+    @classmethod
+    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
+        if not sample.labels or not sample.numbers:
+            return None
+        label, score, window = sample.labels[0], sample.numbers[0], sample.window
+        highest = {"name": "highest", "window": window, "slide": window, "k": 10}
+        asked = {"object": label, "score": score, "queries": [highest]}
+        return FirstQuery(f"the ten rows with the highest {score} in each window of {window}", asked)
 
     @property
     def rows(self) -> bool:

@@ -1,0 +1,168 @@
+"""`skyband check` of data without a job: it prints one that runs."""
+
+import datetime
+import gzip
+import json
+import tomllib
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+START = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+ROWS = [
+    (
+        START + datetime.timedelta(seconds=7 * number - (number % 5 == 4) * 9),
+        f"c{number * number % 11}",
+        number % 97 / 2,
+    )
+    for number in range(600)
+]
+TIMES = {"iso": lambda time: time.isoformat(), "plain": lambda time: time.strftime("%Y-%m-%d %H:%M:%S")}
+
+
+def csv_text(mark=",", header=True, written="plain"):
+    lines = [mark.join(["when", "the client", "ms"])] if header else []
+    return "\n".join([*lines, *(mark.join([TIMES[written](time), who, str(ms)]) for time, who, ms in ROWS)]) + "\n"
+
+
+def json_text():
+    return "".join(json.dumps({"when": time.isoformat(), "the client": who, "ms": ms}) + "\n" for time, who, ms in ROWS)
+
+
+def first_job(folder, monkeypatch, path):
+    """The text of the job that is proposed, with the folder as the working directory."""
+    monkeypatch.chdir(folder.home)
+    told = folder.call("check", path)
+    assert told.exit_code == 0, told.output
+    assert "skyband check" in told.stderr and "job.toml" in told.stderr
+    return told.stdout
+
+
+def each_query(job):
+    """The job, and the job with each of the other queries in the place of its own."""
+    head, *others, sink = job.split("\n\n# ")[0], *job.split("\n\n# ")[1:-1], job.split("\n\n# ")[-1]
+    last, _, sink = sink.partition("\n\n[sink]")
+    for part in [*others, last]:
+        table = "\n".join(line.removeprefix("# ") for line in part.splitlines()[1:])
+        yield f"{head}\n\n{table}\n\n[sink]{sink}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("log.csv", csv_text()),
+        ("log.tsv", csv_text("\t", written="iso")),
+        ("odd.csv", csv_text(";")),
+        ("nameless.csv", csv_text(header=False)),
+        ("log.jsonl", json_text()),
+        ("log.csv.gz", gzip.compress(csv_text().encode())),
+    ],
+)
+def test_the_job_that_is_proposed_answers_and_so_do_the_others(folder, monkeypatch, name, text):
+    (folder.home / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    job = first_job(folder, monkeypatch, name)
+    kinds = []
+    for number, one in enumerate(each_query(job)):
+        path = folder.home / f"job{number}.toml"
+        path.write_text(one)
+        ran = folder.call("run", path, "--engine", "local")
+        assert ran.exit_code == 0, ran.output
+        assert "600" in ran.stderr, "all rows are read"
+        assert " late" not in ran.stderr, "the delay is that of the rows"
+        kinds.append(tomllib.loads(one)["query"]["kind"])
+    assert kinds == sorted({"distinct-count", "heavy-hitters", "quantiles", "top-k-workload"})
+
+
+def test_it_says_what_the_columns_are(folder, monkeypatch):
+    (folder.home / "log.csv").write_text(csv_text())
+    job = first_job(folder, monkeypatch, "log.csv")
+    table = tomllib.loads(job)
+    assert table["source"] == {
+        "format": "csv", "path": "log.csv", "schema": "when TIMESTAMP, `the client` STRING, ms DOUBLE",
+        "options": {"header": True},
+    }  # fmt: skip
+    assert table["query"] == {
+        "kind": "distinct-count", "time": "when", "item": "the client", "windows": ["1 minute"],
+        "every": "1 minute", "delay": "10 seconds",
+    }  # fmt: skip
+    assert "#   the client  string, 6 different from c0 to c9" in job
+    assert "#   ms          double, 97 different from 0.0 to 48.0" in job
+
+
+def test_parquet_is_its_own_schema(folder, monkeypatch):
+    job = first_job(folder, monkeypatch, "requests")
+    assert tomllib.loads(job)["source"] == {"format": "parquet", "path": "requests"}
+    (folder.home / "first.toml").write_text(job)
+    assert folder.call("run", folder.home / "first.toml", "--engine", "local").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("unit", "function"), [(1, "timestamp_seconds"), (1_000, "timestamp_millis"), (1_000_000, "timestamp_micros")]
+)
+def test_whole_numbers_since_1970_are_times(folder, monkeypatch, unit, function):
+    times = pa.array([int(time.timestamp() * unit) for time, _, _ in ROWS], pa.int64())
+    pq.write_table(
+        pa.table({"n": pa.array(range(600)), "t": times, "who": [who for _, who, _ in ROWS]}), folder.home / "e.parquet"
+    )
+    job = first_job(folder, monkeypatch, "e.parquet")
+    table = tomllib.loads(job)
+    assert table["source"]["select"] == ["n", f"{function}(t) AS t", "who"]
+    assert (table["query"]["time"], table["query"]["windows"]) == ("t", ["1 minute"])
+    (folder.home / "first.toml").write_text(job)
+    assert folder.call("check", folder.home / "first.toml").exit_code == 0
+
+
+def test_a_large_text_is_cut_between_its_records(folder, monkeypatch):
+    lines = '2026-03-01 12:00:00,"two\nlines of ""one""",1\n2026-03-01 12:00:00,"or\none",2\n'
+    (folder.home / "large.csv").write_text("ts,text,n\n" + lines * (5_000_000 // len(lines)))
+    assert '#   text  string, 2 different from or one to two lines of "one"\n' in first_job(
+        folder, monkeypatch, "large.csv"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("no_times.csv", "a,b\n1,x\n2,y\n", "holds no column of times"),
+        ("empty.csv", "", "is empty"),
+        ("broken.json", '{"a": \n', "broken.json"),
+        ("only_times.csv", "ts\n2026-01-01\n2026-01-02\n", "has a first question for its columns (ts)"),
+    ],
+)
+def test_what_no_job_can_be_made_of(folder, monkeypatch, name, text, said):
+    (folder.home / name).write_text(text)
+    monkeypatch.chdir(folder.home)
+    told = folder.call("check", name)
+    assert told.exit_code == 1
+    assert said in told.output
+    assert "Traceback" not in told.output
+
+
+def test_a_folder_without_data(folder, monkeypatch):
+    (folder.home / "notes").mkdir()
+    (folder.home / "notes" / "read.me").write_text("nothing")
+    monkeypatch.chdir(folder.home)
+    told = folder.call("check", "notes")
+    assert told.exit_code == 1
+    assert "'notes' holds no file that ends with .csv" in told.output
+
+
+def test_data_in_the_place_of_a_job(folder):
+    (folder.home / "log.csv").write_text(csv_text())
+    told = folder.call("run", folder.home / "log.csv", "--engine", "local")
+    assert told.exit_code == 1
+    assert "is data and no job: `skyband check" in told.output
+
+
+def test_a_guest_that_fails_is_named_and_the_others_answer(folder, monkeypatch):
+    from skyband.queries import load_query
+
+    def fails(cls, sample):
+        raise RuntimeError("of its own")
+
+    monkeypatch.setattr(load_query("distinct-count"), "first_query", classmethod(fails))
+    (folder.home / "log.csv").write_text(csv_text())
+    job = first_job(folder, monkeypatch, "log.csv")
+    assert tomllib.loads(job)["query"]["kind"] == "heavy-hitters"
+    assert "\n# distinct-count has no first query here: RuntimeError: of its own\n" in job
