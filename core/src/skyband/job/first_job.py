@@ -65,7 +65,7 @@ def _first_rows(file: Path, path: Path) -> "tuple[Source, pa.Table]":
     name = format_by_name(file)
     assert name is not None  # others were left out
     if name not in ("csv", "json"):
-        return Source(name, str(path)), _read(Source(name, str(file)))
+        return Source(name, str(path)), _table_of(Source(name, str(file)))
     text = _head(file)
     options = _csv_options(text.decode(errors="replace")) if name == "csv" else {}
     infers = {"inferSchema": True} if name == "csv" else {}
@@ -73,7 +73,7 @@ def _first_rows(file: Path, path: Path) -> "tuple[Source, pa.Table]":
         head = Path(folder) / file.name.removesuffix(file.suffix)
         head.write_bytes(text)
         try:
-            rows = _read(Source(name, str(head), options={**options, **infers}))
+            rows = _table_of(Source(name, str(head), options={**options, **infers}))
         except (ConfigError, InputError) as error:
             raise ConfigError(
                 Problem("path", str(error).replace(str(head), str(file)).removeprefix("path: "))
@@ -120,7 +120,7 @@ def _is_header(names: list[str], values: list[str] | None = None) -> bool:
     return values is None or names != values
 
 
-def _read(source: Source) -> "pa.Table":
+def _table_of(source: Source) -> "pa.Table":
     import pyarrow as pa
 
     from skyband.job.sources.source_files import Files, open_all_columns
@@ -138,11 +138,11 @@ def _read(source: Source) -> "pa.Table":
 
 @frozen
 class _Times:
-    """The column that says when a row happened, in microseconds (int64[n], nulls left out), and how it is made."""
+    """The column that says when a row happened, in microseconds (int64[n]) without nulls, and what makes it."""
 
     name: str
     moments: "np.ndarray[Any, np.dtype[np.int64]]"
-    made_by: str | None = None
+    epoch_function: str | None = None
     """The function of Spark that makes it of whole numbers."""
 
 
@@ -208,12 +208,12 @@ class _Writer:
             names = ", ".join(self.rows.column_names)
             message = f"no query that is installed has a first question for its columns ({names:.500})"
             raise ConfigError(Problem("path", f"{message}; `skyband queries` lists what can be asked"))
-        asked = "\n\n".join(
+        tables = "\n\n".join(
             self._table(kind, question, keys, commented=place > 0)
             for place, (kind, question, keys) in enumerate(queries)
         )
-        asked = "\n".join([asked, *([""] if broken else []), *broken])
-        return f'{self._columns()}\n\n{self._source()}\n\n{asked}\n\n[sink]\nformat = "console"\n'
+        tables = "\n".join([tables, *([""] if broken else []), *broken])
+        return f'{self._columns()}\n\n{self._source()}\n\n{tables}\n\n[sink]\nformat = "console"\n'
 
     def _columns(self) -> str:
         width = max(map(len, self.rows.column_names))
@@ -254,7 +254,7 @@ class _Writer:
         covered = int(moments.max() - moments.min()) if len(moments) else 0
         suited = [name for name, length in _LENGTHS.items() if covered >= _ANSWERS * length]
         delays = [name for name, length in _LENGTHS.items() if length > late] or [f"{late // _SECOND + 1} seconds"]
-        columns = [one for one in self._samples() if one.name != self.times.name]
+        columns = tuple(one for one in self._samples() if one.name != self.times.name)
         window = suited[-1] if suited else "1 second" if covered else "1 hour"
         return SourceSample(len(self.rows), self.times.name, window, delays[0] if late else "0 seconds", columns)
 
@@ -281,7 +281,7 @@ class _Writer:
     def _schema(self) -> "pa.Schema":
         import pyarrow as pa
 
-        if self.times.made_by is None:
+        if self.times.epoch_function is None:
             return self.rows.schema
         place = self.rows.schema.get_field_index(self.times.name)
         return self.rows.schema.set(place, pa.field(self.times.name, pa.timestamp("us", "UTC")))
@@ -296,11 +296,11 @@ class _Writer:
         if self.source.options:
             keys["options"] = self.source.options
         lines = ["[source]", *(f"{name} = {_toml(value)}" for name, value in keys.items())]
-        if self.times.made_by is not None:
+        if self.times.epoch_function is not None:
             names = [f"`{name}`" if not name.isidentifier() else name for name in self.rows.column_names]
             mine = f"`{self.times.name}`" if not self.times.name.isidentifier() else self.times.name
-            made = [f"{self.times.made_by}({name}) AS {name}" if name == mine else name for name in names]
-            lines += [f"select = {_toml(made)}  # a function of Spark's: run this with Spark"]
+            columns = [f"{self.times.epoch_function}({name}) AS {name}" if name == mine else name for name in names]
+            lines += [f"select = {_toml(columns)}  # a function of Spark's: run this with Spark"]
         return "\n".join(lines)
 
     def _table(self, kind: str, question: str, keys: Mapping[str, Any], commented: bool) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import frozen
 
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import is_number
@@ -30,7 +30,7 @@ class SourceSample:
     """A length over which a handful of answers come from these rows, such as "1 hour"."""
     delay: str
     """How late rows came among them, rounded up, such as "10 seconds"."""
-    columns: tuple[ColumnSample, ...] = field(converter=tuple)
+    columns: tuple[ColumnSample, ...]
 
     @property
     def labels(self) -> list[str]:

@@ -111,8 +111,8 @@ class DistinctCount(Query):
         if not sample.labels:
             return None
         item, window = sample.labels[0], sample.window
-        asked = {"item": item, "windows": [window], "every": window}
-        return FirstQuery(f"how many different values of {item} there are in each window of {window}", asked)
+        keys = {"item": item, "windows": [window], "every": window}
+        return FirstQuery(f"how many different values of {item} there are in each window of {window}", keys)
 
     def _range_problems(self) -> list[Problem]:
         if self.value is None and self.ranges is not None:

@@ -115,8 +115,8 @@ class Quantiles(Query):
         if not sample.numbers:
             return None
         value, window = sample.numbers[0], sample.window
-        asked = {"value": value, "at": [0.5, 0.95, 0.99], "windows": [window], "every": window}
-        return FirstQuery(f"the median of {value}, and what it rarely exceeds, in each window of {window}", asked)
+        keys = {"value": value, "at": [0.5, 0.95, 0.99], "windows": [window], "every": window}
+        return FirstQuery(f"the median of {value}, and what it rarely exceeds, in each window of {window}", keys)
 
     @property
     def rows(self) -> bool:

@@ -160,8 +160,8 @@ class HeavyHitters(Query):
         if not sample.labels:
             return None
         label, window = sample.labels[0], sample.window
-        asked = {"object": label, "k": 10, "windows": [window], "every": window}
-        return FirstQuery(f"the ten values of {label} with the most rows in each window of {window}", asked)
+        keys = {"object": label, "k": 10, "windows": [window], "every": window}
+        return FirstQuery(f"the ten values of {label} with the most rows in each window of {window}", keys)
 
     @property
     def promises(self) -> Mapping[str, str]:

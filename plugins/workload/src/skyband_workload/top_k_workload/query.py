@@ -111,8 +111,8 @@ class TopKWorkload(Query):
             return None
         label, score, window = sample.labels[0], sample.numbers[0], sample.window
         highest = {"name": "highest", "window": window, "slide": window, "k": 10}
-        asked = {"object": label, "score": score, "queries": [highest]}
-        return FirstQuery(f"the ten rows with the highest {score} in each window of {window}", asked)
+        keys = {"object": label, "score": score, "queries": [highest]}
+        return FirstQuery(f"the ten rows with the highest {score} in each window of {window}", keys)
 
     @property
     def rows(self) -> bool:
