@@ -374,6 +374,28 @@ def test_set_goes_into_tables_and_the_last_one_wins(job):
     assert found.sink.options == {"compression": "zstd"}
 
 
+def test_the_name_of_an_option_may_have_dots(job):
+    changes = ["source.options.mergeSchema.of.all=true", 'source.options.a.b="x"', "sink.options.header=false"]
+    changed = read_job(job(), changes)
+    assert changed.source.options == {"mergeSchema.of.all": True, "a.b": "x"}
+    assert changed.sink.options == {"header": False}
+    path = job(JOB.replace('path = "requests"', 'path = "requests"\noptions = { "a.b" = 1, c = 2 }'))
+    assert read_job(path).source.options == {"a.b": 1, "c": 2}
+    assert read_job(path, ["-source.options.a.b"]).source.options == {"c": 2}
+
+
+def test_set_takes_keys_out(job):
+    path = job()
+    path.write_text("shards = 3\n" + path.read_text())
+    assert (read_job(path).shards, read_job(path, ["-shards"]).shards) == (3, None)
+    assert read_job(path, ["-shards", "shards=2"]).shards == 2
+    assert read_job(path, ["shards=2", "-shards"]).shards is None
+    assert problems(path, ["-query.item"])[0].startswith("--set: query.item: is required")
+    (unknown,) = problems(path, ["-query.itm"])
+    assert unknown == "--set: query.itm: is not in the job, and cannot be taken out; did you mean 'item'?"
+    assert "must be KEY=VALUE" in problems(path, ["-query..delay"])[0]
+
+
 def test_set_that_is_no_key_and_value(job):
     for change in ("query.k", "=3", "a..b=3"):
         assert "must be KEY=VALUE" in problems(job(), [change])[0]

@@ -57,7 +57,8 @@ def job_options(command: Callable[..., Any]) -> Any:
     )(command)  # fmt: skip
     return click.option(
         "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
-        help="Change a key of the job, such as backends.sketch=se-fm; may be given several times.",
+        help="Change a key of the job, such as backends.sketch=se-fm, or with -KEY take it out; may be given several "
+        "times.",
     )(command)  # fmt: skip
 
 
@@ -120,9 +121,11 @@ def _closest(name: str) -> str:
 
 
 def settings(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """`--set` as given, each KEY=VALUE."""
+    """`--set` as it was written, each KEY=VALUE or -KEY."""
+    from skyband.job.job_file import removes
+
     for value in values:
         key, equals, _ = value.partition("=")
-        if not equals or not all(key.strip().split(".")):
+        if not removes(value) and (not equals or not all(key.strip().split("."))):
             raise click.BadParameter(f"must be KEY=VALUE, such as query.k=10 (got {value!r})", ctx, parameter)
     return values

@@ -9,7 +9,7 @@ from typing import Any
 from skyband.config.literals import MOST_DIGITS, is_huge, literal
 from skyband.config.redaction import learn, redacted_line
 from skyband.data_files import format_by_name
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, Problem, suggest
 from skyband.job.environment import expand
 from skyband.job.job_error import JobError
 
@@ -30,11 +30,20 @@ def assignment(text: str) -> tuple[str, Any]:
         raise JobError("--set", Problem(key.strip(), _TOO_MANY_DIGITS)) from error
 
 
+REMOVED = object()
+"""The value of a key that `--set -KEY` takes out of a job."""
+
+
 def assignments(sets: Iterable[str]) -> dict[str, Any]:
-    """What `--set` says, by key. Raises JobError where it says nothing."""
-    typed = dict(map(assignment, sets))
+    """What `--set` says, by key: a value, or REMOVED. Raises JobError where it says nothing."""
+    typed = dict((text[1:].strip(), REMOVED) if removes(text) else assignment(text) for text in sets)
     learn(typed)
     return typed
+
+
+def removes(text: str) -> bool:
+    """Whether it takes a key out of a job, `-KEY`, and gives it no value."""
+    return text.startswith("-") and "=" not in text and all(text[1:].strip().split("."))
 
 
 Edit = Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -131,8 +140,16 @@ def _headings(lines: Sequence[str]) -> tuple[str, str]:
     return table, next((line.partition("=")[0] for line in reversed(lines) if "=" in line), "")
 
 
+def _path(key: str) -> list[str]:
+    """The tables a key is in, and its name there: that of an option may have dots, such as kafka.bootstrap.servers."""
+    names = key.split(".")
+    if len(names) > 3 and names[1] in ("options", "catalog"):
+        names[2:] = [".".join(names[2:])]
+    return names
+
+
 def _put(tables: dict[str, Any], key: str, value: Any) -> None:
-    *outer, last = key.split(".")
+    *outer, last = _path(key)
     table = tables
     for number, name in enumerate(outer):
         entry = table.get(name, {})
@@ -142,4 +159,7 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
             raise ConfigError(Problem(key, f"{'.'.join(outer[: number + 1])} is {literal(entry)}, not a table"))
         table[name] = dict(entry)
         table = table[name]
-    table[last] = value
+    if value is not REMOVED:
+        table[last] = value
+    elif table.pop(last, REMOVED) is REMOVED:
+        raise ConfigError(Problem(key, f"is not in the job, and cannot be taken out; {suggest(last, table)}"))

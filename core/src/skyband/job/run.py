@@ -9,7 +9,7 @@ from skyband.job.checked_job import CheckedJob
 from skyband.job.engine import Engine
 from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
-from skyband.job.job_file import assignment
+from skyband.job.job_file import assignments
 from skyband.job.memory_limit import too_little, used_up
 from skyband.job.metrics.export import exported
 from skyband.job.model import Job
@@ -51,7 +51,7 @@ def run_checked(
             totals = _run(job, host, said, savepoint)
     except ConfigError as error:
         said.wipe()
-        raise JobError(str(job.path), *error.problems, typed=[assignment(text)[0] for text in job.sets]) from error
+        raise JobError(str(job.path), *error.problems, typed=assignments(job.sets)) from error
     except MemoryError as error:
         said.wipe()
         raise EngineError(used_up(error)) from error
