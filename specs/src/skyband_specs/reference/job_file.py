@@ -53,8 +53,11 @@ def job_page() -> str:
     return page(
         "The job file",
         "One TOML file: where rows come from, what is asked, how it is answered and where answers go. "
-        "`skyband check job.toml` says everything that is wrong with one, `skyband run job.toml` runs it, and "
-        f"{code('--set KEY=VALUE')} changes any key for a run. The pages of the queries have small ones to copy.",
+        "`skyband check requests.csv > job.toml` makes a first one over data of your own, `skyband check job.toml` "
+        "says everything that is wrong with one, `skyband run job.toml` runs it. For a run "
+        f"{code('--set KEY=VALUE')} changes any key, {code('--set -KEY')} takes it out, and options may have names "
+        f"with dots: {code('--set source.options.kafka.bootstrap.servers=broker:9092')}. The pages of the queries have "
+        "small jobs to copy.",
         fenced("toml", STREAM),
         section("Tables", table(["table", "says"], [[code(f"[{name}]"), said] for name, said in TABLES.items()])),
         section("At the top", _top()),
