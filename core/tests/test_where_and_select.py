@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 from conditions import CONDITIONS, ROWS
 from skyband.cli.commands import group
-from skyband.errors import ConfigError
-from skyband.job.sources.where_and_select import Shape
+from skyband.errors import ConfigError, InputError
+from skyband.job.sources.where_and_select import OnlySparkError, Shape
 
 
 @pytest.mark.parametrize("where", CONDITIONS)
@@ -36,6 +36,58 @@ def test_columns_are_chosen_renamed_and_made():
     ]
     assert schema.field("seven").type == pa.int32()
     assert schema.field("less").type == pa.decimal128(3, 2), "as on Spark"
+
+
+INTEGERS = pa.table(
+    {
+        "row": pa.array(range(5), pa.int64()),
+        "small": pa.array([0, -1, None, 2**31 - 1, -(2**31)], pa.int32()),
+        "large": pa.array([1_767_225_600, None, 253_402_300_799, -62_135_596_800, 1], pa.int64()),
+    }
+)
+"""Times from year 1 to 9999 as seconds, and those of 32 bits."""
+
+
+@pytest.mark.parametrize("unit", [1_000_000, 1_000, 1])
+def test_whole_numbers_become_times(unit):
+    name = {1_000_000: "timestamp_seconds", 1_000: "Timestamp_Millis", 1: "TIMESTAMP_MICROS"}[unit]
+    shape = Shape.parse("row > 0", [f"{name}(small) AS a", f"{name} ( `large` ) AS b", "row"])
+    schema = shape.schema(INTEGERS.schema)
+    assert schema.types == [pa.timestamp("us", "UTC"), pa.timestamp("us", "UTC"), pa.int64()]
+    assert shape.reads(["b"]) == ["large", "row"]
+    (batch,) = INTEGERS.to_batches()
+    made, kept = shape.apply(batch, schema)
+    assert kept.tolist() == [1, 2, 3, 4]
+    for column, source in (("a", "small"), ("b", "large")):
+        numbers = made.column(column).cast(pa.int64()).to_pylist()
+        assert numbers == [None if value is None else value * unit for value in INTEGERS[source].to_pylist()[1:]]
+
+
+@pytest.mark.parametrize(("unit", "name"), [(1_000_000, "timestamp_seconds"), (1_000, "timestamp_millis")])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_number_too_far_from_1970_is_told_with_its_row(unit, name, sign):
+    most = sign * ((2**63 - 1) // unit)
+    rows = pa.record_batch({"n": pa.array([0, most, most + sign], pa.int64())})
+    shape = Shape.parse("n <> 0", [f"{name}(n) AS ts"])
+    made, _ = shape.apply(rows.slice(0, 2), shape.schema(rows.schema))
+    assert made.column(0).cast(pa.int64()).to_pylist() == [most * unit]
+    with pytest.raises(InputError, match=rf"n, row 2: {most + sign} is too far from 1970: is it in a smaller unit"):
+        shape.apply(rows, shape.schema(rows.schema))
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.string(), pa.uint64(), pa.decimal128(5, 2)])
+def test_what_a_function_does_not_take_here_is_left_to_spark(kind):
+    with pytest.raises(OnlySparkError, match=r"select\[0\]: timestamp_seconds is of whole numbers here, and "):
+        Shape.parse(None, ["timestamp_seconds(n) AS ts"]).schema(pa.schema([("n", kind)]))
+    with pytest.raises(ConfigError, match="no column 'm'"):
+        Shape.parse(None, ["timestamp_seconds(m) AS ts"]).schema(pa.schema([("n", kind)]))
+
+
+@pytest.mark.parametrize("text", ["timestamp_seconds(n)", "timestamp_seconds(n + 1) AS a", "timestamp_seconds() AS a",
+                                  "timestamp_seconds(n AS a", "hour(n) AS a"])  # fmt: skip
+def test_functions_that_are_written_otherwise(text):
+    with pytest.raises(ConfigError, match=r"select\[0\]: .*of a column timestamp_seconds, .*use --engine spark"):
+        Shape.parse(None, [text])
 
 
 @pytest.mark.parametrize(

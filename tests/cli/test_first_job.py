@@ -110,7 +110,9 @@ def test_whole_numbers_since_1970_are_times(folder, monkeypatch, unit, function)
     assert table["source"]["select"] == ["n", f"{function}(t) AS t", "who"]
     assert (table["query"]["time"], table["query"]["windows"]) == ("t", ["1 minute"])
     (folder.home / "first.toml").write_text(job)
-    assert folder.call("check", folder.home / "first.toml").exit_code == 0
+    ran = folder.call("run", folder.home / "first.toml", "--engine", "local")
+    assert ran.exit_code == 0, ran.output
+    assert "2026-03-01 12:01:00  1 minute" in ran.stdout
 
 
 def test_a_large_text_is_cut_between_its_records(folder, monkeypatch):

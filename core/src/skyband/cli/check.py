@@ -29,7 +29,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
         try:
             click.echo(visible(first_job(job), keep="\n\t"), nl=False)
         except (ConfigError, InputError) as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(str(error).removeprefix("path: ")) from error
         click.echo(f"{job}: data, and above a job to begin with: skyband check {job} > job.toml", err=True)
         return
     try:

@@ -143,7 +143,7 @@ class _Times:
     name: str
     moments: "np.ndarray[Any, np.dtype[np.int64]]"
     epoch_function: str | None = None
-    """The function of Spark that makes it of whole numbers."""
+    """The function that makes it of whole numbers."""
 
 
 def _with_times(source: Source, rows: "pa.Table", path: Path) -> "tuple[Source, pa.Table, _Times]":
@@ -300,7 +300,7 @@ class _Writer:
             names = [f"`{name}`" if not name.isidentifier() else name for name in self.rows.column_names]
             mine = f"`{self.times.name}`" if not self.times.name.isidentifier() else self.times.name
             columns = [f"{self.times.epoch_function}({name}) AS {name}" if name == mine else name for name in names]
-            lines += [f"select = {_toml(columns)}  # a function of Spark's: run this with Spark"]
+            lines += [f"select = {_toml(columns)}"]
         return "\n".join(lines)
 
     def _table(self, kind: str, question: str, keys: Mapping[str, Any], commented: bool) -> str:

@@ -4,6 +4,7 @@ from skyband.config.parameters import parameters_of
 from skyband.job.local.engine import WRITABLE
 from skyband.job.model import ENGINES, Sink, Source
 from skyband.job.reading import TABLES
+from skyband.job.sources.column_functions import COLUMN_FUNCTIONS
 from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.sql_reader import KNOWN
 from skyband.job.sources.text_files import OPTIONS
@@ -136,6 +137,7 @@ def _spark() -> str:
 
 
 def _engines() -> str:
+    functions = ", ".join(map(code, COLUMN_FUNCTIONS))
     honoured = "; ".join(f"{name}: {', '.join(known) or 'none'}" for name, known in OPTIONS.items())
     return table(["", "spark", "local"], [
         ["reads", "any source of Spark", ", ".join((*READABLE, *names_of_formats("reads")))],
@@ -144,6 +146,6 @@ def _engines() -> str:
         ["other keys", "of formats that plugins bring, as their pages say", "the same"],
         ["`options`", "passed on", honoured],
         ["`where`", "any SQL condition", f"{KNOWN}; the rest is refused by name"],
-        ["`select`", "any SQL expressions", "`column`, `column AS name`, `literal AS name`"],
+        ["`select`", "any SQL expressions", f"columns and literals, with `AS name`; {functions} of a column"],
         ["`checkpoint`, `trigger`", "as said above", "play no part"],
     ])  # fmt: skip

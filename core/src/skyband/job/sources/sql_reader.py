@@ -1,7 +1,8 @@
 """Reads the part of SQL that means the same on Spark and on the local engine.
 
 A condition compares columns with literals: `=`, `<>`, `<`, `<=`, `>`, `>=`, `IN`, `BETWEEN`, `LIKE`, `IS NULL`, put
-together by `AND`, `OR`, `NOT` and parentheses. A column of `select` is another one, perhaps renamed, or a literal.
+together by `AND`, `OR`, `NOT` and parentheses. A column of `select` is another one, perhaps renamed, a function of one,
+or a literal.
 """
 
 import re
@@ -13,11 +14,13 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.config.literals import MOST_DIGITS
+from skyband.job.sources.column_functions import COLUMN_FUNCTIONS, problem_of
 from skyband.job.sources.conditions import Both, Not, Test
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d+)?(?![\w.]))|(?P<text>'[^'\\]*'(?!'))|`(?P<quoted>[^`]+)`"
     r"|(?P<key>(?i:and|or|not|in|between|like|is|null|true|false|as)(?!\w))"
+    rf"|(?P<function>(?i:{'|'.join(COLUMN_FUNCTIONS)})(?=\s*\())"
     r"|(?P<word>[A-Za-z_]\w*(?![\w.]|\s*\())|(?P<mark><=(?!>)|>=|<>|!=|=(?!=)|<(?!=)|>|\(|\)|,|-))"
 )
 _OPPOSITE = {"<>": "=", "!=": "="}
@@ -36,14 +39,23 @@ MOST_DEPTH = 50
 
 @frozen
 class Projection:
-    """A column of `source.select`: another one, or the same value in every row."""
+    """A column of `source.select`: another one, a function of one, or the same value in every row."""
 
     name: str
     column: str | None
     value: Any = None
+    function: str | None = None
+
+    def problem(self, schema: pa.Schema) -> str | None:
+        """Why its function does not take the column of this schema."""
+        if self.function is None or self.column is None:
+            return None
+        return problem_of(self.function, self.column, schema.field(self.column).type)
 
     def type_in(self, schema: pa.Schema) -> pa.DataType:
         """Its type, Spark's for a literal."""
+        if self.function is not None:
+            return COLUMN_FUNCTIONS[self.function].type
         if self.column is not None:
             return schema.field(self.column).type
         if isinstance(self.value, Decimal):
@@ -62,20 +74,26 @@ def parse_condition(text: str) -> Any:
 
 
 def parse_column(text: str) -> Projection:
-    """An entry of `source.select`: `column`, `column AS name` or `literal AS name`. Raises UnknownSqlError."""
+    """An entry of `source.select`: `column`, `column AS name`, `function(column) AS name` or `literal AS name`.
+
+    Raises UnknownSqlError.
+    """
     reader = _Reader(text)
     column = value = None
-    if reader.at_literal():
+    function = reader.function()
+    if function is not None:
+        column = reader.argument()
+    elif reader.at_literal():
         value = reader.literal(fraction=Decimal)
     else:
         column = reader.column()
-    name = column
+    name = column if function is None else None
     if reader.taken("as"):
         name = reader.column()
     reader.end()
     if name is None:
         raise UnknownSqlError(f"{text!r} has no name: write {text} AS name")
-    return Projection(name, column, value)
+    return Projection(name, column, value, function)
 
 
 class _Reader:
@@ -122,6 +140,21 @@ class _Reader:
             self._fail()
         self._next += 1
         return word
+
+    def function(self) -> str | None:
+        """The function that is next, in lower case; None where there is none."""
+        kind, word = self._peek()
+        if kind != "function":
+            return None
+        self._next += 1
+        return word.lower()
+
+    def argument(self) -> str:
+        """A name in brackets."""
+        self._expect("(")
+        name = self.column()
+        self._expect(")")
+        return name
 
     def at_literal(self) -> bool:
         """Whether a literal is next."""

@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from skyband.config.literals import literal
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, InputError, Problem
+from skyband.job.sources.column_functions import COLUMN_FUNCTIONS
 from skyband.job.sources.conditions import columns_of
 from skyband.job.sources.sql_reader import Projection, UnknownSqlError, parse_column, parse_condition
 
@@ -38,7 +39,9 @@ class Shape:
             try:
                 columns.append(parse_column(text))
             except UnknownSqlError:
-                message = "the local engine knows columns, `column AS name` and `literal AS name`; use --engine spark"
+                functions = ", ".join(COLUMN_FUNCTIONS)
+                message = "the local engine knows columns, `column AS name`, `literal AS name` and of a column "
+                message += f"{functions}; use --engine spark"
                 problems.append(Problem(f"select[{number}]", f"{message} (got {literal(text)})"))
         if problems:
             raise ConfigError(*problems)
@@ -68,6 +71,8 @@ class Shape:
             if made.column is not None and made.column not in names:
                 told = only_spark if made.column.casefold() in alike else problems
                 told.append(Problem(f"select[{number}]", no_column(made.column, source)))
+            elif (problem := made.problem(source)) is not None:
+                only_spark.append(Problem(f"select[{number}]", problem))
         counts = Counter(made.name for made in self.select or ())
         twice = next((name for name, count in counts.items() if count > 1), None)
         if twice is not None:
@@ -102,6 +107,19 @@ class Shape:
             made = by_name.get(field.name, Projection(field.name, field.name))
             if made.column is None:
                 columns.append(pa.repeat(pa.scalar(made.value, field.type), len(batch)))
-            else:
+            elif made.function is None:
                 columns.append(batch.column(made.column))
+            else:
+                columns.append(_evaluated(made, batch, kept))
         return pa.RecordBatch.from_arrays(columns, schema=schema), kept
+
+
+def _evaluated(projection: Projection, batch: pa.RecordBatch, kept: Any) -> pa.Array:
+    """A function of a column. Raises InputError with the row as it stood before `where`."""
+    assert projection.function is not None and projection.column is not None
+    try:
+        return COLUMN_FUNCTIONS[projection.function].evaluate(projection.column, batch.column(projection.column))
+    except InputError as error:
+        if kept is None or error.row is None:
+            raise
+        raise InputError(error.argument, error.message, int(kept[error.row])) from error
