@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from skyband import spark
-from skyband.job.spark.session import FEWER_FORKS
 
 ROOT = Path(__file__).parents[1]
 ALONE = ("tests/mutants",)
@@ -88,7 +87,6 @@ def session():
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.streaming.minBatchesToRetain": "2",
-        **FEWER_FORKS,
     }
     started = spark.session("skyband tests", **settings)
     started.sparkContext.setLogLevel("OFF")

@@ -6,7 +6,7 @@ import subprocess
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from skyband import text_tables
+from skyband import spark, text_tables
 from skyband.cli.commands import Failure, Problems
 from skyband.job.local.sink import Console
 from skyband.job.model import Sink, Source
@@ -154,7 +154,7 @@ def test_files_that_go_while_they_are_looked_at_are_no_fault_of_the_job(tmp_path
 def test_small_files_are_renamed_without_processes_where_all_are_on_this_machine(monkeypatch):
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
-    fewer = spark_session.FEWER_FORKS.items()
+    fewer = spark.FEWER_FORKS.items()
     here = {"path": "answers", "checkpoint": "file:///checkpoint"}
     assert fewer <= spark_session.spark_defaults(job_with(here)).items()
     cluster = job_with(here, **{"spark.master": "spark://host:7077"})

@@ -30,7 +30,6 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from skyband import spark
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA
 from skyband.engines.spark.worker import worker_mapper
-from skyband.job.spark.session import FEWER_FORKS
 from skyband.text_tables import table
 
 QUERY = {**FAMILIES["distinct-count"].query, "every": "10 seconds"}
@@ -96,7 +95,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=500_000, help="of a micro-batch")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
-    session = on_spark.session(**{**FEWER_FORKS, "spark.sql.shuffle.partitions": "1"})
+    session = on_spark.session(**{"spark.sql.shuffle.partitions": "1"})
     home = Path(tempfile.mkdtemp())
     on_spark.write_files(requests(1000), home / "first", 1)
     on_spark.write_files(requests(options.rows * BATCHES), home / "rows", BATCHES)

@@ -28,6 +28,25 @@ def test_a_session_that_is_there_keeps_its_settings(session):
     assert spark.session("another").conf.get("spark.sql.shuffle.partitions") == before == "2"
 
 
+def test_small_files_are_renamed_without_processes_where_paths_are_of_this_machine(session):
+    (manager,) = spark.FEWER_FORKS
+    ours, hadoop = spark.FEWER_FORKS[manager], session.sparkContext._jsc.hadoopConfiguration()
+    here = hadoop.get("fs.defaultFS")
+    assert session.conf.get(manager) == ours, "the session of all tests does not ask for it"
+    session.conf.unset(manager)
+    try:
+        assert spark.session("another", **{manager: None}).conf.get(manager, None) is None
+        hadoop.set("fs.defaultFS", "hdfs://host:9000")
+        assert spark.session("another").conf.get(manager, None) is None
+        hadoop.set("fs.defaultFS", here)
+        assert spark.session("another").conf.get(manager) == ours
+        session.conf.set(manager, "mine")
+        assert spark.session("another").conf.get(manager) == "mine"
+    finally:
+        hadoop.set("fs.defaultFS", here)
+        session.conf.set(manager, ours)
+
+
 def test_workers_import_pyspark_from_compiled_files_not_from_the_zip(session):
     def place(batches):
         import pyarrow as pa

@@ -60,18 +60,30 @@ own INT96 would be read elsewhere as nanoseconds without a zone. Where a micro-b
 at each again, in a task each up to 10,000: of 10^5 files minutes went there.
 """
 
+FEWER_FORKS = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    )
+}
+"""Where a stream's checkpoint and answers are on this machine: Spark's default starts eight processes `readlink`, one
+after the other, for each small file that it renames: a quarter of a small trigger. Both end in one rename."""
+
 
 def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     """A Spark session with the settings that Skyband needs.
 
     If there is a session already, it is returned: it gets those of `SETTINGS` that it does not have, and keeps its own.
+    Where Spark runs in one process and a path without a scheme is a file of this machine, a stream's small files are
+    renamed without starting processes: `spark.sql.streaming.checkpointFileManagerClass`, unless you or Spark's own
+    files of settings say which.
 
     Parameters
     ----------
     name : str, default "skyband"
         the application's name, as Spark shows it
     **settings
-        further settings by their names, with dots as double underscores, or as `**{"spark.master": "local[2]"}`
+        further settings by their names, with dots as double underscores, or as `**{"spark.master": "local[2]"}`; None
+        leaves one as Spark has it
 
     Raises
     ------
@@ -93,12 +105,24 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     given = there.conf.getAll if there is not None else {}
     missing = {key: value for key, value in SETTINGS.items() if key not in given}
     for key, value in {**missing, **settings}.items():
-        builder = builder.config(key, value)
+        if value is not None:
+            builder = builder.config(key, value)
     one_process = master.partition("[")[0] == "local" and "spark.pyspark.python" not in settings
     with home_without_zip() if one_process and not submitted else nullcontext(), ended_if_interrupted():
         if one_process and not submitted and is_ours_to_say(settings):
             builder = builder.config("spark.local.dir", private_folder())
-        return builder.getOrCreate()
+        started = builder.getOrCreate()
+    for key, value in FEWER_FORKS.items():
+        if key not in settings and started.conf.get(key, None) is None and _keeps_files_here(started):
+            started.conf.set(key, value)
+    return started
+
+
+def _keeps_files_here(session: "SparkSession") -> bool:
+    """Whether Spark runs in one process, and a path without a scheme is a file of this machine."""
+    context = session.sparkContext
+    folder = context._jsc.hadoopConfiguration().get("fs.defaultFS")
+    return context.master.partition("[")[0] == "local" and (folder is None or folder.startswith("file:"))
 
 
 def apply(

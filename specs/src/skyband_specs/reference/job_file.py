@@ -8,10 +8,10 @@ from skyband.job.sources.column_functions import COLUMN_FUNCTIONS
 from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.sql_reader import KNOWN
 from skyband.job.sources.text_files import OPTIONS
-from skyband.job.spark.session import COMPILED_ONCE, FEWER_FORKS, LOCAL, SMALL
+from skyband.job.spark.session import COMPILED_ONCE, LOCAL, SMALL
 from skyband.queries import load_query
 from skyband.registry.info import FILE_FORMATS
-from skyband.spark import GROUPED_SHARDS, SETTINGS
+from skyband.spark import FEWER_FORKS, GROUPED_SHARDS, SETTINGS
 from skyband.tables import names_of_formats
 
 from skyband_specs.reference.markdown import code, fenced, page, parameters, section, table

@@ -26,14 +26,6 @@ LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.
 """Where Spark runs in one process on this machine, nobody else has any business with it: it would listen on the
 machine's address, and show a page without a password. A job's `[spark]` may say otherwise."""
 
-FEWER_FORKS = {
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    )
-}
-"""Where a stream's checkpoint and answers are on this machine: Spark's default starts eight processes `readlink`, one
-after the other, for each small file that it renames: a quarter of a small trigger. Both end in one rename."""
-
 COMPILED_ONCE = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 """Where a job ends with its files, and these are small. Java compiles what runs often a second time, better:
 a third of the CPU of a run of seconds, and worth it over many rows, of which 500,000 take 30 to 45 % longer without.
@@ -56,14 +48,14 @@ def require_spark() -> Any:
     return SparkSession
 
 
-def spark_defaults(job: Job) -> dict[str, str]:
-    """The settings of a session of our own, which the job's replace."""
+def spark_defaults(job: Job) -> dict[str, str | None]:
+    """The settings of a session of our own, which the job's replace; None: as Spark has it."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started Spark, where and as it was told
     master = job.spark.get("spark.master", "" if _is_configured() else "local")
     alone = master.startswith("local") and not submitted
-    defaults = _DEFAULTS | LOCAL if alone else dict(_DEFAULTS)
-    if alone and _keeps_files_here(job):
-        defaults |= FEWER_FORKS
+    defaults: dict[str, str | None] = {**_DEFAULTS, **LOCAL} if alone else {**_DEFAULTS}
+    here = alone and _keeps_files_here(job)
+    defaults |= {key: value if here else None for key, value in spark.FEWER_FORKS.items()}
     if alone and _is_short(job):
         defaults |= COMPILED_ONCE
     return defaults
