@@ -1,10 +1,10 @@
 """Keys become random bits, the same everywhere."""
 
 import numpy as np
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from scipy.stats import chi2
 from skyband_distinct.key_hashing import GAMMA, mix, salt
 
 MASK = 2**64 - 1
@@ -45,7 +45,7 @@ def test_no_two_streams_or_seeds_share_a_salt():
 
 def test_plain_numbers_spread_evenly():
     """A chi-square test of the top and the bottom byte, over several salts; it fails by chance once in 10^8."""
-    rows, buckets, limit = 100_000, 256, chi2.isf(1e-9, 255)
+    rows, buckets, limit = 100_000, 256, scipy.stats.chi2.isf(1e-9, 255)
     for seed in range(5):
         words = mixed(np.arange(rows, dtype=np.uint64) ^ salt(seed))
         for byte in (words >> np.uint64(56), words & np.uint64(255)):

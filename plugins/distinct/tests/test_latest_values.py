@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 import skyband
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, gamma
 from skyband import create, snapshot
 from skyband.config.half_open_ranges import ValueRange
 from skyband.errors import InputError, SnapshotError
@@ -169,17 +169,17 @@ def test_the_promise_holds_for_every_share_of_the_keys(epsilon, delta, parameter
     count, k = skyband_shape(epsilon, delta, "hash" in parameters)
     for p in (0.0001, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.9, 0.99, 1.0):
         b = np.arange(k)
-        mass = binom.pmf(b, k - 1, p)
-        above = mass @ gamma.cdf(b / (p + epsilon), k)
-        below = mass @ gamma.sf(b / (p - epsilon), k) if p > epsilon else 0.0
-        either = binom.sf(count // 2, count, above) + binom.sf(count // 2, count, below)
+        mass = scipy.stats.binom.pmf(b, k - 1, p)
+        above = mass @ scipy.stats.gamma.cdf(b / (p + epsilon), k)
+        below = mass @ scipy.stats.gamma.sf(b / (p - epsilon), k) if p > epsilon else 0.0
+        either = scipy.stats.binom.sf(count // 2, count, above) + scipy.stats.binom.sf(count // 2, count, below)
         assert either <= delta, (p, either)
         off, z = epsilon * (k - 1) / (1 - epsilon), epsilon * np.sqrt(k) / (1 - epsilon)
         ends = np.transpose([around(RangeSample(seen, 1.0), z) for seen in range(k)])
         if count == 1:
             ends = [np.maximum(b - off, ends[0]), np.minimum(b + off, ends[1])]
-        missed = mass @ gamma.cdf(ends[0] / p, k), mass @ gamma.sf(ends[1] / p, k)
-        assert sum(binom.sf(count // 2, count, one) for one in missed) <= delta, (p, missed)
+        missed = mass @ scipy.stats.gamma.cdf(ends[0] / p, k), mass @ scipy.stats.gamma.sf(ends[1] / p, k)
+        assert sum(scipy.stats.binom.sf(count // 2, count, one) for one in missed) <= delta, (p, missed)
 
 
 @pytest.mark.parametrize(("parameters", "most"), [({}, 30_000), ({"hash": "theta"}, 30_000)])

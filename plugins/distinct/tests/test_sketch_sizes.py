@@ -1,9 +1,9 @@
 """Sketches are as large as their papers and their epsilon and delta ask."""
 
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, gamma
 from skyband_distinct.sketch_sizes import (
     fm_arrays,
     fm_recent,
@@ -31,8 +31,8 @@ def test_the_median_of_the_subsketches_misses_at_most_delta(epsilon, delta):
     """Exactly, for many keys: 1 / v is gamma distributed."""
     count = subsketches(delta)
     k = skyband_size(epsilon, delta, count)
-    above, below = gamma.cdf((k - 1) / (1 + epsilon), k), gamma.sf((k - 1) / (1 - epsilon), k)
-    assert binom.sf(count // 2, count, above) + binom.sf(count // 2, count, below) <= delta
+    above, below = scipy.stats.gamma.cdf((k - 1) / (1 + epsilon), k), scipy.stats.gamma.sf((k - 1) / (1 - epsilon), k)
+    assert scipy.stats.binom.sf(count // 2, count, above) + scipy.stats.binom.sf(count // 2, count, below) <= delta
 
 
 @given(deltas)

@@ -7,10 +7,10 @@ import mmh3
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy
 from datasketches import compact_theta_sketch, theta_a_not_b, theta_intersection, theta_union, update_theta_sketch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import beta, gamma
 from skyband import create, states
 from skyband.columns.hashing import THETA_SEED, hash_column
 from skyband.engines import local
@@ -270,7 +270,7 @@ def test_a_seed_in_a_states_header_is_refused_too():
 def test_one_sketch_misses_at_most_delta(epsilon, delta):
     """Exactly, for many keys: the kth smallest hash is gamma distributed."""
     k = theta_size(epsilon, delta)
-    assert gamma.cdf((k - 1) / (1 + epsilon), k) + gamma.sf((k - 1) / (1 - epsilon), k) <= delta
+    assert scipy.stats.gamma.cdf((k - 1) / (1 + epsilon), k) + scipy.stats.gamma.sf((k - 1) / (1 - epsilon), k) <= delta
 
 
 @given(st.floats(0.01, 0.5), st.floats(1e-6, 0.5), st.floats(1, 8))
@@ -278,7 +278,7 @@ def test_of_fewer_keys_it_misses_less(epsilon, delta, times):
     """Exactly, for n keys: the kth smallest of n hashes is beta distributed."""
     k = theta_size(epsilon, delta)
     n = round(k * times)
-    kth = beta(k, n - k + 1)
+    kth = scipy.stats.beta(k, n - k + 1)
     assert kth.cdf((k - 1) / n / (1 + epsilon)) + kth.sf((k - 1) / n / (1 - epsilon)) <= delta
 
 

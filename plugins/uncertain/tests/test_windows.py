@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy
 import skyband
-from scipy import stats
 from skyband_specs.window import oracle
 from skyband_specs.window.streams import existences
 from skyband_uncertain.count_moments_kernels import mean_for, poisson_below
@@ -117,25 +117,29 @@ def test_poisson_is_the_distribution_function():
     for size in (1, 2, 10, 171, 1000, 10_000):
         means = np.concatenate([np.linspace(0.01, 3 * size + 5, 40), size + np.linspace(-4, 4, 20) * size**0.5])
         for mean in means[means > 0].tolist():
-            assert poisson_below(size, mean) == pytest.approx(stats.poisson.cdf(size - 1, mean), abs=1e-11)
+            assert poisson_below(size, mean) == pytest.approx(scipy.stats.poisson.cdf(size - 1, mean), abs=1e-11)
 
 
 def test_poisson_decides_as_its_distribution_does():
     for size, limit in ((1, 0.5), (10, 0.05), (1000, 1e-6)):
         mean = mean_for(size, limit, False, 2.0**40) / 2.0**40
-        assert stats.poisson.cdf(size - 1, mean * (1 + 1e-9)) < limit < stats.poisson.cdf(size - 1, mean * (1 - 1e-9))
+        assert (
+            scipy.stats.poisson.cdf(size - 1, mean * (1 + 1e-9))
+            < limit
+            < scipy.stats.poisson.cdf(size - 1, mean * (1 - 1e-9))
+        )
 
 
 def refined(size, p):
     mean, deviation = p.sum(), np.sqrt((p * (1 - p)).sum())
     skewness = (p * (1 - p) * (1 - 2 * p)).sum() / deviation**3
     x = (size - 0.5 - mean) / deviation
-    return np.clip(stats.norm.cdf(x) + skewness * (1 - x * x) * stats.norm.pdf(x) / 6, 0, 1)
+    return np.clip(scipy.stats.norm.cdf(x) + skewness * (1 - x * x) * scipy.stats.norm.pdf(x) / 6, 0, 1)
 
 
 DEFINITIONS = {
-    "poisson": lambda size, p: stats.poisson.cdf(size - 1, p.sum()),
-    "normal": lambda size, p: stats.norm.cdf((size - 0.5 - p.sum()) / np.sqrt((p * (1 - p)).sum())),
+    "poisson": lambda size, p: scipy.stats.poisson.cdf(size - 1, p.sum()),
+    "normal": lambda size, p: scipy.stats.norm.cdf((size - 0.5 - p.sum()) / np.sqrt((p * (1 - p)).sum())),
     "refined-normal": refined,
 }
 
@@ -163,8 +167,8 @@ def test_distribution_is_scipys():
     for low in (0.0, 0.9):
         p = low + (1 - low) * np.random.default_rng(5).random(1000)
         counts = np.arange(1001)
-        assert np.abs(pmf(p) - stats.poisson_binom.pmf(counts, p)).max() < 1e-15
-        assert np.abs(cdf(p) - stats.poisson_binom.cdf(counts, p)).max() < 1e-13
+        assert np.abs(pmf(p) - scipy.stats.poisson_binom.pmf(counts, p)).max() < 1e-15
+        assert np.abs(cdf(p) - scipy.stats.poisson_binom.cdf(counts, p)).max() < 1e-13
 
 
 @pytest.mark.parametrize(("deviation", "overhead"), [(0.25, 0.8297), (0.025, 0.0612)])
