@@ -1,5 +1,6 @@
 """`skyband check` of data without a job: it prints one that runs."""
 
+import bz2
 import datetime
 import gzip
 import json
@@ -10,9 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 START = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+LATEST = 10
+"""Seconds by which the rows come late that do."""
 ROWS = [
     (
-        START + datetime.timedelta(seconds=7 * number - (number % 5 == 4) * 9),
+        START + datetime.timedelta(seconds=7 * number - (number % 5 == 4) * 17),
         f"c{number * number % 11}",
         number % 97 / 2,
     )
@@ -57,6 +60,7 @@ def each_query(job):
         ("nameless.csv", csv_text(header=False)),
         ("log.jsonl", json_text()),
         ("log.csv.gz", gzip.compress(csv_text().encode())),
+        ("log.jsonl.bz2", bz2.compress(json_text().encode())),
     ],
 )
 def test_the_job_that_is_proposed_answers_and_so_do_the_others(folder, monkeypatch, name, text):
@@ -84,7 +88,7 @@ def test_it_says_what_the_columns_are(folder, monkeypatch):
     }  # fmt: skip
     assert table["query"] == {
         "kind": "distinct-count", "time": "when", "item": "the client", "windows": ["1 minute"],
-        "every": "1 minute", "delay": "10 seconds",
+        "every": "1 minute", "delay": f"{LATEST} seconds",
     }  # fmt: skip
     assert "#   the client  string, 6 different from c0 to c9" in job
     assert "#   ms          double, 97 different from 0.0 to 48.0" in job
@@ -116,11 +120,21 @@ def test_whole_numbers_since_1970_are_times(folder, monkeypatch, unit, function)
 
 
 def test_a_large_text_is_cut_between_its_records(folder, monkeypatch):
-    lines = '2026-03-01 12:00:00,"two\nlines of ""one""",1\n2026-03-01 12:00:00,"or\none",2\n'
+    """Its line breaks are nearly all within quotes, so that a cut at the last one would be."""
+    verse = 'a ""line"" of many' + 200 * "\n"
+    lines = "".join(f'2026-03-01 12:00:00,"{number} {verse}",1\n' for number in range(10))
     (folder.home / "large.csv").write_text("ts,text,n\n" + lines * (5_000_000 // len(lines)))
-    assert '#   text  string, 2 different from or one to two lines of "one"\n' in first_job(
-        folder, monkeypatch, "large.csv"
+    assert '#   text  string, 10 different from 0 a "line" of many' in first_job(folder, monkeypatch, "large.csv")
+
+
+def test_of_many_rows_the_first_are_looked_at(folder, monkeypatch):
+    times = pa.array(range(250_000), pa.timestamp("s"))
+    pq.write_table(
+        pa.table({"ts": times, "who": ["a", "b"] * 125_000}), folder.home / "many.parquet", row_group_size=70_000
     )
+    job = first_job(folder, monkeypatch, "many.parquet")
+    assert "after a look at 100,000 rows:" in job
+    assert "100,000 different from 1970-01-01 00:00:00 to 1970-01-02 03:46:39" in job
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 def format_by_name(file: Path) -> str | None:
     """The format of a data file by how its name ends; None where it tells none."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
-    while suffixes and suffixes[-1] in _COMPRESSED:
+    if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
     return SUFFIXES.get(suffixes[-1]) if suffixes else None
 

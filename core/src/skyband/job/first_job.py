@@ -5,7 +5,6 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,9 +99,9 @@ def _csv_options(text: str) -> dict[str, Any]:
     """The mark between the values, and whether the first line names the columns."""
     lines = text.splitlines()[:50]
     mark = max(",\t;|", key=lambda mark: _regularity([*csv.reader(lines, delimiter=mark)]))
-    records = [record for record in islice(csv.reader(lines, delimiter=mark), 2) if record]
+    first = next(csv.reader(lines, delimiter=mark), [])
     options: dict[str, Any] = {} if mark == "," else {"sep": mark}
-    return {"header": True, **options} if records and _is_header(*records) else options
+    return {"header": True, **options} if first and _is_header(first) else options
 
 
 def _regularity(records: list[list[str]]) -> int:
@@ -111,13 +110,11 @@ def _regularity(records: list[list[str]]) -> int:
     return min(sizes, default=1) - 1 if len(sizes) <= 1 else 0
 
 
-def _is_header(names: list[str], values: list[str] | None = None) -> bool:
+def _is_header(names: list[str]) -> bool:
     """Whether a first record is one of names: all different, none empty, none a number or a time."""
     if len(set(names)) < len(names) or not all(name.strip() for name in names):
         return False
-    if any(name.strip()[0].isdigit() or name.strip()[0] in "+-." for name in names):
-        return False
-    return values is None or names != values
+    return not any(name.strip()[0].isdigit() or name.strip()[0] in "+-." for name in names)
 
 
 def _table_of(source: Source) -> "pa.Table":
@@ -253,7 +250,7 @@ class _Writer:
         late = int((np.maximum.accumulate(moments) - moments).max()) if len(moments) else 0
         covered = int(moments.max() - moments.min()) if len(moments) else 0
         suited = [name for name, length in _LENGTHS.items() if covered >= _ANSWERS * length]
-        delays = [name for name, length in _LENGTHS.items() if length > late] or [f"{late // _SECOND + 1} seconds"]
+        delays = [name for name, length in _LENGTHS.items() if length >= late] or [f"{late // _SECOND + 1} seconds"]
         columns = tuple(one for one in self._samples() if one.name != self.times.name)
         window = suited[-1] if suited else "1 second" if covered else "1 hour"
         return SourceSample(len(self.rows), self.times.name, window, delays[0] if late else "0 seconds", columns)
