@@ -99,6 +99,6 @@ def test_a_method_that_a_format_lacks_is_told_with_the_remedy():
         def check(self, keys, on_spark):
             return []
 
-    for method, abilities in (("read", '"reads"'), ("write", '"writes" and "streams"')):
+    for method, abilities in (("read", '"reads"'), ("write", '"writes", "streams" and "current"')):
         with pytest.raises(PluginError, match=f"defines no method '{method}': define it, or leave {abilities} out of"):
             getattr(Nothing(), method)(TableKeys())

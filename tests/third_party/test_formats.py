@@ -58,6 +58,11 @@ MUTANTS = {
     "another_stream_with_the_same_numbers_is_written": "OneStream",
     "a_writer_killed_while_it_makes_the_table": "NumberFirst",
     "a_writer_killed_while_it_adds_to_the_table": "RowsFirst",
+    "the_newest_answers_are_what_the_table_holds": "RemovesNone",
+    "rows_of_others_stay_in_a_table_of_the_newest": "Tidy",
+    "a_table_of_the_newest_refuses_other_columns": "AnyColumns",
+    "changes_that_are_given_again_change_nothing": "Forgetful",
+    "a_writer_killed_while_it_changes_a_table_of_the_newest": "NumberBeforeChanges",
 }
 
 

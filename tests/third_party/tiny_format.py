@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+from attrs import evolve
 from skyband.errors import ConfigError, Problem
 from skyband.tables import BatchSink, Format, TableKeys, TableRows
 from skyband_specs.formats import FormatTrial
@@ -59,6 +60,14 @@ class LogSink(BatchSink):
     def write(self, answers, stream, batch):
         self.check(answers.schema)
         self.put(answers, self.numbers() | {stream: batch})
+
+    def apply(self, changes, number=None, replace=False):
+        self.check(changes.rows.schema)
+        there = read(self.path).replace_schema_metadata() if self.exists() and not replace else changes.rows.slice(0, 0)
+        touched = [*changes.gone.to_pylist(), *changes.rows.select(changes.key).to_pylist()]
+        stay = [key not in touched for key in there.select(changes.key).to_pylist()]
+        table = pa.concat_tables([there.filter(pa.array(stay, pa.bool_())), changes.rows])
+        self.put(table, self.numbers() | dict([number] if number else []), replace=True)
 
     def put(self, answers, numbers, replace=False):
         """All rows and numbers as one file, in the place of the one before."""
@@ -123,6 +132,23 @@ class NumberFirstSink(LogSink):
         self.put(answers, self.numbers())
 
 
+class NumberBeforeChangesSink(LogSink):
+    def apply(self, changes, number=None, replace=False):
+        if number is not None and self.exists():
+            self.put(read(self.path).replace_schema_metadata(), self.numbers() | dict([number]), replace=True)
+        super().apply(changes, number, replace)
+
+
+class RemovesNoneSink(LogSink):
+    def apply(self, changes, number=None, replace=False):
+        super().apply(evolve(changes, gone=changes.gone.slice(0, 0)), number, replace)
+
+
+class TidySink(LogSink):
+    def apply(self, changes, number=None, replace=False):
+        super().apply(changes, number, replace=True)
+
+
 class OnlyAddsSink(LogSink):
     def append(self, answers, replace=False):
         super().append(answers)
@@ -157,6 +183,18 @@ class RowsFirst(LogFormat):
 
 class NumberFirst(LogFormat):
     sink = NumberFirstSink
+
+
+class NumberBeforeChanges(LogFormat):
+    sink = NumberBeforeChangesSink
+
+
+class RemovesNone(LogFormat):
+    sink = RemovesNoneSink
+
+
+class Tidy(LogFormat):
+    sink = TidySink
 
 
 class OnlyAdds(LogFormat):

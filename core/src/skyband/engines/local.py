@@ -17,6 +17,7 @@ from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband.queries.bad_rows import late_rows, unreadable_rows
+from skyband.queries.newest_answers import of_a_program
 from skyband.queries.query import BAD, Query
 from skyband.queries.row_encoding import encode, hashed_columns
 from skyband.watermark import EventTimeProgress, Ticking
@@ -55,7 +56,7 @@ class LocalRun:
         cls, query: Query | Mapping[str, Any], schema: pa.Schema, backends: Mapping[str, Any] | None = None
     ) -> "LocalRun":
         """Raises ConfigError with every problem at once where the query does not fit the schema or the backends."""
-        asked, taken = make_query(query), usual_schema(schema)
+        asked, taken = of_a_program(make_query(query)), usual_schema(schema)
         return cls(Operator(asked, bind(asked, taken, backends), taken))
 
     def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -12,9 +12,9 @@ from skyband.config.redaction import hide
 from skyband.errors import ConfigError, Problem
 
 _PLACE = re.compile(r"\$(?P<plain>\$)?\{(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}", re.ASCII)
-_SECRET = ("options", "catalog", "spark")
-"""Tables in which anything may be secret, so that what comes from the environment is shown nowhere. Elsewhere it is a
-path, a column or a number, and shown as if it stood in the file."""
+_SECRET = ("options", "catalog", "spark", "url")
+"""Tables and keys in which anything may be secret, so that what comes from the environment is shown nowhere. Elsewhere
+it is a path, a column or a number, and shown as if it stood in the file."""
 
 
 def expand(tables: Mapping[str, Any]) -> dict[str, Any]:

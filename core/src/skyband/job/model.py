@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import NOTHING, define, evolve, field, frozen
+from attrs import NOTHING, define, evolve, field, fields, frozen
 from attrs.converters import optional
 
 from skyband.config.durations import Duration, clock_problem, parse, parsed
@@ -84,7 +84,8 @@ def _options_problem(value: Any) -> str | None:
     return f"{wrong[0]}: must be text, a number, true or false (got {literal(value[wrong[0]])})" if wrong else None
 
 
-def _table_problem(value: Any) -> str | None:
+def namespace_problem(value: Any) -> str | None:
+    """What is wrong with the name of a table in a catalogue."""
     namespace, _, name = value.rpartition(".") if isinstance(value, str) else ("", "", "")
     return None if namespace and name else f"must be a name in a namespace, such as db.answers (got {literal(value)})"
 
@@ -111,12 +112,13 @@ def _path(default: Any = NOTHING, *, help: str) -> Any:
     return checked(default, type="str", check=_path_problem, help=help)
 
 
-def _table() -> Any:
+def _table(database: bool = False) -> Any:
     return checked(
         None,
         type="str",
-        check=_table_problem,
-        help='of a format with a catalogue, or format = "table": its name there, such as db.answers',
+        check=_text_problem if database else namespace_problem,
+        help='of a format with a catalogue, or format = "table": its name there, such as db.answers'
+        + (", of a database as it calls it" if database else ""),
     )
 
 
@@ -198,7 +200,8 @@ class Sink:
     trigger: str | None = checked(
         None, type="trigger", check=_trigger_problem, help=f'"{AVAILABLE_NOW}" or a duration: when a micro-batch starts'
     )
-    table: str | None = _table()
+    url: str | None = _text(None, help="of a format of databases: where it is, such as ${BOARD_URL}; never shown")
+    table: str | None = _table(database=True)
     catalog: Mapping[str, Any] = _catalog()
     distribution: str | None = _distribution()
     options: Mapping[str, Any] = _options("; CSV files begin with the names of the columns unless `header = false`")
@@ -213,6 +216,19 @@ class Sink:
     def of_files(self) -> bool:
         """Whether it is written to files."""
         return self.format in FILE_FORMATS
+
+
+@define
+class KeyedSink(Sink):
+    """Where the newest answers stand: a row is replaced by one of the same key, and goes when it is in no answer."""
+
+    key: tuple[str, ...] = field(default=(), kw_only=True)
+    """The columns that name a row, those of `by` among them."""
+
+    @classmethod
+    def of(cls, sink: Sink, key: tuple[str, ...]) -> "KeyedSink":
+        """A job's sink, for answers that are told apart by these columns."""
+        return cls(**{entry.name: getattr(sink, entry.name) for entry in fields(Sink)}, key=key)
 
 
 @frozen
@@ -243,19 +259,21 @@ def option_text(value: Any) -> str:
 def placed(table: Any, folder: Path) -> Any:
     """A Source or Sink with its paths taken from `folder`."""
     names = [name for name in ("path", "checkpoint") if getattr(table, name, None)]
-    paths = {name: absolute(getattr(table, name), folder) for name in names}
-    return evolve(table, catalog=_placed_catalog(table, folder), **paths)
+    changes: dict[str, Any] = {name: absolute(getattr(table, name), folder) for name in names}
+    if getattr(table, "url", None) is not None:
+        changes |= _placed(table, {"url": table.url}, folder)
+    return evolve(table, catalog=_placed(table, table.catalog, folder), **changes)
 
 
-def _placed_catalog(table: Any, folder: Path) -> Mapping[str, Any]:
+def _placed(table: Any, properties: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
     """A catalogue's properties with its paths taken from `folder`, where the format that knows them is installed."""
-    if not table.catalog:
+    if not properties:
         return {}
     try:
         bound = format_named(table.format, table.distribution)
-        return table.catalog if bound is None else bound.absolute(table.catalog, folder)
+        return properties if bound is None else bound.absolute(properties, folder)
     except SkybandError:  # told when the table is checked
-        return table.catalog
+        return properties
 
 
 def local_path(path: str) -> Path | None:

@@ -18,7 +18,7 @@ from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import Edit, assignments, tables_of
 from skyband.job.metrics.place import place_of as metrics_place
 from skyband.job.metrics.place import problems_of as metrics_problems
-from skyband.job.model import Sink, Source, absolute, placed
+from skyband.job.model import KeyedSink, Sink, Source, absolute, placed
 from skyband.job.plugin_rules import rule_problems
 from skyband.job.sources.spark_ddl import ZONE_SETTING
 
@@ -112,7 +112,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     if metrics is not None:
         problems += metrics_problems(metrics, folder)
     source = placed(source, folder) if source else None
-    sink = placed(sink, folder) if sink else None
+    sink = placed(_for_query(sink, query), folder) if sink else None
     aside = {name: placed(one, folder) if one else None for name, one in aside.items()}
     zone = spark.get(ZONE_SETTING)
     findings = check_job(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
@@ -146,6 +146,13 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     if problems := rule_problems(job, engine.name):
         raise ConfigError(*problems)
     return job
+
+
+def _for_query(sink: Sink, query: "Query | None") -> Sink:
+    """The sink, which knows the key of the answers where it holds the newest."""
+    from skyband.queries.query import CURRENT
+
+    return KeyedSink.of(sink, query.table_key) if query is not None and query.answers == CURRENT else sink
 
 
 def _placed(metrics: str | None, folder: Path) -> str | None:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from skyband.errors import ConfigError, EngineError, PluginError, Problem
-from skyband.job.model import Sink, Source, local_path, option_text
+from skyband.job.model import KeyedSink, Sink, Source, local_path, namespace_problem, option_text
 from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.registry.install_hints import format_comes_with
-from skyband.tables import InstalledFormat, TableKeys, format_named
+from skyband.tables import InstalledFormat, TableKeys, format_named, names_of_formats
 
 SPARK_TABLE = "table"
 """The format of tables that Spark's own catalogues know by name."""
@@ -42,6 +42,8 @@ def keys_of(table: Source | Sink) -> TableKeys:
         schema=None if schema is None else parse_ddl(schema),
         stream=isinstance(table, Source) and table.stream,
         writes=isinstance(table, Sink),
+        url=table.url if isinstance(table, Sink) else None,
+        key=table.key if isinstance(table, KeyedSink) else (),
     )
 
 
@@ -58,6 +60,8 @@ def in_process(table: Source | Sink, setting: Callable[[str], str] = lambda _: "
 
 def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
     """What a source's or sink's format has against its keys; of other formats, keys that only such a one has."""
+    if isinstance(table, KeyedSink) and table.format not in names_of_formats("current"):
+        return [_adds_only(table)]
     if table.format == SPARK_TABLE:
         return _of_spark_table(table)
     try:
@@ -68,22 +72,41 @@ def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
         return [Problem("format", str(error))]
     except ConfigError as error:
         return list(error.problems)
-    keys = [name for name in ("table", "catalog") if getattr(table, name)]
+    keys = [name for name in ("url", "table", "catalog") if getattr(table, name, None)]
     home = format_comes_with(table.format)
     if bound is None and home and (keys or not on_spark):
         return [Problem("format", f"{table.format} is not installed{home}")]
-    message = "is of formats with a catalogue" if bound is None else f"is none of {bound.name}"
-    problems = [Problem(name, f"{message}: drop it (got format {table.format!r})") for name in keys]
+    problems = [Problem(name, f"{_home(name, bound)}: drop it (got format {table.format!r})") for name in keys]
     if bound is None and table.distribution is not None:
         message = f"is of formats that plugins bring: drop it (got format {table.format!r})"
         problems.append(Problem("distribution", message))
     return problems
 
 
+def _home(key: str, bound: InstalledFormat | None) -> str:
+    if bound is not None:
+        return f"is none of {bound.name}"
+    return "is of formats of databases" if key == "url" else "is of formats with a catalogue"
+
+
+def _adds_only(sink: KeyedSink) -> Problem:
+    """A sink that cannot hold the newest answers, with those that can."""
+    comes_with = format_comes_with(sink.format)
+    if comes_with and sink.format not in names_of_formats():
+        return Problem("format", f"{sink.format} is not installed{comes_with}")
+    able = ", ".join(names_of_formats("current"))
+    elsewhere = f"write to {able}" if able else "install a format that can"
+    message = f"{sink.format} adds rows and removes none, so that it cannot hold the newest answers"
+    return Problem("format", f'{message}: {elsewhere}, or take query.answers = "changes", a log of them')
+
+
 def _of_spark_table(table: Source | Sink) -> list[Problem]:
     """The engine says itself that it does not know such tables."""
     problems = [] if table.table is not None else [Problem("table", "is required: its name, such as main.sales.orders")]
+    if table.table is not None and (wrong := namespace_problem(table.table)):
+        problems.append(Problem("table", wrong))
     remedies = {
+        "url": "is of formats of databases: drop it",
         "path": "is the catalogue's to say: drop it",
         "catalog": 'is said by Spark\'s settings, such as [spark] "spark.sql.catalog.main" = "…": drop it',
         "schema": "is the table's own: drop it",
@@ -93,4 +116,6 @@ def _of_spark_table(table: Source | Sink) -> list[Problem]:
 
 
 def _ability(table: Source | Sink) -> str:
+    if isinstance(table, KeyedSink):
+        return "current"
     return "writes" if isinstance(table, Sink) else "reads"

@@ -27,8 +27,9 @@ NULL_TIME, NULL_SOURCE, AHEAD, BAD = "null time", "null source", "ahead", "bad"
 FAIL, COUNT = "fail", "count"
 """What becomes of a run by a row that the query cannot take: see `Query.bad_rows`."""
 
-ALL, CHANGES = "all", "changes"
-"""What a query gives at its moments: whole answers, or a log of what changed in them."""
+ALL, CHANGES, CURRENT = "all", "changes", "current"
+"""What a query gives at its moments: whole answers, a log of what changed in them, or in a job that log, which its sink
+applies to a table."""
 CHANGE = pa.field("change", pa.string())
 """The column of such a log, after `at`: entered, updated, left or emptied."""
 
@@ -197,16 +198,17 @@ class Query(ABC):
     )  # fmt: skip
 
     answers: str = choice(
-        ALL, CHANGES, default=ALL, kw_only=True,
-        help="what is given at each moment: the whole answer, or what changed since the one before",
+        ALL, CHANGES, CURRENT, default=ALL, kw_only=True,
+        help="what is given at each moment: the whole answer, or what changed since the one before; in a job also a "
+        "table that holds the newest answer",
     )  # fmt: skip
     key: tuple[str, ...] = checked(
         (), type="columns", check=_check_by, converter=_as_names, kw_only=True,
-        help="of changes, the columns that name a row of an answer; none: those of the query",
+        help="of changes or a table of the newest, the columns that name a row of an answer; none: those of the query",
     )  # fmt: skip
     changed: tuple[str, ...] = checked(
         (), type="columns", check=_check_by, converter=_as_names, kw_only=True,
-        help="of changes, the columns that make a row worth telling of again; none: any",
+        help="of these, the columns that make a row worth telling of again; none: any",
     )  # fmt: skip
 
     @property
@@ -249,6 +251,11 @@ class Query(ABC):
     def key_columns(self) -> tuple[str, ...]:
         """The columns that, besides `by` and the moment, name a row of the answers."""
         return self.key or self.compared_columns
+
+    @property
+    def table_key(self) -> tuple[str, ...]:
+        """The columns that name a row in a table of the newest answers: of all groups, and of all their windows."""
+        return tuple(dict.fromkeys([*self.by, *self.separate_answers, *self.key_columns]))
 
     @property
     def promises(self) -> Mapping[str, str]:
@@ -374,7 +381,7 @@ class Query(ABC):
     def _check_changes(self, names: Sequence[str]) -> list[Problem]:
         """What is wrong with `answers`, `key` and `changed`, of answers with these columns."""
         if self.answers == ALL:
-            message = f'goes with answers = "{CHANGES}": add that, or drop this'
+            message = f'goes with answers = "{CHANGES}" or "{CURRENT}": add that, or drop this'
             return [Problem(key, message) for key in ("key", "changed") if getattr(self, key)]
         if self.gives_states:
             return [Problem("answers", "no two states are alike: leave this out, or `emit`")]

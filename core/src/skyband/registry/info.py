@@ -25,9 +25,9 @@ the start of a pane."""
 
 CAPABILITIES = (*COMMON_CAPABILITIES, *ROLE_CAPABILITIES)
 
-FORMAT_ABILITIES = ("reads", "writes", "streams")
+FORMAT_ABILITIES = ("reads", "writes", "streams", "current")
 """What a format may do. reads: a job's source. writes: a job's sink, of a batch. streams: its sink takes each
-micro-batch of a stream once."""
+micro-batch of a stream once. current: its sink can hold the newest answers, whose rows are replaced and removed."""
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc", "text", "avro", "arrow")
 ENGINE_FORMATS = (*FILE_FORMATS, "console", "jdbc", "memory", "noop", "rate", "socket", "table")
@@ -171,7 +171,7 @@ class FormatInfo:
 
     factory: "package.module:Class" of a `skyband.tables.Format`, imported when a job names it.
 
-    can: of `FORMAT_ABILITIES` those it has: "reads", "writes", "streams".
+    can: of `FORMAT_ABILITIES` those it has: "reads", "writes", "streams", "current".
 
     trial: "package.module:Class" of the `skyband_specs.formats.FormatTrial` by which it is verified, imported only
     then; None where there is none.

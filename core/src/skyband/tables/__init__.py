@@ -11,12 +11,14 @@ from skyband.tables.format import Format
 from skyband.tables.formats import format_at, format_named, names_of_formats, open_sink, open_table
 from skyband.tables.installed_format import InstalledFormat
 from skyband.tables.keys import TableKeys
+from skyband.tables.net_changes import NetChanges
 from skyband.tables.table_rows import Refuse, TableRows
 
 __all__ = [
     "BatchSink",
     "Format",
     "InstalledFormat",
+    "NetChanges",
     "Refuse",
     "TableKeys",
     "TableRows",

@@ -3,10 +3,12 @@
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from skyband.errors import EngineError
+from skyband.errors import EngineError, PluginError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from skyband.tables.net_changes import NetChanges
 
 _QUERY_ID = "sql.streaming.queryId"
 
@@ -52,3 +54,13 @@ class BatchSink(ABC):
     @abstractmethod
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
         """Write the answers of a batch, all or nothing; `replace`: in place of what is there."""
+
+    def apply(self, changes: "NetChanges", number: tuple[str, int] | None = None, replace: bool = False) -> None:  # noqa: ARG002
+        """Make a table of the newest answers hold these changes too, all or nothing: of a format that can "current".
+
+        number: the stream and its micro-batch, in the same commit as the changes; None: of a batch. replace: nothing
+        that is there stays. Killed or raising at any moment, as `write`. Rows of other keys are left alone.
+        """
+        cls = type(self)
+        message = f"{cls.__module__}.{cls.__qualname__} defines no method 'apply'"
+        raise PluginError(f'{message}: define it, or leave "current" out of what its FormatInfo says it can')

@@ -15,8 +15,8 @@ class Format(ABC):
     """Tables or logs that a job reads and writes in its own process, by the name in `FormatInfo`.
 
     It is made without arguments and keeps nothing: `read` and `write` give what does. `read` is written where the
-    format can "reads", `write` where it can "writes" or "streams". What it raises that is none of `skyband.errors` is
-    told as a fault of its distribution.
+    format can "reads", `write` where it can "writes", "streams" or "current". What it raises that is none of
+    `skyband.errors` is told as a fault of its distribution.
     """
 
     @abstractmethod
@@ -31,8 +31,12 @@ class Format(ABC):
         raise PluginError(self._without("read", '"reads"'))
 
     def write(self, keys: TableKeys) -> BatchSink:  # noqa: ARG002
-        """What writes to a table, which need not be there yet: nothing is made before the first answers."""
-        raise PluginError(self._without("write", '"writes" and "streams"'))
+        """What writes to a table, which need not be there yet: nothing is made before the first answers.
+
+        Where `keys.key` names columns, the table holds the newest answers, and `BatchSink.apply` is called, not `write`
+        and `append`.
+        """
+        raise PluginError(self._without("write", '"writes", "streams" and "current"'))
 
     def _without(self, method: str, abilities: str) -> str:
         message = f"{type(self).__module__}.{type(self).__qualname__} defines no method {method!r}"
@@ -50,7 +54,7 @@ class Format(ABC):
         return True
 
     def absolute(self, catalog: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:  # noqa: ARG002
-        """The properties of a catalogue, its paths taken from the folder of the job file."""
+        """The properties of a catalogue, or `url` of a database, its paths taken from the folder of the job file."""
         return catalog
 
     def is_at(self, path: Path) -> bool:  # noqa: ARG002

@@ -1,6 +1,6 @@
 """The formats that are installed, by name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -51,27 +51,36 @@ def format_at(path: Path) -> str | None:
 
 
 def open_sink(
-    format: str, path: str, options: Mapping[str, Any] | None = None, *, distribution: str | None = None
+    format: str,
+    path: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    distribution: str | None = None,
+    key: Sequence[str] = (),
 ) -> BatchSink:
     """A function for `foreachBatch` that writes each micro-batch of a stream to a table once.
 
     Parameters
     ----------
     format : str
-        one that an installed plugin brings, as jobs name it; skyband-lakes has three
+        one that an installed plugin brings, as jobs name it; skyband-lakes has four
     path : str
         where the table is: a folder, made where it is not there, or an address; of a format with a catalogue the name
-        in it, such as "db.answers"
+        in it, such as "db.answers"; of a database its URL
     options : mapping, default None
-        what the format's library takes, such as `storage_options`, or the properties of the catalogue
+        what the format's library takes, such as `storage_options`, or the properties of the catalogue; of a database
+        `table`, its name there
     distribution : str, default None
         whose format, where two installed ones have one of this name
+    key : sequence of str, default ()
+        of a format that can "current": the sink takes a log, as `answers = "changes"` gives it, and its table holds the
+        newest answers; these columns, the grouping ones and the window among them, name a row
 
     Its `append(answers)` writes an Arrow table outside of a stream. Both raise ConfigError where the table cannot hold
     the answers, and EngineError where the library or the format is not installed.
     """
-    bound = _required(format, distribution, "writes")
-    return bound.write(evolve(bound.keys(path, options or {}), writes=True))
+    bound = _required(format, distribution, "current" if key else "writes")
+    return bound.write(evolve(bound.keys(path, options or {}), writes=True, key=tuple(key)))
 
 
 def open_table(
@@ -93,7 +102,6 @@ def _required(name: str, distribution: str | None, ability: str) -> InstalledFor
         raise EngineError(f"no plugin brings the format {name!r} ({known} installed){format_comes_with(name)}")
     if ability not in bound.info.can and not (ability == "writes" and "streams" in bound.info.can):
         others = ", ".join(names_of_formats(ability)) or "none"
-        raise EngineError(
-            f"{bound.name} {' and '.join(bound.info.can)} only; installed formats that {ability[:-1]}: {others}"
-        )
+        does = "hold the newest answers" if ability == "current" else ability[:-1]
+        raise EngineError(f"{bound.name} {' and '.join(bound.info.can)} only; installed formats that {does}: {others}")
     return bound

@@ -13,8 +13,10 @@ from skyband.registry.info import FormatInfo
 from skyband.registry.module_import import import_plugin
 from skyband.registry.name_claims import Listed
 from skyband.tables.batch_sink import BatchSink
+from skyband.tables.current_sink import CurrentSink
 from skyband.tables.format import Format
 from skyband.tables.keys import TableKeys
+from skyband.tables.net_changes import NetChanges
 from skyband.tables.table_rows import Refuse, TableRows
 
 if TYPE_CHECKING:
@@ -40,10 +42,11 @@ class InstalledFormat:
         with _faults_of(self.name):
             return GuardedRows(self.format.read(keys), self.name)
 
-    def write(self, keys: TableKeys) -> "GuardedSink":
-        """As `Format.write`."""
+    def write(self, keys: TableKeys) -> BatchSink:
+        """As `Format.write`; where `keys.key` names columns, what it gives takes a log of changes."""
         with _faults_of(self.name):
-            return GuardedSink(self.format.write(keys), self.name)
+            sink = GuardedSink(self.format.write(keys), self.name)
+            return CurrentSink(sink, keys.key) if keys.key else sink
 
     def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
         """As `Format.keys`."""
@@ -66,7 +69,7 @@ class InstalledFormat:
             return self.format.is_at(path)
 
 
-_NEEDED = {"read": {"reads"}, "write": {"writes", "streams"}}
+_NEEDED = {"read": {"reads"}, "write": {"writes", "streams", "current"}}
 """The methods of a format, and the abilities for which it has each."""
 
 
@@ -130,6 +133,10 @@ class GuardedSink(BatchSink):
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
         with _faults_of(self.name):
             self.sink.append(answers, replace)
+
+    def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
+        with _faults_of(self.name if number is None else f"micro-batch {number[1]}: {self.name}"):
+            self.sink.apply(changes, number, replace)
 
 
 @frozen(eq=False)

@@ -15,7 +15,8 @@ class TableKeys:
 
     path: a file or folder, absolute, or an address. table, catalog: a name in a catalogue, and the catalogue's
     properties. options: further ones. schema: the columns that a source declares. stream: whether a source is read as a
-    stream. writes: whether it is a sink.
+    stream. writes: whether it is a sink. url: the address of a database. key: of a sink that holds the newest answers,
+    the columns that name a row of them; (): answers are added.
     """
 
     path: str | None = None
@@ -25,6 +26,8 @@ class TableKeys:
     schema: "pa.Schema | None" = None
     stream: bool = False
     writes: bool = False
+    url: str | None = None
+    key: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:

@@ -1,6 +1,6 @@
 """What a format must do, each as a function of the format and an empty folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from skyband_specs.formats import kills
 from skyband_specs.formats.trial import FormatSubject
 
 Body = Callable[[FormatSubject, Path], None]
+Rows = list[dict[str, object]]
 
 
 @frozen(eq=False)
@@ -31,6 +32,9 @@ class FormatCheck:
         """Run it in an empty folder."""
         self.body(subject, folder)
 
+
+SHOWS = "shows"
+"""What a check needs that looks at the table: the format reads, or its trial does."""
 
 CHECKS: list[FormatCheck] = []
 """All of them, in order."""
@@ -82,7 +86,7 @@ def check_answers_come_back_as_they_were(subject: FormatSubject, folder: Path) -
     expect_equal(read.to_pylist(), answers.select(names).to_pylist(), "rows of batches(names)")
 
 
-@_check("rows", "reads", "writes")
+@_check("rows", SHOWS, "writes")
 def check_a_batch_is_added_or_takes_the_place(subject: FormatSubject, folder: Path) -> None:
     """`append` adds; with `replace` it is all there is; a batch without answers makes the table."""
     answers, sink = subject.trials().answers, subject.sink(folder)
@@ -95,23 +99,28 @@ def check_a_batch_is_added_or_takes_the_place(subject: FormatSubject, folder: Pa
     expect_equal(subject.rows(folder), answers(2).to_pylist(), "rows after replace")
 
 
-@_check("rows", "reads", "writes")
+@_check("rows", SHOWS, "writes")
 def check_nothing_is_there_before_the_first_answers(subject: FormatSubject, folder: Path) -> None:
     """To look makes nothing: `exists` is false, and to read raises ConfigError."""
     sink = subject.sink(folder)
     sink.check(subject.trials().answers(0).schema)
     expect(not sink.exists(), "exists() is true of a table that nobody has written to")
-    try:
-        subject.rows(folder)
-    except ConfigError as error:
-        expect(bool(error.problems), "ConfigError says no problem")
-    else:
-        raise AssertionError("a table that is not there is read: raise ConfigError with the key that names it")
+    if "reads" in subject.can:
+        _expect_unread(subject, folder)
     sink.append(subject.trials().answers(0))
     expect(subject.sink(folder).exists(), "exists() is false of a table that was written to")
 
 
-@_check("columns", "reads", "writes")
+def _expect_unread(subject: FormatSubject, folder: Path) -> None:
+    try:
+        subject.rows(folder)
+    except ConfigError as error:
+        expect(bool(error.problems), "ConfigError says no problem")
+        return
+    raise AssertionError("a table that is not there is read: raise ConfigError with the key that names it")
+
+
+@_check("columns", SHOWS, "writes")
 def check_other_columns_are_refused_before_anything_is_written(subject: FormatSubject, folder: Path) -> None:
     """`check` and `append` raise ConfigError for answers of other columns, and the table is as it was."""
     answers = subject.trials().answers(0)
@@ -123,7 +132,7 @@ def check_other_columns_are_refused_before_anything_is_written(subject: FormatSu
     expect_equal(subject.rows(folder), answers.to_pylist(), "rows after answers of other columns")
 
 
-@_check("columns", "reads", "streams")
+@_check("columns", SHOWS, "streams")
 def check_a_micro_batch_of_other_columns_is_refused(subject: FormatSubject, folder: Path) -> None:
     """`write` raises ConfigError; neither the answers nor the number are there."""
     answers = subject.trials().answers(0)
@@ -142,7 +151,7 @@ def _expect_refused(act: Callable[[BatchSink], None], sink: BatchSink) -> None:
     raise AssertionError("answers of other columns are taken: raise ConfigError that names both")
 
 
-@_check("once", "reads", "streams")
+@_check("once", SHOWS, "streams")
 def check_a_micro_batch_that_is_given_again_is_there_once(subject: FormatSubject, folder: Path) -> None:
     """By this sink and by one made anew; also a micro-batch without answers has a number."""
     answers = subject.trials().answers
@@ -157,7 +166,7 @@ def check_a_micro_batch_that_is_given_again_is_there_once(subject: FormatSubject
     expect_equal(subject.rows(folder), _rows(subject, range(3)), "rows")
 
 
-@_check("once", "reads", "streams")
+@_check("once", SHOWS, "streams")
 def check_another_stream_with_the_same_numbers_is_written(subject: FormatSubject, folder: Path) -> None:
     """A stream begun anew counts from 0 again, and its answers are others."""
     answers = subject.trials().answers
@@ -174,7 +183,7 @@ MOST_KILLS = 4
 """Of each of the two: a table that is made, and one that is there."""
 
 
-@_check("kills", "reads", "streams")
+@_check("kills", SHOWS, "streams")
 def check_a_writer_killed_while_it_makes_the_table(subject: FormatSubject, folder: Path) -> None:
     """Killed at steps from the first line of `write` to Spark's commit, and given again, the answers are there once."""
     steps = kills.steps(subject, folder / "whole", 0)
@@ -182,7 +191,7 @@ def check_a_writer_killed_while_it_makes_the_table(subject: FormatSubject, folde
         _write_through_a_kill(subject, folder / str(step), 0, step)
 
 
-@_check("kills", "reads", "streams")
+@_check("kills", SHOWS, "streams")
 def check_a_writer_killed_while_it_adds_to_the_table(subject: FormatSubject, folder: Path) -> None:
     """The same of a table that is there: each micro-batch is killed at another step."""
     give(subject.sink(folder), subject.trials().answers(0), kills.STREAM, 0)
@@ -198,6 +207,106 @@ def _write_through_a_kill(subject: FormatSubject, folder: Path, batch: int, step
     what = f"after the writer of micro-batch {batch} {'was killed' if killed else 'ended'} at step {step}"
     expect_equal(subject.sink(folder).latest(kills.STREAM), batch, f"latest() {what}")
     expect_equal(subject.rows(folder), _rows(subject, range(batch + 1)), f"rows {what}")
+
+
+def _after(subject: FormatSubject, batches: range) -> Rows:
+    """What a table of the newest answers holds after these micro-batches, in any order: each log applied by hand."""
+    table: dict[tuple[object, ...], dict[str, object]] = {}
+    trial = subject.trials()
+    for batch in batches:
+        for row in sorted(trial.log(batch).to_pylist(), key=lambda row: row["at"]):
+            key = tuple(row[name] for name in trial.key)
+            change = row.pop("change")
+            table.pop(key, None)
+            if change not in ("left", "emptied"):
+                table[key] = row
+    return _sorted(table.values())
+
+
+def _current(subject: FormatSubject, folder: Path) -> Rows:
+    return _sorted(subject.rows(folder))
+
+
+def _sorted(rows: Iterable[dict[str, object]]) -> Rows:
+    return sorted(rows, key=repr)
+
+
+@_check("current", SHOWS, "current")
+def check_the_newest_answers_are_what_the_table_holds(subject: FormatSubject, folder: Path) -> None:
+    """A log in parts: rows enter, are replaced, and leave, whatever they are; `replace` leaves nothing from before."""
+    for batch in range(6):
+        subject.sink(folder, current=True).append(subject.trials().log(batch))
+        expect_equal(_current(subject, folder), _after(subject, range(batch + 1)), f"rows after part {batch}")
+    whole = pa.concat_tables([subject.trials().log(batch) for batch in range(2, 4)])
+    subject.sink(folder, current=True).append(whole, replace=True)
+    expect_equal(_current(subject, folder), _after(subject, range(2, 4)), "rows after replace")
+    subject.sink(folder, current=True).append(whole.slice(0, 0))
+    expect_equal(_current(subject, folder), _after(subject, range(2, 4)), "rows after a log without rows")
+
+
+@_check("current", SHOWS, "current")
+def check_rows_of_others_stay_in_a_table_of_the_newest(subject: FormatSubject, folder: Path) -> None:
+    """What stands there by other keys is not this stream's to remove."""
+    trial = subject.trials()
+    log = trial.log(0)
+    others = log.set_column(log.column_names.index("rank"), "rank", pa.array([7, 8, 9], pa.int64()))
+    others = others.set_column(others.column_names.index("change"), "change", pa.array(["entered"] * 3))
+    subject.sink(folder, current=True).append(others)
+    kept = _current(subject, folder)
+    expect_equal(len(kept), 3, "rows of others")
+    for batch in range(3):
+        subject.sink(folder, current=True).write(trial.log(batch), "one", batch)
+    expect_equal(_current(subject, folder), _sorted([*kept, *_after(subject, range(3))]), "rows")
+
+
+@_check("current", SHOWS, "current")
+def check_a_table_of_the_newest_refuses_other_columns(subject: FormatSubject, folder: Path) -> None:
+    """`check`, `append` and `write` raise ConfigError for answers with a column more, and the table is as it was."""
+    log = subject.trials().log(0)
+    subject.sink(folder, current=True).append(log)
+    others = log.append_column("more", pa.array([1.0] * len(log)))
+    subject.sink(folder, current=True).check(log.schema)
+    for act in (
+        lambda sink: sink.check(others.schema),
+        lambda sink: sink.append(others),
+        lambda sink: sink.write(others, "one", 0),
+    ):
+        _expect_refused(act, subject.sink(folder, current=True))
+    expect_equal(_current(subject, folder), _after(subject, range(1)), "rows after answers of other columns")
+
+
+@_check("current", SHOWS, "streams", "current")
+def check_changes_that_are_given_again_change_nothing(subject: FormatSubject, folder: Path) -> None:
+    """As of micro-batches that are added: by this sink and one made anew, another stream, one without rows."""
+    trial = subject.trials()
+    for batch in range(4):
+        for _ in range(2):
+            give(subject.sink(folder, current=True), trial.log(batch), "one", batch)
+        expect_equal(subject.sink(folder, current=True).latest("one"), batch, "latest()")
+        expect_equal(_current(subject, folder), _after(subject, range(batch + 1)), "rows")
+    subject.sink(folder, current=True).write(trial.log(4).slice(0, 0), "one", 4)
+    expect_equal(subject.sink(folder, current=True).latest("one"), 4, "latest() after a micro-batch without changes")
+    give(subject.sink(folder, current=True), trial.log(4), "two", 0)
+    expect_equal(_current(subject, folder), _after(subject, range(5)), "rows after another stream's")
+
+
+@_check("kills", SHOWS, "streams", "current")
+def check_a_writer_killed_while_it_changes_a_table_of_the_newest(subject: FormatSubject, folder: Path) -> None:
+    """Killed at steps from the first line of `apply` to Spark's commit, and given again, nothing is there twice."""
+    steps = kills.steps(subject, folder / "whole", 0, current=True)
+    for step in kills.spread(steps, MOST_KILLS):
+        _change_through_a_kill(subject, folder / str(step), 0, step)
+    for number, step in enumerate(kills.spread(steps, MOST_KILLS)):
+        _change_through_a_kill(subject, folder / "whole", 1 + number, step)
+
+
+def _change_through_a_kill(subject: FormatSubject, folder: Path, batch: int, step: int) -> None:
+    folder.mkdir(exist_ok=True)
+    killed = kills.kill(subject, folder, batch, step, current=True)
+    give(subject.sink(folder, current=True), subject.trials().log(batch), kills.STREAM, batch)
+    what = f"after the writer of micro-batch {batch} {'was killed' if killed else 'ended'} at step {step}"
+    expect_equal(subject.sink(folder, current=True).latest(kills.STREAM), batch, f"latest() {what}")
+    expect_equal(_current(subject, folder), _after(subject, range(batch + 1)), f"rows {what}")
 
 
 def _rows(subject: FormatSubject, batches: range) -> list[dict[str, object]]:

@@ -27,14 +27,15 @@ class Moment:
     folder: str
     batch: int
     step: int | None
+    current: bool = False
 
 
-def steps(subject: FormatSubject, folder: Path, batch: int) -> int:
+def steps(subject: FormatSubject, folder: Path, batch: int, current: bool = False) -> int:
     """Write a micro-batch in a fresh process to its end: how many steps that was, each a moment to be killed at.
 
     The folder need not be there."""
     folder.mkdir(exist_ok=True)
-    ended = _run(Moment(subject, str(folder), batch, None))
+    ended = _run(Moment(subject, str(folder), batch, None, current))
     if ended.returncode:
         raise AssertionError(
             f"micro-batch {batch} could not be written: {ended.stderr.decode(errors='replace')[-600:]}"
@@ -42,9 +43,9 @@ def steps(subject: FormatSubject, folder: Path, batch: int) -> int:
     return int(ended.stdout.decode().split()[-1])
 
 
-def kill(subject: FormatSubject, folder: Path, batch: int, step: int) -> bool:
+def kill(subject: FormatSubject, folder: Path, batch: int, step: int, current: bool = False) -> bool:
     """Write a micro-batch in a fresh process that is killed at a step; whether it came that far."""
-    ended = _run(Moment(subject, str(folder), batch, step))
+    ended = _run(Moment(subject, str(folder), batch, step, current))
     if ended.returncode not in (0, -signal.SIGKILL):
         said = ended.stderr.decode(errors="replace")[-600:]
         raise AssertionError(f"micro-batch {batch} could not be written: {said}")
@@ -65,7 +66,8 @@ def _run(moment: Moment) -> Any:
 def write(moment: Moment) -> str:
     """In the process of its own: write, counting the steps, and die at the one that is named."""
     subject, folder = moment.subject, Path(moment.folder)
-    sink, answers = subject.sink(folder), subject.trials().answers(moment.batch)
+    sink, trial = subject.sink(folder, moment.current), subject.trials()
+    answers = trial.log(moment.batch) if moment.current else trial.answers(moment.batch)
     home = subject.format.partition(":")[0].partition(".")[0]
     count, counting = 0, True
 

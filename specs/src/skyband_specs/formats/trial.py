@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 from skyband.registry.info import FORMAT_ABILITIES
 from skyband.tables import BatchSink, Format, TableKeys
+from skyband.tables.current_sink import CurrentSink
 
 
 class FormatTrial(ABC):
@@ -29,6 +30,25 @@ class FormatTrial(ABC):
             "state": [b"\x00\xff", b"", None],
         }
         return pa.table(columns)
+
+    key: tuple[str, ...] = ("place", "rank")
+    """The columns of `answers` that name a row of the newest."""
+
+    def log(self, batch: int) -> pa.Table:
+        """A log of changes, for a table of the newest answers: the number it is given says what enters and leaves."""
+        whole = self.answers(batch)
+        change = pa.array(["entered", "updated", "left"][batch % 3 :] + ["entered", "updated", "left"][: batch % 3])
+        return whole.add_column(whole.column_names.index("at") + 1, "change", change)
+
+    def rows(self, format: Format, keys: TableKeys) -> list[dict[str, Any]]:
+        """What is in a table. A format that does not read has a trial that does, else what it wrote is not looked at.
+
+        Raises an exception where there is no table.
+        """
+        table = format.read(keys)
+        read = pa.Table.from_batches(list(table.batches(list(table.schema.names))), table.schema)
+        rows: list[dict[str, Any]] = read.to_pylist()
+        return rows
 
 
 @frozen
@@ -53,18 +73,22 @@ class FormatSubject:
         made: FormatTrial = _load(self.trial)()
         return made
 
-    def sink(self, folder: Path) -> BatchSink:
-        """A new sink for the table in a folder, as a program just started has it."""
-        from attrs import evolve
+    @property
+    def shows(self) -> bool:
+        """Whether what it writes can be looked at."""
+        return "reads" in self.can or type(self.trials()).rows is not FormatTrial.rows
 
-        return self.make().write(evolve(self.trials().keys(folder), writes=True))
+    def sink(self, folder: Path, current: bool = False) -> BatchSink:
+        """A new sink for the table in a folder, as a program just started has it; current: of the newest answers."""
+        trial = self.trials()
+        keys = evolve(trial.keys(folder), writes=True, key=trial.key if current else ())
+        sink = self.make().write(keys)
+        return CurrentSink(sink, keys.key) if current else sink
 
     def rows(self, folder: Path) -> list[dict[str, Any]]:
         """What is in the table of a folder, read anew."""
-        table = self.make().read(self.trials().keys(folder))
-        read = pa.Table.from_batches(list(table.batches(list(table.schema.names))), table.schema)
-        rows: list[dict[str, Any]] = read.to_pylist()
-        return rows
+        trial = self.trials()
+        return trial.rows(self.make(), trial.keys(folder))
 
 
 def _load(place: str) -> Any:

@@ -49,7 +49,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.columns.ids": ("is_plain", "is_integer_id", "to_ids", "integers_of", "id_values"),
     "skyband.registry": ("Binding",),
     "skyband.job": ("Job", "Source", "Sink"),
-    "skyband.tables": ("Format", "TableKeys", "TableRows", "BatchSink"),
+    "skyband.tables": ("Format", "TableKeys", "TableRows", "BatchSink", "NetChanges"),
     "skyband.kernels.kskyband": ("KSkyband",),
     "skyband.kernels.kskyband_kernels": (),
     "skyband.kernels.nested": ("kernel_njit", "nested_njit", "shared_njit"),
@@ -107,7 +107,10 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.operator.operator", "skyband.registry.discovery", "skyband.registry.info",
         "skyband.text_tables", "skyband.version",
     ),
-    "for formats": ("skyband.job.sources.json_files", "skyband.tables.extras", "skyband.tables.json_rows"),
+    "for formats": (
+        "skyband.job.sources.json_files", "skyband.tables.current_sink", "skyband.tables.extras",
+        "skyband.tables.json_rows",
+    ),
     "for conformance": (
         "skyband_specs.binomial", "skyband_specs.drivers", "skyband_specs.odd_streams", "skyband_specs.oracle_memory",
         "skyband_specs.pair_ranker.checks", "skyband_specs.pair_ranker.oracle", "skyband_specs.pair_ranker.streams",

@@ -12,13 +12,14 @@ from skyband.instants import python_values
 from skyband.job.engine import Engine
 from skyband.job.local.sink_parts import PartFile, holds_something
 from skyband.job.local.sink_writer import Writer
-from skyband.job.model import Job, local_path
+from skyband.job.model import Job, KeyedSink, local_path
 from skyband.job.progress import Progress
 from skyband.job.spark.sink_log import check_belong
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import is_free, sink_of, told_of_sink
 from skyband.queries.query import Query
 from skyband.tables import BatchSink, names_of_formats
+from skyband.tables.net_changes import last_changes
 
 
 def open_writer(job: Job, engine: Engine, schema: pa.Schema, progress: Progress) -> Writer | None:
@@ -41,7 +42,8 @@ def _table_writer(job: Job, progress: Progress) -> Writer | None:
     with told_of_sink():
         sink = sink_of(job.sink)
         if is_free(job, sink):
-            return _Table(sink, job.sink.mode == "overwrite")
+            replaces = job.sink.mode == "overwrite"
+            return _Newest(sink, replaces, job.sink.key) if isinstance(job.sink, KeyedSink) else _Table(sink, replaces)
     progress.note(f'{place_of(job.sink)} holds answers already and sink.mode is "ignore": nothing was done')
     return None
 
@@ -119,3 +121,19 @@ class _Table(Writer):
         if self._answers:
             with told_of_sink():
                 self._sink.append(pa.concat_tables(self._answers), self._replaces)
+
+
+class _Newest(_Table):
+    """The last change of each row, as one commit, when the answers are complete."""
+
+    _MANY = 100_000
+
+    def __init__(self, sink: BatchSink, replaces: bool, key: tuple[str, ...]) -> None:
+        super().__init__(sink, replaces)
+        self._key, self._limit = key, self._MANY
+
+    def write(self, answers: pa.Table) -> None:
+        super().write(answers)
+        if sum(map(len, self._answers)) > self._limit:
+            last = last_changes(pa.concat_tables(self._answers), self._key)
+            self._answers, self._limit = [last], 2 * len(last) + self._MANY

@@ -1,0 +1,75 @@
+"""A log of changes and what is left of it: applied at once or row by row, in parts or whole, a table is the same."""
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from skyband.engines import local
+from skyband.errors import ConfigError
+from skyband.tables import NetChanges
+from skyband.tables.net_changes import last_changes, without_change
+
+KEY = ("host", "rank")
+SCHEMA = pa.schema(
+    [("host", pa.string()), ("at", pa.timestamp("us", "UTC")), ("change", pa.string()), ("rank", pa.int64()),
+     ("share", pa.float64())]
+)  # fmt: skip
+a_change = st.tuples(
+    st.sampled_from(["a", "", None]), st.sampled_from(["entered", "updated", "left", "emptied"]),
+    st.sampled_from([1, 2, None]), st.sampled_from([0.5, float("inf"), None]),
+)  # fmt: skip
+logs = st.lists(st.dictionaries(st.tuples(st.sampled_from(["a", "", None]), st.sampled_from([1, 2, None])), a_change))
+
+
+def log_of(moments):
+    """Each key changes at most once at a moment, as in an answer's log."""
+    rows = [
+        {"host": host, "at": datetime.fromtimestamp(at, UTC), "change": change, "rank": rank, "share": share}
+        for at, of_keys in enumerate(moments)
+        for (host, rank), (_, change, _, share) in of_keys.items()
+    ]
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def applied(log, table=None):
+    table = dict(table or {})
+    for row in log.to_pylist():
+        key = tuple(row[name] for name in KEY)
+        table.pop(key, None)
+        if row.pop("change") in ("entered", "updated"):
+            table[key] = row
+    return table
+
+
+def at_once(log, table=None):
+    table, changes = dict(table or {}), NetChanges.of(log, KEY)
+    assert changes.rows.schema == without_change(log.schema) and changes.gone.column_names == [*KEY]
+    keys = [tuple(row.values()) for part in (changes.gone, changes.rows.select(KEY)) for row in part.to_pylist()]
+    assert len(keys) == len(set(keys)) == len(changes)
+    for key in keys:
+        table.pop(key, None)
+    return table | {tuple(row[name] for name in KEY): row for row in changes.rows.to_pylist()}
+
+
+@given(logs, st.integers(0, 30))
+def test_what_is_left_of_a_log_makes_the_table_that_all_of_it_makes(moments, cut):
+    log = log_of(moments)
+    assert at_once(log) == applied(log)
+    assert at_once(log.slice(cut), at_once(log.slice(0, cut))) == applied(log)
+    assert at_once(last_changes(log, KEY)) == applied(log)
+    backwards = pa.concat_tables([log_of([{}] * at + [keys]) for at, keys in enumerate(moments)][::-1] or [log])
+    assert at_once(backwards) == applied(log), "the moments say the order"
+
+
+VISITS = pa.table({"ts": pa.array([1, 2], pa.timestamp("s")), "who": ["ann", "bob"], "host": ["a", "b"]})
+QUERY = {"kind": "distinct-count", "time": "ts", "item": "who", "by": "host", "windows": ["10 seconds"],
+         "every": "10 seconds", "answers": "current"}  # fmt: skip
+
+
+def test_a_program_is_told_that_a_sink_holds_the_newest_answers():
+    with pytest.raises(
+        ConfigError, match=r"answers: \"current\" is for a job.*open_sink\(…, key=\['host', 'window'\]\)"
+    ):
+        local.apply(VISITS, QUERY)
