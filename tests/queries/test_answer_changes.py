@@ -11,6 +11,7 @@ from attrs import evolve
 from families import SECOND
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupted_run import WAYS, InterruptedRun, batch_of
 from skyband import ConfigError, InputError, SnapshotError, snapshot
 from skyband.columns import keyed_frames
 from skyband.columns.hashing import hash_columns
@@ -69,10 +70,6 @@ def stream(seconds) -> pa.Table:
             "words": pa.array(words, pa.list_(pa.string())),
         }
     )
-
-
-def batch_of(table: pa.Table) -> pa.RecordBatch:
-    return table.combine_chunks().to_batches()[0] if len(table) else pa.RecordBatch.from_pylist([], table.schema)
 
 
 def lines(*answers) -> list[str]:
@@ -169,31 +166,15 @@ def test_the_log_is_one_of_moments_however_the_input_is_cut(seconds, cuts, name,
 
 
 @settings(max_examples=30, deadline=None)
-@given(times, times, names, st.sampled_from(["as it is", "restored", "replayed"]))
+@given(times, times, names, st.sampled_from(WAYS))
 def test_a_stream_that_was_finished_and_goes_on_has_the_log_of_one_batch(seconds, more, name, how):
     table, query = stream(seconds), query_of(name, delay="0 seconds")
-    run, turns = LocalRun.start(query, table.schema), []
-
-    def turn(rows: pa.Table | None) -> pa.RecordBatch:
-        nonlocal run
-        log = run.flush() if rows is None else run.push(batch_of(rows))
-        frames = [] if rows is None else [keyed_frames.to_bytes(encode(query, batch_of(rows)).frame)]
-        turns.append(LoggedBatch.decode(run.operator.logged_batch(frames)))
-        assert run.operator.take_metrics().rows_late == 0
-        other = LocalRun.start(query, table.schema)
-        if how == "restored":
-            other.operator.restore(run.operator.snapshot())
-        elif how == "replayed":
-            other.operator.replay(turns)
-            assert other.operator.snapshot() == run.operator.snapshot()
-        run = run if how == "as it is" else other
-        return log
-
-    logs = [turn(table), turn(None), turn(None)]
+    going = InterruptedRun(query, table.schema, how)
+    logs = [going.step(table), going.step(None), going.step(None)]
     assert lines(*logs) == lines(local.apply(table, query))
-    begin = -(-run.operator.watermark // SECOND)
+    begin = -(-going.run.operator.watermark // SECOND)
     later = stream([begin + second for second in more])
-    logs += [turn(later), turn(None), turn(None)]
+    logs += [going.step(later), going.step(None), going.step(None)]
     assert lines(*logs) == lines(local.apply(pa.concat_tables([table, later]), query))
 
 

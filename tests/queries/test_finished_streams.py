@@ -7,16 +7,14 @@ import pytest
 from families import SECOND
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupted_run import WAYS, InterruptedRun, batch_of
 from skyband import SnapshotError, snapshot
-from skyband.columns import keyed_frames
 from skyband.columns.hashing import hash_columns
 from skyband.engines import local
 from skyband.engines.local import LocalRun
-from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.resharding import take_over
 from skyband.operator.shard import Shard
 from skyband.queries import make_query
-from skyband.queries.row_encoding import encode
 from skyband.watermark import EventTimeProgress, Ticking
 
 QUICK = {"name": "quick", "window": "8 seconds", "slide": "3 seconds", "k": 2}
@@ -44,10 +42,6 @@ def stream(seconds) -> pa.Table:
             "place": pa.array([["here", None][value] for value in number % 2], pa.string()),
         }
     )
-
-
-def batch_of(table: pa.Table) -> pa.RecordBatch:
-    return table.combine_chunks().to_batches()[0] if len(table) else pa.RecordBatch.from_pylist([], table.schema)
 
 
 def lines(*answers) -> list[str]:
@@ -82,35 +76,18 @@ def test_a_finished_stream_gives_the_rows_of_a_batch(seconds, keys):
 
 
 @settings(max_examples=40, deadline=None)
-@given(times, times, keys_of_queries, st.sampled_from(["as it is", "restored", "replayed"]))
+@given(times, times, keys_of_queries, st.sampled_from(WAYS))
 def test_one_that_goes_on_gives_what_one_never_finished_gives(seconds, more, keys, how):
     query, table = workload(**keys), stream(seconds)
-    run, turns = LocalRun.start(query, table.schema), []
-
-    def turn(rows: pa.Table | None) -> pa.RecordBatch:
-        """What the run answers to rows, or to the end for now; one that takes its place goes on from its state."""
-        nonlocal run
-        answers = run.flush() if rows is None else run.push(batch_of(rows))
-        frames = [] if rows is None else [keyed_frames.to_bytes(encode(query, batch_of(rows)).frame)]
-        turns.append(LoggedBatch.decode(run.operator.logged_batch(frames)))
-        assert run.operator.take_metrics().rows_late == 0
-        other = LocalRun.start(query, table.schema)
-        if how == "restored":
-            other.operator.restore(run.operator.snapshot())
-        elif how == "replayed":
-            other.operator.replay(turns)
-            assert other.operator.snapshot() == run.operator.snapshot()
-        run = run if how == "as it is" else other
-        return answers
-
-    answers = [turn(table), turn(None), turn(None)]
-    begin = -(-run.operator.watermark // SECOND)
+    going = InterruptedRun(query, table.schema, how)
+    answers = [going.step(table), going.step(None), going.step(None)]
+    begin = -(-going.run.operator.watermark // SECOND)
     later = stream([begin + second for second in more])
     both = local.apply(pa.concat_tables([table, later]), query)
-    answers.append(turn(later))
+    answers.append(going.step(later))
     if not query.rows:
-        assert lines(*answers) == lines(reached(both, run.operator.watermark))
-    answers += [turn(None), turn(None)]
+        assert lines(*answers) == lines(reached(both, going.run.operator.watermark))
+    answers += [going.step(None), going.step(None)]
     assert lines(*answers) == lines(both)
 
 
