@@ -10,8 +10,9 @@ from skyband_specs.reference.markdown import MARK
 BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
 GUIDES = (
     "idea.md", "questions.md", "recipes.md", "testing.md", "choose.md", "plots.md", "states.md", "savepoints.md",
-    "changes.md", "deduplicate.md", "latencies.md", "cluster.md", "platforms.md", "scale.md", "sources.md", "time.md",
-    "faults.md", "watching.md", "writing.md", "writing-queries.md", "writing-roles.md", "writing-formats.md",
+    "changes.md", "leaderboard.md", "deduplicate.md", "latencies.md", "cluster.md", "platforms.md", "scale.md",
+    "sources.md", "time.md", "faults.md", "watching.md", "writing.md", "writing-queries.md", "writing-roles.md",
+    "writing-formats.md",
     "hooks.md", "conformance.md", "plugins.md", "policy.md",
 )  # fmt: skip
 

@@ -3,10 +3,10 @@
 import pytest
 from skyband.registry import installed
 from skyband.tables import formats
-from skyband_lakes.libraries import DELTA, ICEBERG
+from skyband_lakes.libraries import DELTA, ICEBERG, SQL
 from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
 
-LIBRARIES = {"delta": DELTA, "iceberg": ICEBERG}
+LIBRARIES = {"delta": DELTA, "iceberg": ICEBERG, "sql": SQL}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
@@ -25,4 +25,4 @@ def test_the_functions_that_pages_name_are_found_under_cores_name():
     from skyband_lakes.kafka import sink
 
     assert kafka_sink is sink.kafka_sink
-    assert formats.names_of_formats("writes") == ("delta", "iceberg")
+    assert formats.names_of_formats("writes") == ("delta", "iceberg", "sql")

@@ -29,3 +29,4 @@ class Library:
 DELTA = Library("deltalake", "delta")
 ICEBERG = Library("pyiceberg", "iceberg")
 KAFKA = Library("confluent_kafka", "kafka")
+SQL = Library("sqlalchemy", "sql")

@@ -26,7 +26,7 @@ class DeltaFormat(Format):
             problems.append(Problem("path", "is required for delta: where the table is"))
         if keys.schema is not None:
             problems.append(Problem("schema", "a table in delta says its columns itself: drop it"))
-        lacking = None if on_spark else DELTA.missing()  # a session may have Delta's connector
+        lacking = None if on_spark and not keys.key else DELTA.missing()  # a session may have Delta's connector
         return problems if lacking is None else [*problems, Problem("format", f"delta {lacking}")]
 
     def read(self, keys: TableKeys) -> DeltaRows:
@@ -35,8 +35,8 @@ class DeltaFormat(Format):
     def write(self, keys: TableKeys) -> DeltaSink:
         return DeltaSink(keys.path or "", keys.options)
 
-    def in_process(self, keys: TableKeys, setting: Callable[[str], str]) -> bool:  # noqa: ARG002 - of any table
-        return _CONNECTOR not in setting("spark.sql.extensions")
+    def in_process(self, keys: TableKeys, setting: Callable[[str], str]) -> bool:
+        return bool(keys.key) or _CONNECTOR not in setting("spark.sql.extensions")
 
     def is_at(self, path: Path) -> bool:
         return (path / _LOG).is_dir()

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 from skyband.errors import ConfigError, Problem
-from skyband.tables import BatchSink, TableRows
+from skyband.tables import BatchSink, NetChanges, TableRows
 
+from skyband_lakes.delta.merging import merge
 from skyband_lakes.libraries import DELTA
 
 if TYPE_CHECKING:
@@ -52,6 +53,17 @@ class DeltaSink(BatchSink):
 
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
         self._write(answers, "overwrite" if replace else "append", None)
+
+    def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
+        library = DELTA.imported()
+        commit = None if number is None else library.CommitProperties(app_transactions=[library.Transaction(*number)])
+        table = self._table()
+        if table is None or replace or not len(changes):
+            self._write(changes.rows, "overwrite" if replace else "append", commit)
+            return
+        with _told("path"):
+            _check_columns(self.path, table, changes.rows.schema)
+            merge(table, changes, commit)
 
     def _table(self) -> Any:
         return DELTA.imported().DeltaTable(self.path, storage_options=dict(self.options)) if self.exists() else None

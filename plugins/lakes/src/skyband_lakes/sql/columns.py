@@ -1,0 +1,89 @@
+"""Columns of answers as those of a database, and their values as its driver takes them."""
+
+from typing import TYPE_CHECKING, Any
+
+from skyband.errors import ConfigError, Problem
+from skyband.instants import python_values
+
+from skyband_lakes.libraries import SQL
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def table_of(schema: "pa.Schema", name: str) -> Any:
+    """A `sqlalchemy.Table` with these columns; name: with its schema, where it has one. Names are quoted: which words,
+    such as "at", are some database's own, SQLAlchemy does not always know.
+
+    Raises ConfigError for a type of column that no database has.
+    """
+    sql = SQL.imported()
+    home, _, own = name.rpartition(".")
+    columns = [sql.Column(sql.quoted_name(entry.name, True), _type(sql, entry), nullable=True) for entry in schema]
+    return sql.Table(sql.quoted_name(own, True), sql.MetaData(), *columns, schema=home or None)
+
+
+def _type(sql: Any, entry: "pa.Field") -> Any:
+    import pyarrow as pa
+
+    kind = entry.type.value_type if pa.types.is_dictionary(entry.type) else entry.type
+    is_, column = pa.types, None
+    if is_.is_boolean(kind):
+        column = sql.Boolean()
+    elif is_.is_uint64(kind):
+        column = sql.Numeric(20, 0)
+    elif is_.is_integer(kind):
+        column = sql.BigInteger()
+    elif is_.is_floating(kind):
+        column = sql.Double()
+    elif is_.is_decimal(kind):
+        column = sql.Numeric(kind.precision, kind.scale)
+    elif is_.is_date(kind):
+        column = sql.Date()
+    elif is_.is_timestamp(kind):
+        column = sql.DateTime(timezone=kind.tz is not None)
+    elif is_.is_string(kind) or is_.is_large_string(kind) or is_.is_string_view(kind):
+        column = sql.Text()
+    elif is_.is_binary(kind) or is_.is_large_binary(kind) or is_.is_binary_view(kind):
+        column = sql.LargeBinary()
+    if column is None:
+        message = f"column {entry.name!r} of the answers is {kind}, which no column of a database holds: cast it first"
+        raise ConfigError(Problem("table", message))
+    return column
+
+
+_OF_DUCKDB = """SELECT column_name, is_nullable = 'NO' AND column_default IS NULL FROM information_schema.columns
+WHERE table_name = :own AND table_schema = coalesce(:home, current_schema()) ORDER BY ordinal_position"""
+"""Its dialect asks PostgreSQL's catalogue, of which DuckDB has a part."""
+
+
+def wants_value(connection: Any, name: str) -> dict[str, bool]:
+    """The columns of a table that is there, and whether a row must say the value of each."""
+    sql = SQL.imported()
+    home, _, own = name.rpartition(".")
+    if connection.dialect.name == "duckdb":
+        rows = connection.execute(sql.text(_OF_DUCKDB), {"own": own, "home": home or None})
+        return {column: bool(wants) for column, wants in rows}
+    return {str(one["name"]): _wants(one) for one in sql.inspect(connection).get_columns(own, schema=home or None)}
+
+
+def _wants(column: Any) -> bool:
+    fills_itself = column.get("default") is not None or column.get("autoincrement") is True
+    return not (column["nullable"] or fills_itself or "identity" in column or "computed" in column)
+
+
+def values_of(rows: "pa.Table", prefix: str = "") -> list[dict[str, Any]]:
+    """Each row as the parameters of a statement, by the names of its columns after the prefix; instants in UTC."""
+    names = [f"{prefix}{name}" for name in rows.column_names]
+    columns = [python_values(_plain(column)) for column in rows.columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _plain(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.timestamp("us", "UTC" if column.type.tz else None), safe=False)
+    return column

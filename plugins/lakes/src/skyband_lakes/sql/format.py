@@ -1,0 +1,97 @@
+"""Databases that SQLAlchemy speaks to as a format of jobs: a table that answers come to, or that holds the newest."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from skyband.errors import ConfigError, Problem, suggest
+from skyband.tables import Format, TableKeys
+
+from skyband_lakes.libraries import SQL
+from skyband_lakes.sql.database import Database
+from skyband_lakes.sql.sink import SqlSink
+
+_PATIENCE = "retry_seconds"
+_FILES = ("sqlite", "duckdb")
+"""Databases that are a file of this machine."""
+_DRIVERS = {"psycopg": "'psycopg[binary]'", "duckdb": "duckdb-engine", "MySQLdb": "mysqlclient"}
+"""What to install for a module, where it is called otherwise."""
+
+
+class SqlFormat(Format):
+    """A table is `table`, in a schema or not, in the database at `url`; the option `retry_seconds` says how long a
+    database that is away, or a lock, is waited for."""
+
+    def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:  # noqa: ARG002 - the same on both engines
+        problems = [
+            Problem(name, f"{remedy} (got format 'sql')")
+            for name, remedy in (("path", "is of files: name the database with url"), ("catalog", "drop it"))
+            if getattr(keys, name)
+        ]
+        if not keys.table:
+            problems.append(Problem("table", "is required for sql: its name, such as board"))
+        if keys.url is None:
+            problems.append(Problem("url", "is required for sql, such as ${BOARD_URL} or sqlite:///board.db"))
+        problems += _option_problems(keys.options)
+        lacking = SQL.missing()
+        if lacking is not None:
+            return [*problems, Problem("format", f"sql {lacking}")]
+        return problems if keys.url is None else [*problems, *_url_problems(keys.url)]
+
+    def write(self, keys: TableKeys) -> SqlSink:
+        database = Database(keys.url or "", float(keys.options.get(_PATIENCE, Database.PATIENCE)))
+        return SqlSink(database, keys.table or "", keys.key)
+
+    def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
+        further = {name: value for name, value in options.items() if name != "table"}
+        keys = TableKeys(url=place, table=options.get("table"), options=further)
+        problems = self.check(keys, on_spark=False)
+        if problems:
+            raise ConfigError(*problems)
+        return keys
+
+    def absolute(self, catalog: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        if "url" not in catalog or SQL.missing() is not None:
+            return catalog
+        sql = SQL.imported()
+        try:
+            url = sql.make_url(catalog["url"])
+        except sql.exc.ArgumentError:  # told when the keys are checked
+            return catalog
+        if url.get_backend_name() not in _FILES or url.database in (None, "", ":memory:"):
+            return catalog
+        placed = url.set(database=str(folder.absolute() / url.database))
+        return {**catalog, "url": placed.render_as_string(hide_password=False)}
+
+
+def _option_problems(options: Mapping[str, Any]) -> list[Problem]:
+    problems = [
+        Problem(f"options.{name}", f"is not known to sql; {suggest(name, (_PATIENCE,))}")
+        for name in options
+        if name != _PATIENCE
+    ]
+    text = str(options.get(_PATIENCE, 0))
+    if not text.replace(".", "", 1).isdecimal():
+        problems.append(Problem(f"options.{_PATIENCE}", f"must be a number of seconds (got {text!r})"))
+    return problems
+
+
+def _url_problems(text: str) -> list[Problem]:
+    """What is wrong with the address of a database, without connecting to it."""
+    sql = SQL.imported()
+    try:
+        url = sql.make_url(text)
+    except (sql.exc.ArgumentError, ValueError):  # a port that is no number
+        return [Problem("url", "must be written as SQLAlchemy has it, postgresql://user:password@host:5432/database")]
+    try:
+        url.get_dialect().import_dbapi()
+    except sql.exc.NoSuchModuleError:
+        name = url.get_backend_name()
+        missing = _DRIVERS.get(name, f"a dialect for {name}")
+        return [Problem("url", f"SQLAlchemy does not know {name!r}: pip install {missing}")]
+    except ImportError as error:
+        driver = error.name or "its driver"
+        return [Problem("url", f"{url.drivername} needs {driver}: pip install {_DRIVERS.get(driver, driver)}")]
+    if url.get_backend_name() in _FILES and url.database in (None, "", ":memory:"):
+        return [Problem("url", "a database in memory ends with the run: name a file, as in sqlite:///board.db")]
+    return []

@@ -1,0 +1,185 @@
+"""A table of a database that answers are written to, each micro-batch in one transaction with its number."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from attrs import define
+from skyband.errors import ConfigError, Problem
+from skyband.tables import BatchSink, NetChanges
+
+from skyband_lakes.libraries import SQL
+from skyband_lakes.sql.columns import table_of, values_of, wants_value
+from skyband_lakes.sql.database import Database
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NUMBERS = "skyband_micro_batches"
+"""The table, beside that of the answers, that says which micro-batch of a stream each table has last."""
+_PREFIX = "key_"
+
+
+@define(eq=False, slots=False)
+class SqlSink(BatchSink):
+    """Adds answers to a table, or makes it hold the newest; made where it is not there, with an index on the key.
+
+    database: where it is. table: its name, after that of its schema and a dot where it has one. key: the columns that
+    name a row of the newest answers; (): answers are added.
+    """
+
+    database: Database
+    table: str
+    key: tuple[str, ...] = ()
+
+    def latest(self, stream: str) -> int | None:
+        if not self.database.is_there:
+            return None
+        return self.database.once(lambda connection: self._latest(connection, stream))
+
+    def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
+        def work(connection: Any) -> None:
+            latest = self._latest(connection, stream)
+            if latest is None or latest < batch:
+                self._insert(connection, self._table_for(connection, answers.schema), answers)
+                self._count(connection, stream, batch)
+
+        self.database.until_done(work)
+
+    def exists(self) -> bool:
+        return self.database.is_there and self.database.once(self._exists)
+
+    def check(self, schema: "pa.Schema") -> None:
+        table_of(schema, self.table)
+        if self.exists():
+            self.database.once(lambda connection: self._check_columns(connection, schema))
+
+    def append(self, answers: "pa.Table", replace: bool = False) -> None:
+        def work(connection: Any) -> None:
+            table = self._table_for(connection, answers.schema)
+            if replace:
+                connection.execute(table.delete())
+            self._insert(connection, table, answers)
+
+        run = self.database.until_done if replace else self.database.once  # added twice, a batch would be there twice
+        run(work)
+
+    def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
+        _check_key(changes)
+
+        def work(connection: Any) -> None:
+            if number is not None:
+                latest = self._latest(connection, number[0])
+                if latest is not None and latest >= number[1]:
+                    return
+            table = self._table_for(connection, changes.rows.schema)
+            if replace:
+                connection.execute(table.delete())
+            for keys in (changes.gone, changes.rows.select(list(changes.key))):
+                self._delete(connection, table, keys)
+            self._insert(connection, table, changes.rows)
+            if number is not None:
+                self._count(connection, *number)
+
+        self.database.until_done(work)
+
+    def _insert(self, connection: Any, table: Any, rows: "pa.Table") -> None:
+        if len(rows):
+            connection.execute(table.insert(), values_of(rows))
+
+    def _delete(self, connection: Any, table: Any, keys: "pa.Table") -> None:
+        """Rows with these keys, of which none need be there. A null is compared as such, so that an index helps."""
+        sql = SQL.imported()
+        for nulls, some in _by_nulls(keys):
+            names = [name for name in keys.column_names if name not in nulls]
+            same = [table.c[name] == sql.bindparam(f"{_PREFIX}{name}") for name in names]
+            empty = [table.c[name].is_(None) for name in nulls]
+            statement = table.delete().where(sql.and_(*same, *empty))
+            if names:
+                connection.execute(statement, values_of(some.select(names), _PREFIX))
+            else:
+                connection.execute(statement)
+
+    def _table_for(self, connection: Any, schema: "pa.Schema") -> Any:
+        """The table, made where it is not there. Raises ConfigError where it has other columns."""
+        table = table_of(schema, self.table)
+        if self._exists(connection):
+            self._check_columns(connection, schema)
+            return table
+        sql = SQL.imported()
+        if self.key and connection.dialect.name != "duckdb":  # which takes no key again that the transaction removed
+            sql.Index(f"{table.name}_key", *(table.c[name] for name in self.key), unique=True)
+        table.create(connection)
+        return table
+
+    def _exists(self, connection: Any) -> bool:
+        home, _, own = self.table.rpartition(".")
+        return bool(SQL.imported().inspect(connection).has_table(own, schema=home or None))
+
+    def _check_columns(self, connection: Any, schema: "pa.Schema") -> None:
+        there = wants_value(connection, self.table)
+        lacking = [name for name in schema.names if name not in there]
+        unfilled = [name for name, wants in there.items() if wants and name not in schema.names]
+        if lacking or unfilled:
+            what = f"has no column {lacking[0]!r}" if lacking else f"wants a value in its column {unfilled[0]!r}"
+            columns = f"it has {', '.join(there)}, and the answers {', '.join(schema.names)}"
+            raise ConfigError(Problem("table", f"the table {self.table!r} {what}: {columns}: choose another table"))
+
+    @cached_property
+    def _numbers(self) -> Any:
+        sql = SQL.imported()
+        home = self.table.rpartition(".")[0]
+        return sql.Table(
+            NUMBERS, sql.MetaData(),
+            sql.Column("stream", sql.String(100), primary_key=True),
+            sql.Column("answers", sql.String(200), primary_key=True),
+            sql.Column("micro_batch", sql.BigInteger, nullable=False),
+            schema=home or None,
+        )  # fmt: skip
+
+    def _latest(self, connection: Any, stream: str) -> int | None:
+        sql, numbers = SQL.imported(), self._numbers
+        if not sql.inspect(connection).has_table(numbers.name, schema=numbers.schema):
+            return None
+        found = connection.execute(sql.select(numbers.c.micro_batch).where(*self._mine(stream))).scalar()
+        return None if found is None else int(found)
+
+    def _count(self, connection: Any, stream: str, batch: int) -> None:
+        numbers = self._numbers
+        numbers.create(connection, checkfirst=True)
+        if self._latest(connection, stream) is None:
+            connection.execute(numbers.insert().values(stream=stream, answers=self.table, micro_batch=batch))
+        else:
+            connection.execute(numbers.update().where(*self._mine(stream)).values(micro_batch=batch))
+
+    def _mine(self, stream: str) -> tuple[Any, Any]:
+        return self._numbers.c.stream == stream, self._numbers.c.answers == self.table
+
+
+def _check_key(changes: NetChanges) -> None:
+    """Raise ConfigError where a key is NaN, which some databases take for null and others for unlike itself."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for keys in (changes.gone, changes.rows):
+        for name in changes.key:
+            column = keys.column(name)
+            if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+                message = (
+                    f"NaN in the key {name!r} is not told apart by databases: leave such rows out with source.where"
+                )
+                raise ConfigError(Problem("table", message))
+
+
+def _by_nulls(keys: "pa.Table") -> "Iterator[tuple[tuple[str, ...], pa.Table]]":
+    """The rows of a table by the columns in which they are null, which are few combinations."""
+    import numpy as np
+    import pyarrow as pa
+
+    if not len(keys):
+        return
+    masks = np.stack([column.is_null().to_numpy() for column in keys.columns], axis=1)
+    kinds, which = np.unique(masks, axis=0, return_inverse=True)
+    for number, nulls in enumerate(kinds):
+        names = tuple(name for name, null in zip(keys.column_names, nulls, strict=True) if null)
+        yield names, keys.filter(pa.array(which.reshape(-1) == number))

@@ -1,0 +1,244 @@
+"""Tables of databases: a job's answers, the newest of them or all, and what others do to a table meanwhile."""
+
+import random
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from skyband.cli.commands import group
+from skyband.engines import local
+from skyband.errors import ConfigError, EngineError
+from skyband.tables import open_sink
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("skyband_totals")  # the query of the job below; the plugin may be alone
+
+JOB = """
+[source]
+format = "parquet"
+path = "visits.parquet"
+
+[query]
+kind = "heavy-hitters"
+time = "ts"
+object = "page"
+by = ["host"]
+k = 2
+windows = ["10 seconds", "20 seconds"]
+every = "10 seconds"
+answers = "current"
+
+[sink]
+format = "sql"
+url = "sqlite:///board.db"
+table = "board"
+"""
+QUERY = {"kind": "heavy-hitters", "time": "ts", "object": "page", "by": ["host"], "k": 2,
+         "windows": ["10 seconds", "20 seconds"], "every": "10 seconds"}  # fmt: skip
+KEY = ["host", "window", "object"]
+
+
+def visits():
+    seconds = [1, 2, 3, 4, 11, 12, 13, 22, 23, 24, 41]
+    return pa.table(
+        {
+            "ts": pa.array(seconds, pa.timestamp("s", "UTC")),
+            "page": ["/a", "/a", "/b", None, "/b", "/b", "/c", "/c", "/a", "/a", "/c"],
+            "host": ["x", "x", "x", "x", "x", "y", "y", "y", "x", "x", "y"],
+        }
+    )
+
+
+@pytest.fixture
+def call(tmp_path):
+    pq.write_table(visits(), tmp_path / "visits.parquet")
+    (tmp_path / "job.toml").write_text(JOB)
+
+    def run(command="run", *sets):
+        changes = [part for change in sets for part in ("--set", change)]
+        return CliRunner().invoke(group, [command, str(tmp_path / "job.toml"), "--engine", "local", *changes])
+
+    return run
+
+
+def board(path, columns="host, window, rank, object, total"):
+    with closing(sqlite3.connect(path)) as database:
+        return sorted(database.execute(f"SELECT {columns} FROM board").fetchall(), key=repr)
+
+
+def newest(rows):
+    """What stands in the last answer of each group and window, out of whole answers and their moments."""
+    answers = local.apply(rows, QUERY).to_pylist()
+    last = max(row["at"] for row in answers)
+    names = ("host", "window", "rank", "object", "total")
+    return sorted((tuple(row[name] for name in names) for row in answers if row["at"] == last), key=repr)
+
+
+def test_a_table_holds_the_newest_answer(call, tmp_path):
+    ran = call()
+    assert ran.exit_code == 0, ran.stderr
+    assert board(tmp_path / "board.db") == newest(visits()) != []
+    again = call()
+    assert again.exit_code == 1 and "sink.table: 'board' exists already" in again.stderr, again.stderr
+    for mode in ("append", "overwrite"):
+        assert call("run", f"sink.mode={mode}").exit_code == 0
+        assert board(tmp_path / "board.db") == newest(visits()), mode
+
+
+def test_all_answers_are_added_where_they_are_asked(call, tmp_path):
+    assert call("run", "query.answers=all").exit_code == 0
+    answers = local.apply(visits(), QUERY)
+    assert len(board(tmp_path / "board.db")) == len(answers) > len(newest(visits()))
+
+
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        (["sink.format=parquet", "sink.path=out"], "sink.format: parquet adds rows and removes none, so that it cannot "
+         "hold the newest answers: write to delta, sql, or take query.answers = "),
+        (["sink.format=console"], "sink.format: console adds rows and removes none"),
+        (["sink.url=sqlite://"], "sink.url: a database in memory ends with the run: name a file"),
+        (["sink.url=nonsense"], "sink.url: must be written as SQLAlchemy has it"),
+        (["sink.url=frobnicate://x/y"], "sink.url: SQLAlchemy does not know 'frobnicate'"),
+        (["sink.url=oracle://x/y"], "sink.url: oracle needs "),
+        (["sink.path=out"], "sink.path: is of files: name the database with url"),
+        (["sink.options.retries=3"], "sink.options.retries: is not known to sql"),
+        (["sink.options.retry_seconds=soon"], "sink.options.retry_seconds: must be a number of seconds"),
+        (["query.changed=pace"], "query.changed: the answers have no column 'pace'"),
+    ],
+)  # fmt: skip
+def test_what_a_job_says_wrongly_is_told_before_it_runs(call, tmp_path, sets, told):
+    checked = call("check", *sets)
+    assert checked.exit_code == 1 and told in checked.stdout, checked.stdout
+    assert not (tmp_path / "board.db").exists(), "a check connects to nothing that is not there"
+
+
+def test_a_source_has_no_such_format(call):
+    checked = call("check", "source.format=sql")
+    assert checked.exit_code == 1 and "sql" in checked.stdout and "source.format" in checked.stdout, checked.stdout
+
+
+def test_a_password_from_the_environment_is_shown_nowhere(call, monkeypatch):
+    monkeypatch.setenv("BOARD_URL", "oracle://skyband:verysecret7@127.0.0.1:1/x")
+    checked = call("check", "sink.url=${BOARD_URL}")
+    assert checked.exit_code == 1 and "oracle needs" in checked.stdout and "verysecret7" not in checked.output
+    monkeypatch.setenv("BOARD_URL", "sqlite:////nowhere/verysecret7/board.db")
+    ran = call("run", "sink.url=${BOARD_URL}")
+    assert ran.exit_code == 1 and "unable to open database file" in ran.output, ran.output
+    assert "verysecret7" not in ran.output
+
+
+def test_a_key_that_is_not_unique_leaves_the_table_as_it_was(call, tmp_path):
+    ran = call("run", 'query.key=["total"]')
+    assert ran.exit_code == 1 and "key: two rows of the answer at " in ran.stderr, ran.stderr
+    assert not (tmp_path / "board.db").exists()
+
+
+@pytest.mark.slow
+def test_ten_kills_leave_the_newest_answer_or_what_was_there(call, tmp_path):
+    command = [sys.executable, "-m", "skyband", "run", str(tmp_path / "job.toml"), "--engine", "local",
+               "--set", "sink.mode=append"]  # fmt: skip
+    begun = time.monotonic()
+    subprocess.run(command, check=True, capture_output=True)
+    whole, chance, there = time.monotonic() - begun, random.Random(10), newest(visits())
+    killed = 0
+    for kill in range(10):
+        if kill % 2:  # a table to change, else one to make
+            made(tmp_path / "board.db", "DELETE FROM board WHERE host = 'x'; UPDATE board SET rank = 77")
+        elif (tmp_path / "board.db").exists():
+            (tmp_path / "board.db").unlink()
+        before = board(tmp_path / "board.db") if kill % 2 else None
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            try:
+                process.wait(whole * chance.uniform(0.5, 1.1))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                killed += 1
+        try:
+            assert board(tmp_path / "board.db") in (there, before)
+        except sqlite3.OperationalError as error:
+            assert before is None and "no such table" in str(error)
+        assert call("run", "sink.mode=append").exit_code == 0
+        assert board(tmp_path / "board.db") == there
+    assert killed >= 5
+
+
+def made(path, statement):
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(statement)
+
+
+def test_a_table_of_other_columns_is_told_before_a_run(call, tmp_path):
+    columns = "host TEXT, at TEXT, window TEXT, rank INT, object TEXT, total REAL, low REAL, high REAL"
+    made(tmp_path / "board.db", f"CREATE TABLE board ({columns})")
+    said = "sink.table: the table 'board' has no column 'share': it has host, at, "
+    checked = call("check", "sink.mode=append")
+    assert checked.exit_code == 1 and said in checked.stdout, checked.stdout
+    made(tmp_path / "board.db", "ALTER TABLE board ADD share REAL; ALTER TABLE board ADD team TEXT NOT NULL DEFAULT ''")
+    assert call("run", "sink.mode=append").exit_code == 0, "a column of one's own that fills itself is no matter"
+    assert board(tmp_path / "board.db") == newest(visits())
+    made(tmp_path / "board.db", f"DROP TABLE board; CREATE TABLE board ({columns}, share REAL, team TEXT NOT NULL)")
+    assert "wants a value in its column 'team'" in call("check", "sink.mode=append").stdout
+
+
+def test_what_others_write_to_a_table_stays_or_gives_way(call, tmp_path):
+    assert call().exit_code == 0
+    made(tmp_path / "board.db", "INSERT INTO board (host, window, object, rank) VALUES ('z', '1 hour', '/mine', 9);"
+         " UPDATE board SET rank = 77 WHERE host = 'y'")  # fmt: skip
+    assert call("run", "sink.mode=append").exit_code == 0
+    others = [("z", "1 hour", 9, "/mine", None)]
+    assert board(tmp_path / "board.db") == sorted([*newest(visits()), *others], key=repr)
+
+
+def sink_at(path, seconds=30):
+    options = {"table": "board", "retry_seconds": seconds}
+    return open_sink("sql", f"sqlite:///{path}?timeout=0.05", options, key=KEY)
+
+
+def log_of(rows):
+    return local.apply(rows, {**QUERY, "answers": "changes"})
+
+
+def test_a_lock_of_others_is_waited_for_and_told_where_it_stays(tmp_path):
+    path = tmp_path / "board.db"
+    sink_at(path).append(log_of(visits().slice(0, 4)))
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        before = board(path)
+        with pytest.raises(EngineError, match="database is locked: look whether it runs and who holds its locks"):
+            sink_at(path, seconds=0).write(log_of(visits()), "one", 0)
+        assert board(path) == before
+        waiting = threading.Thread(target=lambda: sink_at(path).write(log_of(visits()), "one", 0))
+        waiting.start()
+        time.sleep(0.2)
+        assert waiting.is_alive() and board(path) == before
+        other.execute("COMMIT")
+        waiting.join()
+    assert board(path) == newest(visits()) and sink_at(path).latest("one") == 0
+
+
+def test_instants_and_floats_that_a_database_has_otherwise(tmp_path):
+    at = pa.array([10**15], pa.timestamp("us", "Europe/Berlin"))
+    log = pa.table({"host": ["x"], "at": at, "change": ["entered"], "total": [float("nan")]})
+    path = tmp_path / "board.db"
+    open_sink("sql", f"sqlite:///{path}", {"table": "board"}, key=["host"]).append(log)
+    assert board(path, "host, at, total") == [("x", "2001-09-09 01:46:40.000000", None)]
+    nan = log.set_column(0, "host", pa.array([float("nan")]))
+    with pytest.raises(ConfigError, match="NaN in the key 'host'"):
+        open_sink("sql", f"sqlite:///{tmp_path}/other.db", {"table": "board"}, key=["host"]).append(nan)
+    lists = log.append_column("tags", pa.array([["a"]]))
+    with pytest.raises(ConfigError, match="column 'tags' of the answers is list"):
+        open_sink("sql", f"sqlite:///{tmp_path}/other.db", {"table": "board"}, key=["host"]).append(lists)
+
+
+def test_a_format_that_replaces_no_rows_says_which_do(tmp_path):
+    told = r"iceberg of .* only; installed formats that hold the newest answers: delta, sql"
+    with pytest.raises(EngineError, match=told):
+        open_sink("iceberg", "db.board", {"uri": "sqlite://", "warehouse": str(tmp_path)}, key=["host"])
