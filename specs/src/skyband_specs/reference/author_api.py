@@ -107,10 +107,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.operator.operator", "skyband.registry.discovery", "skyband.registry.info",
         "skyband.text_tables", "skyband.version",
     ),
-    "for formats": (
-        "skyband.job.sources.json_files", "skyband.tables.current_sink", "skyband.tables.extras",
-        "skyband.tables.json_rows",
-    ),
+    "for formats": ("skyband.job.sources.json_files", "skyband.tables.extras", "skyband.tables.json_rows"),
     "for conformance": (
         "skyband_specs.binomial", "skyband_specs.drivers", "skyband_specs.odd_streams", "skyband_specs.oracle_memory",
         "skyband_specs.pair_ranker.checks", "skyband_specs.pair_ranker.oracle", "skyband_specs.pair_ranker.streams",

@@ -27,6 +27,9 @@ class IcebergFormat(Format):
         problems = []
         if keys.table is None:
             problems.append(Problem("table", "is required for iceberg: its name in the catalogue, such as db.answers"))
+        elif not all(keys.table.rpartition(".")[::2]):
+            message = f"must be a name in a namespace, such as db.answers (got {keys.table!r})"
+            problems.append(Problem("table", message))
         if not keys.catalog:
             message = 'is required for iceberg, such as { uri = "sqlite:///lake.db", warehouse = "lake/" }'
             problems.append(Problem("catalog", message))
