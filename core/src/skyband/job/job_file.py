@@ -141,7 +141,7 @@ def _headings(lines: Sequence[str]) -> tuple[str, str]:
 
 
 def _path(key: str) -> list[str]:
-    """The tables a key is in, and its name there: that of an option may have dots, such as kafka.bootstrap.servers."""
+    """The tables a key is in, and its name there: that of an option may have dots, as in bootstrap.servers."""
     names = key.split(".")
     if len(names) > 3 and names[1] in ("options", "catalog"):
         names[2:] = [".".join(names[2:])]

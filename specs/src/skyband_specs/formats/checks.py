@@ -252,11 +252,11 @@ def check_rows_of_others_stay_in_a_table_of_the_newest(subject: FormatSubject, f
     others = log.set_column(log.column_names.index("rank"), "rank", pa.array([7, 8, 9], pa.int64()))
     others = others.set_column(others.column_names.index("change"), "change", pa.array(["entered"] * 3))
     subject.sink(folder, current=True).append(others)
-    kept = _current(subject, folder)
-    expect_equal(len(kept), 3, "rows of others")
+    before = _current(subject, folder)
+    expect_equal(len(before), 3, "rows of others")
     for batch in range(3):
         subject.sink(folder, current=True).write(trial.log(batch), "one", batch)
-    expect_equal(_current(subject, folder), _sorted([*kept, *_after(subject, range(3))]), "rows")
+    expect_equal(_current(subject, folder), _sorted([*before, *_after(subject, range(3))]), "rows")
 
 
 @_check("current", SHOWS, "current")
