@@ -252,7 +252,7 @@ def test_a_stream_with_all_it_needs_is_fine(job):
         ),
         (
             "sink.format=jdbc",
-            "sink.format: the local engine writes parquet, csv, json, console, delta and iceberg (got 'jdbc')",
+            "sink.format: the local engine writes parquet, csv, json, console, delta, iceberg and sql (got 'jdbc')",
         ),
         ("sink.path=hdfs://x/y", "sink.path: the local engine writes to this machine"),
     ],
