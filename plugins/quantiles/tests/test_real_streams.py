@@ -1,4 +1,4 @@
-"""Real columns: sizes of responses, and air. Bounds hold the truth, and the p95 of all is no mean of the groups'."""
+"""Real columns: sizes of responses, air, prices. Bounds hold the truth; the p95 of all is no mean of the groups'."""
 
 import os
 from pathlib import Path
@@ -30,9 +30,14 @@ def true(values, q):
     return np.sort(values)[rank(billionths(q), len(values)) - 1]
 
 
-@pytest.mark.parametrize("name", ["pm25", "temp", "pres", "wspm"])
-def test_air_is_within_its_bounds_since_any_moment(name):
-    times, values = column("beijing_air_12stations.parquet", name)
+AIR, TRADES = "beijing_air_12stations.parquet", "trades_20131008_4sym.parquet"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [(AIR, "pm25"), (AIR, "temp"), (AIR, "pres"), (AIR, "wspm"), (TRADES, "price")]
+)
+def test_air_and_prices_are_within_their_bounds_since_any_moment(file, name):
+    times, values = column(file, name)
     longest = int(times[-1] - times[0]) + 1
     sketch = skyband.create("quantile-sketch", "buckets", longest=longest, every=longest // 100)
     sketch.update(times, values)

@@ -25,6 +25,13 @@ class GroupProcessor(ABC):
     def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:
         """Take in rows, all before `until`, and answer every moment at most `until` not answered yet."""
 
+    def catch_up(self, rows: Rows, until: int) -> ProcessorAnswers | None:
+        """As `advance`, where a processor before this one gave the answers: what is returned is no matter.
+
+        It becomes what `advance` would make of it. One whose answers cost more than its rows leaves them out.
+        """
+        return self.advance(rows, until)
+
     @abstractmethod
     def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
         """Take in the last rows and answer up to the first moment after `latest`, the last time of any group."""

@@ -31,6 +31,8 @@ class Bound:
 
     watermark: int | None
     latest: int | None = None
+    silent: bool = False
+    """Its answers were given before: they need not be worked out."""
 
     @property
     def moment(self) -> int:
@@ -41,7 +43,7 @@ class Bound:
         """What a processor answers."""
         if self.latest is not None:
             return processor.finish(rows, self.latest)
-        return processor.advance(rows, self.moment)
+        return processor.catch_up(rows, self.moment) if self.silent else processor.advance(rows, self.moment)
 
 
 class Groups:
@@ -117,7 +119,7 @@ class Groups:
             own = rows.slice(start, stop)
             count = len(own) if small is None else processor.rows_in_session(own.times)
             left[start : start + count] = False
-            ends = turn.until if count == len(own) else Bound(int(own.times[count]))
+            ends = turn.until if count == len(own) else Bound(int(own.times[count]), silent=turn.until.silent)
             turn.advance(key, processor, own.slice(0, count), ends)
             if processor.empty and count == len(own):
                 turn.emptied.append(np.array([key], np.uint64))

@@ -283,15 +283,16 @@ class Operator:
                 self.drop_after(self.progress.newest)
             self._due(self._catch_up() if turn.finished else self._bound.no_answers(), mark, turn.finished)
             goes_on = not turn.finished and (goes_on or self._goes_on(mark))
-        answers, watermark = self._catch_up(), self.watermark
+        answers, watermark = self._catch_up(silent=self._state.changes is None), self.watermark
         self._as_given(answers, lambda: watermark if goes_on and watermark is not None else TIME_MIN)
         self.take_metrics()
 
-    def _catch_up(self) -> pa.RecordBatch:
+    def _catch_up(self, silent: bool = False) -> pa.RecordBatch:
+        """silent: nobody looks at its answers."""
         if self.watermark is None:
             return self._bound.no_answers()
         with refused_as_damage():  # what the query's own checks let pass
-            return self._advance(self.watermark)
+            return self._run(Bound(self.watermark, silent=silent))
 
     def begin_with(
         self, keys: UInt64, values: pa.RecordBatch, processors: Sequence[GroupProcessor], at: int, latest: int
