@@ -85,7 +85,8 @@ class PluginError(SkybandError):
 
 
 class EngineError(SkybandError, RuntimeError):
-    """An engine that cannot run a query: no Java, a missing setting of Spark, the checkpoint of another query."""
+    """An engine that cannot run a query: no Java, a missing setting of Spark, the checkpoint of another query; or one
+    that has lost a row."""
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:

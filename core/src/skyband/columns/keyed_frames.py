@@ -129,6 +129,11 @@ def own(frame: pa.RecordBatch) -> Array:
     return mine
 
 
+def own_count(frame: pa.RecordBatch) -> int:
+    """How many rows of a frame are this shard's own."""
+    return len(frame) if PART not in frame.schema.names else int(np.count_nonzero(own(frame)))
+
+
 def to_bytes(frame: pa.RecordBatch) -> bytes:
     """A frame as bytes, each column as it is: equal frames give equal bytes."""
     return record_batch_bytes.to_bytes(frame)

@@ -29,6 +29,8 @@ class Counters:
     rows_in: int = 0
     rows_late: int = 0
     late_by: int = 0
+    released: int = 0
+    """Rows that groups were given."""
     dropped: Counter[str] = field(factory=Counter)
     seconds: float = 0.0
 

@@ -28,6 +28,7 @@ from skyband.operator.shard import Shard
 from skyband.operator.state_row_checks import StateRowChecks
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.query import AHEAD, Query
+from skyband.queries.row_sums import check_sum
 from skyband.queries.state_frame_checks import refused_as_damage
 from skyband.registry import Binding
 from skyband.roles.thread_guard import REMEDY
@@ -56,6 +57,8 @@ class Operator:
     _finished: bool = field(default=False, init=False)
     """The last step was the end of the input for now, and touched what is withheld."""
     _counters: Counters = field(factory=Counters, init=False)
+    _waited: int = field(default=0, init=False)
+    """Rows that waited when metrics were last taken, or when it became another operator."""
     _whole: bool = field(default=True, init=False)
     """No turn was cut short, by Ctrl-C or an error."""
 
@@ -85,14 +88,13 @@ class Operator:
     def add(self, frame: pa.RecordBatch) -> None:
         """Take in a frame (made by `encode`). Rows before the watermark are late: counted and dropped."""
         self._check_whole()
-        own = keyed_frames.own(frame)
         counters = self._counters
-        counters.rows_in += int(np.count_nonzero(own))
+        counters.rows_in += keyed_frames.own_count(frame)
         late = self._is_late(frame)
         if late is not None and self.watermark is not None:
             earliest = int(frame.column(keyed_frames.TIME).to_numpy().min())
             counters.late_by = max(counters.late_by, self.watermark - earliest + self.query.delay.length)
-            counters.rows_late += int(np.count_nonzero(late & own))
+            counters.rows_late += int(np.count_nonzero(late & keyed_frames.own(frame)))
             frame = frame.filter(pa.array(~late))
         self._state.waiting.add(frame)
 
@@ -207,10 +209,18 @@ class Operator:
         )
 
     def take_metrics(self) -> Metrics:
-        """What was done since this was last called."""
+        """What was done since this was last called. Raises EngineError where a row is lost, or is there twice."""
+        self._check_rows()
         self._counters.dropped.update(self._groups.take_dropped())
         counters, self._counters = self._counters, Counters()
         return counters.metrics(self._groups.retained, len(self._groups))
+
+    def _check_rows(self) -> None:
+        """Rows in, and those that waited, are late, left out, with the groups, or wait."""
+        counters, before = self._counters, self._waited
+        self._waited = self._state.waiting.own
+        accounted = counters.rows_late + sum(counters.dropped.values()) + counters.released + self._waited
+        check_sum(counters.rows_in + before, accounted, f"the operator of {self.query.kind} had them")
 
     @property
     def _groups(self) -> Groups:
@@ -241,7 +251,9 @@ class Operator:
         self._check_whole()
         self._whole = False  # until it comes to its end
         with attributed(self.query, self.bindings):
-            answers = self._groups.run(self._state.waiting.release(until.watermark, self.query.ties), until)
+            ready = self._state.waiting.release(until.watermark, self.query.ties)
+            self._counters.released += 0 if ready is None else keyed_frames.own_count(ready)
+            answers = self._groups.run(ready, until)
         self._whole = True
         self._counters.seconds += clock.perf_counter() - started
         if answers is None:
@@ -307,10 +319,12 @@ class Operator:
     def absorb(self, other: "Operator", select: Callable[[UInt64], Array]) -> None:
         """Take over the groups to select (uint64[n] -> bool[n]) of a shard that was just restored, with their rows."""
         self._state.absorb(other._state, select)
+        self._waited = self._state.waiting.own
 
     def merge(self, other: "Operator") -> None:
         """Take over the state and rows of a shard without groups that was just restored. See `Query.unmerged`."""
         self._state.merge(other._state)
+        self._waited = self._state.waiting.own
 
     def snapshot(self) -> bytes:
         """The operator as bytes, for `restore`."""
@@ -335,4 +349,5 @@ class Operator:
             raise SnapshotError(f"the state cannot be read: {type(error).__name__}: {error}") from error
         # Nothing is taken over before all of it fits.
         self.shard, self._state, self._whole = shard, fresh, True
+        self._counters, self._waited = Counters(), fresh.waiting.own
         return changed

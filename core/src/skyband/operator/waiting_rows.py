@@ -21,6 +21,11 @@ class WaitingRows:
     def __len__(self) -> int:
         return sum(map(len, self._frames))
 
+    @property
+    def own(self) -> int:
+        """How many of them are this shard's own."""
+        return sum(map(keyed_frames.own_count, self._frames))
+
     def add(self, frame: pa.RecordBatch) -> None:
         """Take in a frame, which may be empty."""
         if len(frame):

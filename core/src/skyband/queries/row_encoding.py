@@ -17,6 +17,7 @@ from skyband.instants import instant
 from skyband.queries.bad_rows import without_bad_rows
 from skyband.queries.error_attribution import attributed
 from skyband.queries.query import BAD, FAIL, NULL_SOURCE, NULL_TIME, Encoded, Query
+from skyband.queries.row_sums import check_sum
 from skyband.watermark import EventTimeProgress
 
 _DAY = 86_400_000_000
@@ -31,9 +32,13 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     out of range, unless the query's `bad_rows` says to count it.
     """
     if query.bad_rows == FAIL:
-        return _encode(query, batch)
-    encoded, bad = without_bad_rows(query, batch, _encode)
-    return encoded if bad is None else evolve(encoded, dropped={**encoded.dropped, BAD: len(bad)}, bad=bad)
+        encoded = _encode(query, batch)
+    else:
+        encoded, bad = without_bad_rows(query, batch, _encode)
+        encoded = encoded if bad is None else evolve(encoded, dropped={**encoded.dropped, BAD: len(bad)}, bad=bad)
+    accounted = len(encoded.frame) + sum(encoded.dropped.values())
+    check_sum(len(batch), accounted, f"{query.kind} made a frame of them")
+    return encoded
 
 
 def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:

@@ -47,11 +47,12 @@ def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[p
                 operator.add(keyed_frames.from_bytes(row["frame"]))
                 if limit is not None:
                     operator.drop_after(limit)
-            end.add(row["progress"], row["dropped"])
+            end.add(row["progress"], row["dropped"], row["rows"])
     latest = end.progress.newest
     if latest is not None:
         yield results_and_metrics.answer_rows(plan, operator.finish(latest))
     operator.count_dropped(end.dropped)
     metrics = operator.take_metrics()
+    end.check(metrics.rows_in)
     warn_of_broken_promises(plan, metrics.dropped)
     yield results_and_metrics.metrics_row(plan, results_and_metrics.with_metrics(plan, metrics, 0, latest))

@@ -65,12 +65,15 @@ def state_pieces(plan: ShardedPlan, batches: Iterator[pa.RecordBatch], until: in
                 operator.add(keyed_frames.from_bytes(row["frame"]))
                 if limit is not None:
                     operator.drop_after(limit)
-            end.add(row["progress"], row["dropped"])
+            end.add(row["progress"], row["dropped"], row["rows"])
     if operator.shard is None or end.progress.newest is None:
         return
     operator.step(end.progress)
     operator.advance(until)
-    warn_of_broken_promises(plan, operator.take_metrics().dropped)
+    operator.count_dropped(end.dropped)
+    metrics = operator.take_metrics()
+    end.check(metrics.rows_in)
+    warn_of_broken_promises(plan, metrics.dropped)
     state = np.frombuffer(operator.snapshot(), np.uint8)
     for number, start in enumerate(range(0, len(state), CHUNK)):
         piece = state[start : start + CHUNK].tobytes()

@@ -13,6 +13,7 @@ from skyband.engines.spark.state_store import StateStore
 from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
 from skyband.operator.operator import Operator
 from skyband.queries.bad_rows import late_rows
+from skyband.queries.row_sums import check_sum
 
 
 def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -32,13 +33,16 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
                 frame = keyed_frames.from_bytes(row.frame)
                 late += late_rows_of(operator, frame, row.source)
                 operator.add(frame)
-            end.add(row.progress, row.dropped)
+            end.add(row.progress, row.dropped, row.rows)
     if plan.late_rows is not None:
         plan.late_rows(shard, pa.concat_batches(late) if late else None)
     answers = operator.step(end.progress, plan.ticking)
     size = store.commit(operator, given)
     operator.count_dropped(end.dropped)
     metrics = operator.take_metrics()
+    end.check(metrics.rows_in)
+    if plan.late_rows is not None:
+        check_sum(metrics.rows_late, sum(map(len, late)), "late rows were written to their place")
     warn_of_broken_promises(plan, metrics.dropped)
     row = results_and_metrics.metrics_row(
         plan, results_and_metrics.with_metrics(plan, metrics, size, operator.watermark)

@@ -17,6 +17,7 @@ from skyband.operator.shard import Shard
 from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.query import Encoded, Query
 from skyband.queries.row_encoding import encode, hashed_columns
+from skyband.queries.row_sums import check_sum
 from skyband.registry import Binding
 from skyband.watermark import EventTimeProgress, Ticking
 
@@ -29,6 +30,7 @@ SHUFFLE_SCHEMA = pa.schema(
         pa.field("first", pa.int64(), nullable=False),
         pa.field("progress", pa.list_(pa.int64()), nullable=True),
         pa.field("dropped", pa.list_(pa.int64()), nullable=True),
+        pa.field("rows", pa.int64(), nullable=False),
         pa.field("frame", pa.binary(), nullable=True),
         pa.field("source", pa.binary(), nullable=True),
     ]
@@ -36,7 +38,8 @@ SHUFFLE_SCHEMA = pa.schema(
 """A frame as one row: its shard and earliest time; where late rows have a place, also its rows as they came.
 
 Every task ends by sending each shard a row without a frame that says how far time has come in the task (a packed
-EventTimeProgress), and one shard how many rows were left out, by reason. A tick of the clock is such a row too.
+EventTimeProgress) and how many rows it gave the shard, and one shard how many rows were left out, by reason. A tick of
+the clock is such a row too.
 """
 
 LateRows = Callable[[int, pa.RecordBatch | None], None]
@@ -82,13 +85,19 @@ class ShardedPlan:
         """
         progress = EventTimeProgress.nowhere(self.query.source_count)
         dropped: Counter[str] = Counter()
+        rows: Counter[int] = Counter()
         for encoded in map(self._encode, batches):
             dropped.update(encoded.dropped)
             progress.add(encoded.progress)
             if len(encoded.frame):
                 source = None if self.late_rows is None else encoded.as_they_came()
-                yield pa.RecordBatch.from_pylist(self._cut(encoded.frame, source), schema=SHUFFLE_SCHEMA)
-        yield self.end_rows(progress, [dropped[reason] for reason in self.query.all_drop_reasons])
+                pieces, own = self._cut(encoded.frame, source)
+                check_sum(
+                    len(encoded.frame), sum(own.values()), f"{self.query.kind} put them into {self.shards} shards"
+                )
+                rows.update(own)
+                yield pa.RecordBatch.from_pylist(pieces, schema=SHUFFLE_SCHEMA)
+        yield self.end_rows(progress, [dropped[reason] for reason in self.query.all_drop_reasons], rows)
 
     def to_bad_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Of source batches as `to_shuffle_rows` takes them, the rows that the query refuses and counts as bad."""
@@ -98,31 +107,41 @@ class ShardedPlan:
         named = batch.rename_columns(list(self.query.columns))
         return encode(self.query, columns_as(named, self.query.columns, self.schema, hashed_columns(self.query)))
 
-    def end_rows(self, progress: EventTimeProgress, dropped: list[int] | None = None) -> pa.RecordBatch:
-        """What a task ends with: a packed row for each shard, without a frame."""
+    def end_rows(
+        self, progress: EventTimeProgress, dropped: list[int] | None = None, counts: Mapping[int, int] | None = None
+    ) -> pa.RecordBatch:
+        """What a task ends with: a packed row for each shard, without a frame. counts: the rows it gave each shard."""
         first = TIME_MAX if self.query.ahead is None else TIME_MIN  # what is ahead of all is known before the rows
         row = {"first": first, "progress": progress.to_list_with_spans(), "dropped": None, "frame": None}
-        rows: list[dict[str, Any]] = [{**row, "shard": shard} for shard in range(self.shards)]
+        counts = counts or {}
+        rows: list[dict[str, Any]] = [
+            {**row, "shard": shard, "rows": counts.get(shard, 0)} for shard in range(self.shards)
+        ]
         rows[0]["dropped"] = dropped
         return pa.RecordBatch.from_pylist(rows, schema=SHUFFLE_SCHEMA)
 
-    def _cut(self, frame: pa.RecordBatch, source: pa.RecordBatch | None) -> list[dict[str, Any]]:
-        """The rows of a frame by shard, each shard's as one packed row; `source`: the same rows as they came."""
+    def _cut(self, frame: pa.RecordBatch, source: pa.RecordBatch | None) -> tuple[list[dict[str, Any]], dict[int, int]]:
+        """The rows of a frame by shard, each shard's as one packed row, and how many are its own.
+
+        source: the same rows as they came.
+        """
         times = frame.column(keyed_frames.TIME).to_numpy()
         if self.shards == 1:
             whole = None if source is None else record_batch_bytes.to_bytes(source)
-            return [{"shard": 0, "first": int(times.min()), "frame": compact_frames.to_bytes(frame), "source": whole}]
+            packed = {"rows": 0, "frame": compact_frames.to_bytes(frame), "source": whole}
+            return [{"shard": 0, "first": int(times.min()), **packed}], {0: len(frame)}
         partitioning = self._partition(frame)
-        pieces = []
+        pieces, own = [], {}
         for shard, members in _by_shard(partitioning.shards, self.shards):
             rows = partitioning.rows[members]
             piece = frame.take(pa.array(rows))
             if partitioning.parts is not None:
                 piece = piece.append_column(keyed_frames.PART, pa.array(partitioning.parts[members]))
             came = None if source is None else record_batch_bytes.to_bytes(source.take(pa.array(rows)))
-            packed = {"frame": compact_frames.to_bytes(piece), "source": came}
+            packed = {"rows": 0, "frame": compact_frames.to_bytes(piece), "source": came}
             pieces.append({"shard": shard, "first": int(times[rows].min()), **packed})
-        return pieces
+            own[shard] = keyed_frames.own_count(piece)
+        return pieces, own
 
     def _partition(self, frame: pa.RecordBatch) -> Partitioning:
         if self.query.by:
@@ -149,16 +168,22 @@ def _by_shard(shards: Array, count: int) -> Iterator[tuple[int, Array]]:
 
 
 class TaskEnds:
-    """What the closing rows of all tasks say together: how far time has come, and the rows left out by reason."""
+    """What the closing rows of all tasks say: how far time has come, a shard's rows, and those left out by reason."""
 
     def __init__(self, query: Query) -> None:
         self.progress = EventTimeProgress.nowhere(query.source_count)
         self.dropped = dict.fromkeys(query.all_drop_reasons, 0)
+        self.rows = 0
 
-    def add(self, progress: Sequence[int] | None, dropped: Sequence[int] | None) -> None:
+    def add(self, progress: Sequence[int] | None, dropped: Sequence[int] | None, rows: int = 0) -> None:
         """Take in one packed row."""
+        self.rows += int(rows)
         if progress is not None:
             self.progress.add(EventTimeProgress.from_list(progress, len(self.progress.latest)))
         if dropped is not None:
             for reason, count in zip(self.dropped, dropped, strict=True):
                 self.dropped[reason] += int(count)
+
+    def check(self, rows_in: int) -> None:
+        """Raise EngineError unless the rows that came, those left out among them, are those that the tasks gave."""
+        check_sum(self.rows + sum(self.dropped.values()), rows_in, "Spark brought them from the tasks to a shard")

@@ -4,17 +4,22 @@ import pyarrow as pa
 from attrs import define
 
 from skyband.engines.local import LocalRun
-from skyband.job.bad_rows import BAD, PLACES, as_job, told_of
+from skyband.job.bad_rows import BAD, PLACES, as_job, key_of, told_of
 from skyband.job.engine import Engine
 from skyband.job.local.sink import open_writer
 from skyband.job.local.sink_writer import Writer
 from skyband.job.model import Job
-from skyband.job.progress import Progress
+from skyband.job.progress import Progress, Totals
+from skyband.queries import query as reasons
 from skyband.queries.bad_rows import bad_rows_schema
+from skyband.queries.row_sums import check_sum
 
 
-def with_rows_aside(answers: Writer, job: Job, engine: Engine, run: LocalRun, progress: Progress) -> Writer:
-    """The writer of the answers; where the job has places for bad or late rows, one that also writes those."""
+def with_rows_aside(
+    answers: Writer, job: Job, engine: Engine, run: LocalRun, progress: Progress, totals: Totals
+) -> Writer:
+    """The writer of the answers; where the job has places for bad or late rows, one that also writes those, and holds
+    them against the totals before it keeps anything."""
     asides: list[_Aside] = []
     try:
         for name in PLACES:
@@ -35,7 +40,7 @@ def with_rows_aside(answers: Writer, job: Job, engine: Engine, run: LocalRun, pr
             run.on_bad_rows = aside.take
         else:
             run.on_late_rows = aside.take
-    return _Together(answers, asides) if asides else answers
+    return _Together(answers, asides, totals) if asides else answers
 
 
 @define
@@ -46,11 +51,20 @@ class _Aside:
     _writer: Writer
     _any: bool
     """Whether there is something to keep: where there was no such row, an empty file would say nothing."""
+    rows: int = 0
+    """Those that it took."""
 
     def take(self, rows: pa.RecordBatch) -> None:
         with told_of(self.name):
             self._writer.write(pa.Table.from_batches([rows]))
         self._any = True
+        self.rows += len(rows)
+
+    def check(self, totals: Totals) -> None:
+        """Raise EngineError unless as many rows came here as were counted; a run cut short counts no more."""
+        counted = totals.dropped.get(reasons.BAD, 0) if self.name == BAD else totals.rows_late
+        if not totals.stopped:
+            check_sum(counted, self.rows, f"{key_of(self.name)} took them")
 
     def commit(self) -> None:
         with told_of(self.name):
@@ -61,13 +75,15 @@ class _Aside:
 
 
 class _Together(Writer):
-    def __init__(self, answers: Writer, asides: list[_Aside]) -> None:
-        self._answers, self._asides = answers, asides
+    def __init__(self, answers: Writer, asides: list[_Aside], totals: Totals) -> None:
+        self._answers, self._asides, self._totals = answers, asides, totals
 
     def write(self, answers: pa.Table) -> None:
         self._answers.write(answers)
 
     def commit(self) -> None:
+        for aside in self._asides:
+            aside.check(self._totals)
         for aside in self._asides:
             aside.commit()
         self._answers.commit()

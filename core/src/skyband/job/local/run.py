@@ -32,7 +32,7 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     if writer is None:
         totals.may_be_empty = True
         return totals
-    writer = with_rows_aside(writer, job, engine, held, progress)
+    writer = with_rows_aside(writer, job, engine, held, progress, totals)
     try:
         with announced(progress, totals):
             for answers in steps:

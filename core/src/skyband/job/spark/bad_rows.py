@@ -10,13 +10,14 @@ from typing import Any
 
 from skyband.engines.spark import file_rows
 from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.job.bad_rows import PLACES, as_job, told_of
+from skyband.job.bad_rows import BAD, PLACES, as_job, key_of, told_of
 from skyband.job.engine import Engine
 from skyband.job.local.sink import check_free
 from skyband.job.model import AVAILABLE_NOW, Job
 from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.source import text_options
 from skyband.job.table_sink import check_columns, is_free, sink_of, told_of_sink
+from skyband.queries.row_sums import check_sum
 
 CHECKPOINT = "skyband-bad-rows"
 MICRO_BATCH = "micro_batch"
@@ -31,15 +32,21 @@ def check_place(job: Job, engine: Engine) -> None:
                 check_free(as_job(job, name), engine)
 
 
-def write_batch(job: Job, session: Any, source: Any, plan: ShardedPlan) -> None:
-    """Write the bad rows of a batch, if there are any."""
+def write_batch(job: Job, session: Any, source: Any, plan: ShardedPlan, counted: int | None) -> None:
+    """Write the bad rows of a batch, if there are any. counted: how many its answers are without; None: not known.
+
+    Raises EngineError where the source, which is read once more for them, has another number of them now.
+    """
     if job.bad_rows is None:
         return
     ours = as_job(job)
     rows = file_rows.bad_rows(source, plan).persist()
     try:
         with told_of():
-            if rows.isEmpty() and job.sink.mode != "overwrite":
+            found = rows.count()
+            if counted is not None:
+                check_sum(counted, found, f"the source was read again for {key_of(BAD)}, and may have changed")
+            if not found and job.sink.mode != "overwrite":
                 return
             if is_ours(session, ours.sink):
                 with told_of_sink():

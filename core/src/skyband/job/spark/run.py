@@ -34,6 +34,7 @@ from skyband.job.spark.source import open_source, plan_for, text_options
 from skyband.job.spark.vanished_files import vanished_files
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import check_columns, check_goes_on, is_free, sink_of, told_of_sink
+from skyband.queries.query import BAD
 
 _POLL = 0.3
 _STARTS = 3
@@ -116,9 +117,10 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
         else:
             writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
             writer.options(**text_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
-        bad_rows.write_batch(job, session, source, plan)
-    if job.sink.mode != "ignore":
-        _add(totals, observed.get, counted.get["answers"])
+        known = job.sink.mode != "ignore"
+        if known:
+            _add(totals, observed.get, counted.get["answers"])
+        bad_rows.write_batch(job, session, source, plan, totals.dropped.get(BAD, 0) if known else None)
     return totals
 
 
