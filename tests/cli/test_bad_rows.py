@@ -119,7 +119,8 @@ def test_a_table_of_a_plugin_takes_them(run, tmp_path):
 @pytest.mark.parametrize(
     ("bad_rows", "message"),
     [
-        ('bad_rows = "skip"', "query.bad_rows: must be one of fail, count"),
+        ('bad_rows = "skip"', 'known: count, fail; a place is a table: bad_rows = { format = "json", path = "bad" }'),
+        ('bad_rows = ["bad"]', 'a place is a table: bad_rows = { format = "json", path = "bad" }'),
         ('bad_rows = { format = "json" }', "query.bad_rows.path: is required for json: a folder for such rows"),
         ('bad_rows = { path = "bad" }', "query.bad_rows.format: is required"),
         ('bad_rows = { format = "console" }', "query.bad_rows.format: must be of files, or of a plugin's tables"),
@@ -134,6 +135,11 @@ def test_a_place_that_is_none_is_refused_before_the_run(run, bad_rows, message):
     refused = run(bad_rows, command="check")
     assert refused.exit_code == 1
     assert message in refused.output
+
+
+def test_a_place_beside_the_query_is_told_where_it_belongs(run):
+    refused = run('[late_rows]\nformat = "json"\npath = "late"', command="check")
+    assert "late_rows: belongs into [query]: as a table, [query.late_rows]" in refused.output
 
 
 def test_a_place_within_the_checkpoint_is_refused(run):
@@ -210,7 +216,8 @@ def test_late_rows_are_there_with_the_answers_or_not_at_all(run, tmp_path, tmp_p
 @pytest.mark.parametrize(
     ("late_rows", "message"),
     [
-        ('late_rows = "skip"', "query.late_rows: must be one of count"),
+        ('late_rows = "nowhere"', 'a place is a table: late_rows = { format = "json", path = "late" }'),
+        ("late_rows = true", 'a place is a table: late_rows = { format = "json", path = "late" }'),
         ('late_rows = { format = "json", path = "bad" }', "is, holds or lies in query.bad_rows.path"),
         ('late_rows = { format = "json", path = "counts/late" }', "is, holds or lies in sink.path"),
         ('late_rows = { format = "json", path = "visits" }', "is the source"),

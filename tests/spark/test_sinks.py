@@ -1,11 +1,16 @@
 """Sources and sinks as core/docs/sources.md says: every block of it runs or is checked."""
 
+import io
+import json
 import tomllib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from pyspark.sql import Observation
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from skyband import spark
 from skyband.cli.commands import group
@@ -53,6 +58,56 @@ def test_foreach_batch_overwrites_what_it_wrote_before_a_crash(session, visits, 
     wanted = expected(tmp_path / "source")
     written = session.read.parquet(str(tmp_path / "counts")).collect()
     assert rows_of(written, wanted.column_names) == rows_of(wanted.to_pylist(), wanted.column_names)
+
+
+AVRO = {"type": "record", "name": "request", "fields": [
+    {"name": "client", "type": ["null", "string"]}, {"name": "more", "type": {"type": "array", "items": "int"}},
+    {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+]}  # fmt: skip
+
+
+@pytest.fixture
+def registry():
+    """The address of a server that answers for the schema of number 7 as a registry does."""
+
+    class Registry(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.path == "/schemas/ids/7" else 404)
+            self.end_headers()
+            self.wfile.write(json.dumps({"schema": json.dumps(AVRO)}).encode())
+
+        def log_message(self, *_):
+            """Nobody reads it."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Registry) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_avro_from_a_registry_is_decoded_and_what_is_none_is_left_out(session, registry):
+    fastavro = pytest.importorskip("fastavro")
+    (recipe,) = (block for block in blocks("sources.md", "python") if "fastavro" in block)
+    values = [b"\x01no such message", b"", None]
+    cut_short, unknown_schema = (b"\0" + number.to_bytes(4) + b"\2" for number in (7, 8))
+    for second in range(5):
+        out = io.BytesIO()
+        fastavro.schemaless_writer(
+            out, AVRO, {"client": f"c{second % 3}", "more": [1, 2], "ts": second * 1_000_000 + 1_767_225_600_000_000}
+        )
+        values.append(b"\0" + (7).to_bytes(4) + out.getvalue())
+    names = {
+        "registry": registry,
+        "messages": session.createDataFrame(
+            [(value,) for value in [*values, cut_short, unknown_schema]], "value BINARY"
+        ),
+    }
+    exec(recipe, names)
+    query = {"kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 minute"], "every": "1 minute"}
+    observed = Observation()
+    answers = spark.apply(names["requests"], query, {"sketch": "exact"}, observe=observed).collect()
+    assert [(row.at.minute, row["count"]) for row in answers] == [(1, 3.0)]
+    assert (observed.get["rows_in"], observed.get["rows_null_time"]) == (10, 5)
 
 
 def test_memory(session, visits, tmp_path):

@@ -37,6 +37,14 @@ def query_keys(table: Mapping[str, Any]) -> dict[str, Any]:
     return {**table, **{name: "count" for name in PLACES if isinstance(table.get(name), Mapping)}}
 
 
+def with_places(problem: Problem) -> Problem:
+    """What is wrong with a query, where it is one of these keys with what else a job takes: a place."""
+    if problem.field not in PLACES:
+        return problem
+    place = f'{{ format = "json", path = "{problem.field.removesuffix("_rows")}" }}'
+    return evolve(problem, message=f"{problem.message}; a place is a table: {problem.field} = {place}")
+
+
 def aside_sink(tables: Mapping[str, Any], name: str) -> Sink | None:
     """The place that a job's query names by this key; None where it names none. Raises ConfigError where it is none."""
     query = tables.get("query")

@@ -204,7 +204,7 @@ def _query(tables: Mapping[str, Any], folder: Path) -> Any:
         keys, problems = _without_misplaced(keys, cls)
     made = _tried(problems, "", lambda: make_query(keys))
     if problems or made is None:
-        raise ConfigError(*problems)
+        raise ConfigError(*map(bad_rows.with_places, problems))
     return made
 
 
@@ -220,6 +220,8 @@ def _tried(problems: list[Problem], place: str, make: Callable[[], T]) -> T | No
 
 
 def _unknown(key: str) -> str:
+    if key in bad_rows.PLACES:
+        return f"belongs into [query]: as a table, [{bad_rows.key_of(key)}]"
     for name, cls in (("source", Source), ("sink", Sink)):
         if key in _names(cls):
             return f"belongs into a table such as [{name}]"
