@@ -2,11 +2,15 @@
 
 import json
 import os
+from datetime import datetime
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from skyband import spark
 from skyband.cli.commands import group
+from skyband.engines.spark import file_rows
 
 pytestmark = pytest.mark.spark
 
@@ -57,9 +61,9 @@ def add_file(folder, number):
     os.utime(file, (number, number))  # Spark takes the oldest first
 
 
-def run(folder, stream):
+def run(folder, stream, *sets):
     (folder / "job.toml").write_text(JOB.format(stream=str(stream).lower()) + (STREAM if stream else ""))
-    ended = CliRunner().invoke(group, ["run", "job.toml"])
+    ended = CliRunner().invoke(group, ["run", "job.toml", *sets])
     assert ended.exit_code == 0, ended.stderr
     return ended.stderr
 
@@ -73,6 +77,16 @@ def test_a_batch_writes_them_and_says_where(folder, session):
         add_file(folder, number)
     assert "bad      2 (in bad)" in run(folder, stream=False)
     assert clients(folder, session) == ["0.2", "2.2"]
+
+
+def test_a_batch_whose_source_gives_other_bad_rows_when_read_again_ends(folder, monkeypatch):
+    add_file(folder, 0)
+    read = file_rows.bad_rows
+    monkeypatch.setattr(file_rows, "bad_rows", lambda source, plan: read(source, plan).limit(0))
+    (folder / "job.toml").write_text(JOB.format(stream="false"))
+    ended = CliRunner().invoke(group, ["run", "job.toml"])
+    assert ended.exit_code == 1
+    assert "of 1 rows that came in, 1 are lost: the source was read again for query.bad_rows" in ended.stderr
 
 
 def test_a_stream_writes_each_once_whatever_is_run_again(folder, session):
@@ -91,6 +105,38 @@ def test_a_stream_writes_each_once_whatever_is_run_again(folder, session):
     assert clients(folder, session) == ["0.2", "2.2", "3.2"]
     counts = session.read.json(str(folder / "counts")).collect()
     assert sorted(row["count"] for row in counts) == [9, 9, 10], "the last window waits"
+
+
+def damage_files(folder):
+    """Make the files Parquet; one more is cut short, one empty, one of another kind."""
+    for path in sorted((folder / "visits").glob("*.json")):
+        time, rows = path.stat().st_mtime, [json.loads(line) for line in path.read_text().splitlines()]
+        rows = [{**row, "ts": datetime.fromisoformat(row["ts"])} for row in rows]
+        path.unlink()
+        pq.write_table(pa.Table.from_pylist(rows), path.with_suffix(".parquet"))
+        os.utime(path.with_suffix(".parquet"), (time, time))
+    whole = (folder / "visits" / "0.parquet").read_bytes()
+    for number, data in ((4, whole[:-20]), (5, b""), (6, b"%PDF-1.7 of another kind, long enough for a footer")):
+        path = folder / "visits" / f"{number}.parquet"
+        path.write_bytes(data)
+        os.utime(path, (0.5, 0.5))  # among the others
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_files_that_cannot_be_read_are_rows_of_them(folder, session, stream):
+    for number in range(3):
+        add_file(folder, number)
+    damage_files(folder)
+    for _ in range(1 + stream):
+        said = run(folder, stream, "--set", "source.format=parquet")
+        for path in (folder / "checkpoint/skyband-bad-rows/commits").glob("*[1-9]*"):
+            path.unlink()  # as if killed before they were committed
+        assert "bad      5 (in bad)" in said or "rows in  0" in said, said
+    rows = session.read.json(str(folder / "bad")).collect()
+    files = sorted(row._field.rpartition("/")[2] for row in rows if row.client is None)
+    assert files == ["4.parquet", "5.parquet", "6.parquet"] and all(row._reason for row in rows)
+    assert sorted(row.client for row in rows if row.client) == ["0.2", "2.2"]
+    assert sum(row["count"] for row in session.read.json(str(folder / "counts")).collect()) == (19 if stream else 28)
 
 
 def test_they_are_a_dataframe(folder, session):

@@ -84,8 +84,8 @@ class LocalRun:
         tick.tick = 0
         return self.operator.step(tick, Ticking(finish=True))
 
-    def refuse(self, refused: Sequence[tuple[InputError, str]]) -> None:
-        """Count rows that the source could not read, each with what is wrong and as text, as bad ones."""
+    def refuse(self, refused: Sequence[tuple[InputError, str | None]]) -> None:
+        """Count rows or files that could not be read, each with what is wrong, a row also as text, as bad rows."""
         self.operator.count_dropped({BAD: len(refused)})
         if self.on_bad_rows is not None:
             self.on_bad_rows(unreadable_rows(self.operator.query, self.operator.schema, refused))

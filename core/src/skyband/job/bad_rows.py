@@ -13,7 +13,8 @@ from skyband.job.engine import Engine
 from skyband.job.model import Job, Sink, Source
 from skyband.job.path_overlap import clash, overlaps
 from skyband.job.table_location import place_of
-from skyband.tables import names_of_formats
+from skyband.queries.query import FAIL
+from skyband.tables import Refuse, names_of_formats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,6 +104,11 @@ def as_job(job: Job, name: str = BAD) -> Job:
     sink = getattr(job, name)
     assert sink is not None
     return evolve(job, sink=evolve(sink, mode=job.sink.mode), bad_rows=None, late_rows=None)
+
+
+def unread(query: "Query") -> Refuse | None:
+    """What takes rows and files that cannot be read where the rows are only looked at; None where they end the run."""
+    return None if query.bad_rows == FAIL else lambda _: None
 
 
 def place(job: Job, name: str) -> str | None:

@@ -185,7 +185,7 @@ def _bound(
         return {}, _with_hints(error.problems, source, opened.schema)
     except PluginError as error:
         return {}, [Problem("query", str(error))]
-    return bindings, first_rows_problems(opened, query.columns)
+    return bindings, first_rows_problems(opened, query)
 
 
 def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema") -> list[Problem]:

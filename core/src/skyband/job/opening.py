@@ -1,6 +1,5 @@
 """Opens a job's source once, for its check and for all that comes after: its columns, rows and SQL."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from skyband.job.sources.where_and_select import Shape
+    from skyband.queries.query import Query
 
 
 @frozen
@@ -77,11 +77,20 @@ def _opened(source: Source, shape: "Shape") -> OpenSource:
     return OpenSource()
 
 
-def first_rows_problems(opened: OpenSource, columns: Iterable[str]) -> list[Problem]:
-    """What is wrong with the first rows of text, which has no types of its own: a line of names that was forgotten."""
+def first_rows_problems(opened: OpenSource, query: "Query") -> list[Problem]:
+    """What is wrong with the first rows of text, which has no types of its own: a line of names that was forgotten.
+
+    Where the query counts files that cannot be read as bad rows, that is wrong with all of them.
+    """
+    from skyband.queries.query import FAIL
+
+    refused: list[InputError] = []
+    refuse = None if query.bad_rows == FAIL else lambda some: refused.extend(error for error, _ in some)
     try:
         if isinstance(opened.rows, Files) and opened.rows.layout is None:
-            next(iter(opened.rows.batches(columns)), None)
+            batches = iter(opened.rows.batches(query.columns, refuse=refuse))
+            if next(batches, None) is None and refused:
+                return [Problem("source.path", str(refused[0]))]
     except InputError as error:
         return [Problem("source.path", str(error))]
     return []

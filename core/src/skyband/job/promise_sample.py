@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from skyband.job.bad_rows import unread
 from skyband.job.checked_job import CheckedJob
 
 _ROWS = 100_000
@@ -15,7 +16,7 @@ def broken_promises(job: CheckedJob) -> Iterator[str]:
     if not job.query.promises or job.rows is None:
         return
     run = job.begin_here()
-    batches, rows = job.rows.batches(job.query.columns), 0
+    batches, rows = job.rows.batches(job.query.columns, refuse=unread(job.query)), 0
     for batch in batches:
         part = batch.slice(0, _ROWS - rows)
         with batches.placing():

@@ -23,8 +23,11 @@ def bad_rows_schema(query: Query, schema: pa.Schema) -> pa.Schema:
     return pa.schema([*(schema.field(name).with_nullable(True) for name in query.columns), *reasons])
 
 
-def unreadable_rows(query: Query, schema: pa.Schema, refused: Sequence[tuple[InputError, str]]) -> pa.RecordBatch:
-    """Rows of which nothing could be read: null in each column, the place as field, the row itself as value."""
+def unreadable_rows(
+    query: Query, schema: pa.Schema, refused: Sequence[tuple[InputError, str | None]]
+) -> pa.RecordBatch:
+    """Rows, or whole files, of which nothing could be read: null in each column, the place as field, a row itself as
+    value."""
     of_bad = bad_rows_schema(query, schema)
     nothing = [pa.nulls(len(refused), field.type) for field in list(of_bad)[:-3]]
     why = (

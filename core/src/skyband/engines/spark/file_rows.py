@@ -11,7 +11,9 @@ from attrs import frozen
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import Mapped, load_and_freeze, worker_mapper
+from skyband.errors import InputError
 from skyband.queries.bad_rows import bad_rows_schema
+from skyband.queries.query import FAIL
 
 
 class PlacedRows(Protocol):
@@ -23,8 +25,12 @@ class PlacedRows(Protocol):
         """What is wrong with a row of the last batch is told with its file and its place there."""
 
 
-Reader = Callable[[Iterator[pa.RecordBatch], Sequence[str]], PlacedRows]
-"""From batches that name parts of files, and columns, to the rows there; it runs in a worker of Spark."""
+Unreadable = Sequence[tuple[InputError, str | None]]
+"""Files that could not be read, each with what is wrong."""
+Reader = Callable[[Iterator[pa.RecordBatch], Sequence[str], Callable[[Unreadable], None] | None], PlacedRows]
+"""From batches that name parts of files, and columns, to the rows there; it runs in a worker of Spark. What it cannot
+read it gives to the function, or raises as InputError where there is none."""
+_Pack = Callable[[Iterator[pa.RecordBatch], Unreadable], Iterator[pa.RecordBatch]]
 
 
 @frozen
@@ -46,7 +52,7 @@ class FileRows:
         reader = self.reader
 
         def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in reader(batches, names):
+            for batch in reader(batches, names, None):
                 yield batch.rename_columns(numbered.names).cast(numbered)
 
         frame = self.names.mapInArrow(rows, from_arrow_schema(numbered)).toDF(*names)
@@ -68,32 +74,35 @@ def bad_rows(df: Any, plan: ShardedPlan) -> Any:
     schema = bad_rows_schema(plan.query, plan.schema)
     plain = pa.schema([field.with_name(f"c{place}").with_nullable(True) for place, field in enumerate(schema)])
 
-    def sift(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (pa.RecordBatch.from_arrays(rows.columns, schema=plain) for rows in plan.to_bad_rows(batches))
+    def sift(batches: Iterator[pa.RecordBatch], unreadable: Unreadable = ()) -> Iterator[pa.RecordBatch]:
+        return (
+            pa.RecordBatch.from_arrays(rows.columns, schema=plain) for rows in plan.to_bad_rows(batches, unreadable)
+        )
 
     return _mapped(df, plan, sift, plain).toDF(*schema.names)
 
 
-def _mapped(df: Any, plan: ShardedPlan, pack: Mapped, schema: pa.Schema) -> Any:
+def _mapped(df: Any, plan: ShardedPlan, pack: _Pack, schema: pa.Schema) -> Any:
     """What `pack` makes of a DataFrame's rows, where they are or, of files, where they are read."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     files = _FRAMES.get(df)
     if files is None:
-        rows, mapper = numbered(df, plan.query.columns), worker_mapper(plan, pack)
+        rows, mapper = numbered(df, plan.query.columns), worker_mapper(plan, lambda batches: pack(batches, ()))
     else:
         rows, mapper = files.names, _reading(plan, files.reader, pack)
     return rows.mapInArrow(mapper, from_arrow_schema(schema))
 
 
-def _reading(plan: ShardedPlan, reader: Reader, pack: Mapped) -> Mapped:
+def _reading(plan: ShardedPlan, reader: Reader, pack: _Pack) -> Mapped:
     """Reads only the columns of the query, and tells what is wrong with a row by its file."""
 
     def read_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         load_and_freeze(plan)
-        rows = reader(batches, plan.query.columns)
+        unreadable: list[tuple[InputError, str | None]] = []
+        rows = reader(batches, plan.query.columns, None if plan.query.bad_rows == FAIL else unreadable.extend)
         with rows.placing():
-            yield from pack(iter(rows))
+            yield from pack(iter(rows), unreadable)
 
     return pickled_with_versions(read_and_pack, plan)
 

@@ -11,11 +11,13 @@ from attrs import frozen
 from skyband.arrays import TIME_MAX, TIME_MIN, Array
 from skyband.columns import compact_frames, keyed_frames, record_batch_bytes
 from skyband.columns.arrow_normalization import columns_as
+from skyband.errors import InputError
 from skyband.groups.execution import execution_of
 from skyband.operator.operator import Operator
 from skyband.operator.shard import Shard
+from skyband.queries.bad_rows import unreadable_rows
 from skyband.queries.partitioning import Partitioning, by_hash
-from skyband.queries.query import Encoded, Query
+from skyband.queries.query import BAD, Encoded, Query
 from skyband.queries.row_encoding import encode, hashed_columns
 from skyband.queries.row_sums import check_sum
 from skyband.registry import Binding
@@ -78,10 +80,13 @@ class ShardedPlan:
         """Whether `operator` runs just this: the query with its evolvable keys, the backends, the source's schema."""
         return (operator.query, operator.bindings, operator.schema) == (self.query, self.bindings, self.schema)
 
-    def to_shuffle_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def to_shuffle_rows(
+        self, batches: Iterator[pa.RecordBatch], unreadable: Sequence[tuple[InputError, str | None]] = ()
+    ) -> Iterator[pa.RecordBatch]:
         """Source batches as packed frames, each batch cut by shard and sorted by time. Runs where the rows are.
 
-        Their columns are those the query reads, in its order, whatever they are called.
+        Their columns are those the query reads, in its order, whatever they are called. unreadable: what the source
+        could not read, once the last batch is there; each is counted as a bad row.
         """
         progress = EventTimeProgress.nowhere(self.query.source_count)
         dropped: Counter[str] = Counter()
@@ -97,11 +102,16 @@ class ShardedPlan:
                 )
                 rows.update(own)
                 yield pa.RecordBatch.from_pylist(pieces, schema=SHUFFLE_SCHEMA)
+        dropped.update({BAD: len(unreadable)})
         yield self.end_rows(progress, [dropped[reason] for reason in self.query.all_drop_reasons], rows)
 
-    def to_bad_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def to_bad_rows(
+        self, batches: Iterator[pa.RecordBatch], unreadable: Sequence[tuple[InputError, str | None]] = ()
+    ) -> Iterator[pa.RecordBatch]:
         """Of source batches as `to_shuffle_rows` takes them, the rows that the query refuses and counts as bad."""
-        return (encoded.bad for encoded in map(self._encode, batches) if encoded.bad is not None)
+        yield from (encoded.bad for encoded in map(self._encode, batches) if encoded.bad is not None)
+        if unreadable:
+            yield unreadable_rows(self.query, self.schema, unreadable)
 
     def _encode(self, batch: pa.RecordBatch) -> Encoded:
         named = batch.rename_columns(list(self.query.columns))

@@ -92,10 +92,10 @@ def _answers(
 
 def _batches(rows: Files | Table, job: CheckedJob, run: LocalRun) -> PlacedBatches:
     """Text of files may come as a dictionary; rows of small files together where nothing is late after one of them."""
-    columns = job.query.columns
+    columns, refuse = job.query.columns, None if job.query.bad_rows == FAIL else run.refuse
     if isinstance(rows, Files):
-        return rows.batches(columns, dictionaries=True, together=not job.source.stream)
-    return rows.batches(columns, None if job.query.bad_rows == FAIL else run.refuse)
+        return rows.batches(columns, dictionaries=True, together=not job.source.stream, refuse=refuse)
+    return rows.batches(columns, refuse)
 
 
 def _files_a_step(job: Job) -> int | None:

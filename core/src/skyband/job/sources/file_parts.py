@@ -41,6 +41,11 @@ class FilePart:
     stamp: tuple[int, int] | None = None
     """Bytes and time of change of the file when it was listed; None where it is no matter that it changes."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of its file."""
+        return self.row_groups is None and self.within is None
+
     def check(self) -> None:
         """Raise InputError where the file is another than was listed: its row groups may be others."""
         if self.stamp is not None and self.stamp != stamp_of(self.path):
@@ -86,8 +91,7 @@ def bundles(parts: Iterable[FilePart]) -> Iterator[tuple[FilePart, ...]]:
     bundle: list[FilePart] = []
     filled = 0
     for part in parts:
-        is_whole = part.row_groups is None and part.within is None
-        size = (part.stamp or stamp_of(part.path))[0] if is_whole else _SMALL
+        size = (part.stamp or stamp_of(part.path))[0] if part.is_whole else _SMALL
         is_full = filled + size > _TOGETHER or len(bundle) >= _MOST_FILES
         if bundle and (size >= _SMALL or is_full or part.path.parent != bundle[-1].path.parent):
             yield tuple(bundle)

@@ -10,6 +10,7 @@ from attrs import define, evolve, field
 
 from skyband.errors import InputError
 from skyband.job.sources.file_parts import FilePart, bundles, row_group_of
+from skyband.tables.table_rows import Refuse
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from skyband.arrays import Int64
 
 
+_HELD = 1 << 25
+"""Bytes of rows that are held until the file they are of has been read to its end; of a larger file none are."""
 _MANY = 100_000
 """Rows of small files that come together, at most those of one more."""
 
@@ -31,6 +34,8 @@ class PlacedBatches:
     """What is made of a batch, and which of its rows are left, all where that is None."""
     _read_together: "Callable[[tuple[FilePart, ...]], pa.RecordBatch | None] | None" = None
     """The rows of small files at once, None where they must be read one by one; where it is None, all are so."""
+    _refuse: Refuse | None = field(default=None, kw_only=True)
+    """What takes a file that cannot be read to its end, in the place of the error; none of its rows is given then."""
     _bundle: tuple[FilePart, ...] = field(default=(), init=False)
     """The small files whose rows the last batch has; none where it is of one file."""
     _part: FilePart | None = field(default=None, init=False)
@@ -44,15 +49,49 @@ class PlacedBatches:
         if self._read_together is None:
             for file, part in enumerate(self._parts):
                 self.file = file
-                yield from self._alone(part)
+                yield from self._whole(part)
             return
         for parts in bundles(self._parts):
             whole = None if len(parts) == 1 else self._at_once(parts)
             if whole is None:
-                yield from self._alone(parts[0]) if len(parts) == 1 else self._one_by_one(parts)
+                yield from self._whole(parts[0]) if len(parts) == 1 else self._one_by_one(parts)
             else:
                 self._bundle = parts
                 yield whole
+
+    def _whole(self, part: FilePart) -> "Iterator[pa.RecordBatch]":
+        """The rows of a file; none of one that is refused. Of a large file that takes reading it twice.
+
+        A part of a file is not refused: its other parts have given their rows, or will.
+        """
+        if self._refuse is None or not part.is_whole:
+            yield from self._alone(part)
+            return
+        batches: list[tuple[pa.RecordBatch, int, Int64 | None]] | None = []
+        size = 0
+        try:
+            for batch in self._alone(part):
+                size += batch.nbytes
+                batches = None if batches is None or size > _HELD else [*batches, (batch, self._first, self._kept)]
+        except InputError as error:
+            self._refuse_file(part, error)
+            return
+        if batches is None:
+            yield from self._alone(part)
+            return
+        for batch, self._first, self._kept in batches:
+            yield batch
+
+    def _refuse_file(self, part: FilePart, error: InputError) -> None:
+        """Hand a file that cannot be read to what takes those. Raises the error where the file is not at fault."""
+        cause = error.__cause__
+        part.check()
+        if self._refuse is None or (isinstance(cause, OSError) and cause.errno is not None):
+            raise error
+        what = error.message if error.row is None else f"row {error.row}: {error.message}"
+        where = error.argument.removeprefix(str(part.path)).lstrip(": ,")
+        reason = f"{where}: {what}" if where else what
+        self._refuse([(InputError(str(part.path), reason), None)])
 
     def _alone(self, part: FilePart) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
@@ -98,7 +137,7 @@ class PlacedBatches:
         failure = None
         for part in parts:
             try:
-                some = [*islice(self._alone(part), 2)]
+                some = [*islice(self._whole(part), 2)]
             except InputError as error:
                 failure = error
                 break
@@ -109,7 +148,7 @@ class PlacedBatches:
                 yield from self._joined(batches, begun)
                 batches, begun = [], []
             if is_large:
-                yield from self._alone(part)
+                yield from self._whole(part)
         yield from self._joined(batches, begun)
         if failure is not None:
             raise failure

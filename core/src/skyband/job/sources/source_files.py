@@ -12,7 +12,7 @@ from skyband.job.model import Source, local_path
 from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.spark_ddl import parse_ddl
-from skyband.tables import names_of_formats
+from skyband.tables import Refuse, names_of_formats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,11 +49,12 @@ class Files:
         parts: Iterable[FilePart] | None = None,
         dictionaries: bool = False,
         together: bool = False,
+        refuse: Refuse | None = None,
     ) -> PlacedBatches:
         """Their rows, file by file, or those of `parts`, only the columns named.
 
         dictionaries: whether text may come as one, as its file has it. together: whether a batch may have the rows of
-        several small files.
+        several small files. refuse: what takes a file that cannot be read, in the place of the error.
 
         Iterating raises InputError where one cannot be read.
         """
@@ -67,6 +68,7 @@ class Files:
             lambda part: self._read(part, read, dictionaries and self.shape.is_plain),
             lambda batch: self.shape.apply(batch, given),
             (lambda parts: self._read_together(parts, read)) if together else None,
+            refuse=refuse,
         )
 
     def _read_together(self, parts: tuple[FilePart, ...], fields: "pa.Schema") -> "pa.RecordBatch | None":

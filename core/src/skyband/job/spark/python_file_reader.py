@@ -14,8 +14,9 @@ from attrs import evolve, frozen
 from skyband.config.parameters import build
 from skyband.data_files import data_files
 from skyband.engines.spark.file_rows import FileRows
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, InputError, Problem
 from skyband.job.model import Source, absolute, local_path, option_text
+from skyband.job.sources.columnar_files import Layout
 from skyband.job.sources.file_parts import FilePart, share_of, stamp_of, tasks_of
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.source_files import READABLE, Files, layout_of, open_files
@@ -24,6 +25,7 @@ from skyband.job.sources.table_source import Table
 from skyband.job.sources.text_files import FILE_OPTIONS, OPTIONS, beyond_readers
 from skyband.job.sources.text_files import ranges as text_ranges
 from skyband.job.sources.where_and_select import Shape
+from skyband.tables import Refuse
 
 _NAMES = "path string, modificationTime timestamp, length long, content binary"
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
@@ -173,8 +175,16 @@ def _declared_otherwise(files: Files) -> bool:
     if files.layout is None or files.source.schema is None or not files.paths:
         return False
     declared = dict(zip(files.raw.names, files.raw.types, strict=True))
-    there = [field for path in {files.paths[0], files.paths[-1]} for field in files.layout.read_schema(path)]
+    there = [field for path in {files.paths[0], files.paths[-1]} for field in _fields(files.layout, path)]
     return any(as_spark(declared[field.name]) != as_spark(field.type) for field in there if field.name in declared)
+
+
+def _fields(layout: Layout, path: Path) -> Iterable[pa.Field]:
+    """The columns of a file; none of one that cannot be read, which is told where its rows are."""
+    try:
+        return layout.read_schema(path)
+    except (InputError, OSError, ValueError, pa.ArrowException):
+        return ()
 
 
 def _needed(files: Files, rest: Source, columns: Iterable[str] | None) -> Sequence[str]:
@@ -280,8 +290,10 @@ class PartReader:
     share: int = 0
     """Bytes of a share of a large file, where shares are given out."""
 
-    def __call__(self, batches: Iterator[pa.RecordBatch], columns: Sequence[str]) -> PlacedBatches:
-        return self.files.batches(columns, self._parts(batches), dictionaries=True, together=True)
+    def __call__(
+        self, batches: Iterator[pa.RecordBatch], columns: Sequence[str], refuse: Refuse | None = None
+    ) -> PlacedBatches:
+        return self.files.batches(columns, self._parts(batches), dictionaries=True, together=True, refuse=refuse)
 
     def _parts(self, batches: Iterator[pa.RecordBatch]) -> Iterator[FilePart]:
         for batch in batches:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from skyband.job.bad_rows import unread
 from skyband.job.checked_job import CheckedJob
 from skyband.job.reading import read_job
 from skyband.job.spark import compiled_kernels_marker
@@ -25,7 +26,7 @@ def rehearse(job: CheckedJob) -> bool:
         return False
     run = job.begin_here()
     rows = 0
-    for piece in _pieces(iter(job.rows.batches(job.query.columns))):
+    for piece in _pieces(iter(job.rows.batches(job.query.columns, refuse=unread(job.query)))):
         run.push(piece)
         rows += len(piece)
     run.flush()
