@@ -34,22 +34,23 @@ format = "parquet"
 path = "answers"
 trigger = "available-now"
 """
-BATCHES = 200
+SMALL, WHOLE = (2_400, 24, 1), (24_000, 200, 20)
+"""Messages, micro-batches, kills: each of the 24 ways once in a micro-batch of its own, or ten times."""
 
 
-@pytest.mark.parametrize(("count", "kills"), [(2_400, 1), pytest.param(24_000, 20, marks=pytest.mark.slow)])
-def test_every_row_is_accounted_for_through_kills(tmp_path, count, kills):
+@pytest.mark.parametrize(("count", "batches", "kills"), [SMALL, pytest.param(*WHOLE, marks=pytest.mark.slow)])
+def test_every_row_is_accounted_for_through_kills(tmp_path, count, batches, kills):
     chance = random.Random(kills)
     with kafka_broker.running(tmp_path) as address:
         kafka_broker.make_topic(address, "hostile")
         kafka_broker.send(address, "hostile", hostile_stream.messages(count))
         query = "\n".join(f"{name} = {json.dumps(value)}" for name, value in hostile_stream.QUERY.items())
         job = tmp_path / "job.toml"
-        job.write_text(JOB.format(schema=hostile_stream.SCHEMA, address=address, at_once=count // BATCHES, query=query))
+        job.write_text(JOB.format(schema=hostile_stream.SCHEMA, address=address, at_once=count // batches, query=query))
         killed = sum(kill_a_run(job, chance.uniform(0, 1.5)) for _ in range(kills))
         assert 2 * killed >= kills, "most kills hit a run"
         totals = run_job(job, engine="local")
-    assert totals.micro_batches == BATCHES
+    assert totals.micro_batches == batches
     counted = {**totals.dropped, "late": totals.rows_late}
     assert counted == hostile_stream.outcomes(count, "local")
     assert totals.rows_in == count
