@@ -142,7 +142,7 @@ class PlacedBatches:
                 failure = error
                 break
             is_large = len(some) == 2  # for all its few bytes
-            if not is_large:
+            if some and not is_large:
                 batches, begun = batches + some, [*begun, part]
             if begun and (is_large or sum(map(len, batches)) >= _MANY):
                 yield from self._joined(batches, begun)
