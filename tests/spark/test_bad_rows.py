@@ -127,14 +127,21 @@ def test_files_that_cannot_be_read_are_rows_of_them(folder, session, stream):
     for number in range(3):
         add_file(folder, number)
     damage_files(folder)
-    for _ in range(1 + stream):
-        said = run(folder, stream, "--set", "source.format=parquet")
-        for path in (folder / "checkpoint/skyband-bad-rows/commits").glob("*[1-9]*"):
-            path.unlink()  # as if killed before they were committed
-        assert "bad      5 (in bad)" in said or "rows in  0" in said, said
+    said = run(folder, stream, "--set", "source.format=parquet")
+    assert f"bad      {4 if stream else 5} (in bad)" in said, said
+    if stream:
+        commits = folder / "checkpoint/skyband-bad-rows/commits"
+        last = max(int(path.name) for path in commits.glob("[0-9]*"))
+        for name in (
+            f"{last}",
+            f".{last}.crc",
+        ):  # as if killed after the rows were written and before they were committed
+            (commits / name).unlink()
+        run(folder, stream, "--set", "source.format=parquet")
     rows = session.read.json(str(folder / "bad")).collect()
     files = sorted(row._field.rpartition("/")[2] for row in rows if row.client is None)
-    assert files == ["4.parquet", "5.parquet", "6.parquet"] and all(row._reason for row in rows)
+    empty = [] if stream else ["5.parquet"]  # which Spark's log of files does not know
+    assert files == ["4.parquet", *empty, "6.parquet"] and all(row._reason for row in rows)
     assert sorted(row.client for row in rows if row.client) == ["0.2", "2.2"]
     assert sum(row["count"] for row in session.read.json(str(folder / "counts")).collect()) == (19 if stream else 28)
 
