@@ -1,7 +1,7 @@
 """The local engine: the operator in this process, Arrow in and out, no Java. The reference for the others."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -16,7 +16,7 @@ from skyband.errors import InputError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband.queries.bad_rows import late_rows, unreadable_rows
+from skyband.queries.bad_rows import Unreadable, late_rows, unreadable_rows
 from skyband.queries.newest_answers import of_a_program
 from skyband.queries.query import BAD, Query
 from skyband.queries.row_encoding import encode, hashed_columns
@@ -84,7 +84,7 @@ class LocalRun:
         tick.tick = 0
         return self.operator.step(tick, Ticking(finish=True))
 
-    def refuse(self, refused: Sequence[tuple[InputError, str | None]]) -> None:
+    def refuse(self, refused: Unreadable) -> None:
         """Count rows or files that could not be read, each with what is wrong, a row also as text, as bad rows."""
         self.operator.count_dropped({BAD: len(refused)})
         if self.on_bad_rows is not None:

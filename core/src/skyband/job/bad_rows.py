@@ -13,12 +13,12 @@ from skyband.job.engine import Engine
 from skyband.job.model import Job, Sink, Source
 from skyband.job.path_overlap import clash, overlaps
 from skyband.job.table_location import place_of
-from skyband.queries.query import FAIL
-from skyband.tables import Refuse, names_of_formats
+from skyband.tables import names_of_formats
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from skyband.queries.bad_rows import RefuseUnreadable
     from skyband.queries.query import Query
 
 BAD, LATE = "bad_rows", "late_rows"
@@ -106,8 +106,10 @@ def as_job(job: Job, name: str = BAD) -> Job:
     return evolve(job, sink=evolve(sink, mode=job.sink.mode), bad_rows=None, late_rows=None)
 
 
-def unread(query: "Query") -> Refuse | None:
+def unread(query: "Query") -> "RefuseUnreadable | None":
     """What takes rows and files that cannot be read where the rows are only looked at; None where they end the run."""
+    from skyband.queries.query import FAIL
+
     return None if query.bad_rows == FAIL else lambda _: None
 
 

@@ -1,6 +1,7 @@
 """Rows that a query cannot take, put aside so that the others are answered as if these had not come."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,10 @@ from skyband.arrays import Array
 from skyband.errors import InputError
 from skyband.instants import python_values
 from skyband.queries.query import Encoded, Query
+
+Unreadable: TypeAlias = Sequence[tuple[InputError, str | None]]
+"""Rows or files that cannot be read: of each what is wrong, its `argument` the place; of a row also its text."""
+RefuseUnreadable: TypeAlias = Callable[[Unreadable], None]
 
 REASON, FIELD, VALUE = "_reason", "_field", "_value"
 """What bad rows have beside the columns they came with, all text: what is wrong, with which column or key of the
@@ -23,9 +28,7 @@ def bad_rows_schema(query: Query, schema: pa.Schema) -> pa.Schema:
     return pa.schema([*(schema.field(name).with_nullable(True) for name in query.columns), *reasons])
 
 
-def unreadable_rows(
-    query: Query, schema: pa.Schema, refused: Sequence[tuple[InputError, str | None]]
-) -> pa.RecordBatch:
+def unreadable_rows(query: Query, schema: pa.Schema, refused: Unreadable) -> pa.RecordBatch:
     """Rows, or whole files, of which nothing could be read: null in each column, the place as field, a row itself as
     value."""
     of_bad = bad_rows_schema(query, schema)

@@ -9,9 +9,8 @@ from skyband.errors import ConfigError, InputError, Problem
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Refuse: TypeAlias = Callable[[Sequence[tuple[InputError, str | None]]], None]
-"""Takes rows that cannot be read: of each what is wrong, its `argument` the place, and the row as text, None of what is
-no single row."""
+Refuse: TypeAlias = Callable[[Sequence[tuple[InputError, str]]], None]
+"""Takes rows that cannot be read: of each what is wrong, its `argument` the place, and the row as text."""
 
 
 class TableRows(ABC):

@@ -12,7 +12,7 @@ from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import Mapped, load_and_freeze, worker_mapper
 from skyband.errors import InputError
-from skyband.queries.bad_rows import bad_rows_schema
+from skyband.queries.bad_rows import RefuseUnreadable, Unreadable, bad_rows_schema
 from skyband.queries.query import FAIL
 
 
@@ -25,9 +25,7 @@ class PlacedRows(Protocol):
         """What is wrong with a row of the last batch is told with its file and its place there."""
 
 
-Unreadable = Sequence[tuple[InputError, str | None]]
-"""Files that could not be read, each with what is wrong."""
-Reader = Callable[[Iterator[pa.RecordBatch], Sequence[str], Callable[[Unreadable], None] | None], PlacedRows]
+Reader = Callable[[Iterator[pa.RecordBatch], Sequence[str], RefuseUnreadable | None], PlacedRows]
 """From batches that name parts of files, and columns, to the rows there; it runs in a worker of Spark. What it cannot
 read it gives to the function, or raises as InputError where there is none."""
 _Pack = Callable[[Iterator[pa.RecordBatch], Unreadable], Iterator[pa.RecordBatch]]

@@ -11,11 +11,10 @@ from attrs import frozen
 from skyband.arrays import TIME_MAX, TIME_MIN, Array
 from skyband.columns import compact_frames, keyed_frames, record_batch_bytes
 from skyband.columns.arrow_normalization import columns_as
-from skyband.errors import InputError
 from skyband.groups.execution import execution_of
 from skyband.operator.operator import Operator
 from skyband.operator.shard import Shard
-from skyband.queries.bad_rows import unreadable_rows
+from skyband.queries.bad_rows import Unreadable, unreadable_rows
 from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.query import BAD, Encoded, Query
 from skyband.queries.row_encoding import encode, hashed_columns
@@ -81,7 +80,7 @@ class ShardedPlan:
         return (operator.query, operator.bindings, operator.schema) == (self.query, self.bindings, self.schema)
 
     def to_shuffle_rows(
-        self, batches: Iterator[pa.RecordBatch], unreadable: Sequence[tuple[InputError, str | None]] = ()
+        self, batches: Iterator[pa.RecordBatch], unreadable: Unreadable = ()
     ) -> Iterator[pa.RecordBatch]:
         """Source batches as packed frames, each batch cut by shard and sorted by time. Runs where the rows are.
 
@@ -105,9 +104,7 @@ class ShardedPlan:
         dropped.update({BAD: len(unreadable)})
         yield self.end_rows(progress, [dropped[reason] for reason in self.query.all_drop_reasons], rows)
 
-    def to_bad_rows(
-        self, batches: Iterator[pa.RecordBatch], unreadable: Sequence[tuple[InputError, str | None]] = ()
-    ) -> Iterator[pa.RecordBatch]:
+    def to_bad_rows(self, batches: Iterator[pa.RecordBatch], unreadable: Unreadable = ()) -> Iterator[pa.RecordBatch]:
         """Of source batches as `to_shuffle_rows` takes them, the rows that the query refuses and counts as bad."""
         yield from (encoded.bad for encoded in map(self._encode, batches) if encoded.bad is not None)
         if unreadable:

@@ -10,12 +10,12 @@ from attrs import define, evolve, field
 
 from skyband.errors import InputError
 from skyband.job.sources.file_parts import FilePart, bundles, row_group_of
-from skyband.tables.table_rows import Refuse
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from skyband.arrays import Int64
+    from skyband.queries.bad_rows import RefuseUnreadable
 
 
 _HELD = 1 << 25
@@ -34,7 +34,7 @@ class PlacedBatches:
     """What is made of a batch, and which of its rows are left, all where that is None."""
     _read_together: "Callable[[tuple[FilePart, ...]], pa.RecordBatch | None] | None" = None
     """The rows of small files at once, None where they must be read one by one; where it is None, all are so."""
-    _refuse: Refuse | None = field(default=None, kw_only=True)
+    _refuse: "RefuseUnreadable | None" = field(default=None, kw_only=True)
     """What takes a file that cannot be read to its end, in the place of the error; none of its rows is given then."""
     _bundle: tuple[FilePart, ...] = field(default=(), init=False)
     """The small files whose rows the last batch has; none where it is of one file."""

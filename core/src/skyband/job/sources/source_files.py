@@ -12,7 +12,7 @@ from skyband.job.model import Source, local_path
 from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.spark_ddl import parse_ddl
-from skyband.tables import Refuse, names_of_formats
+from skyband.tables import names_of_formats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from skyband.job.sources.columnar_files import Layout
     from skyband.job.sources.table_source import Table
     from skyband.job.sources.where_and_select import Shape
+    from skyband.queries.bad_rows import RefuseUnreadable
 
 READABLE = ("parquet", "csv", "json", "arrow")
 """The formats of files that are read here; those of plugins are, too."""
@@ -49,7 +50,7 @@ class Files:
         parts: Iterable[FilePart] | None = None,
         dictionaries: bool = False,
         together: bool = False,
-        refuse: Refuse | None = None,
+        refuse: "RefuseUnreadable | None" = None,
     ) -> PlacedBatches:
         """Their rows, file by file, or those of `parts`, only the columns named.
 

@@ -25,7 +25,7 @@ from skyband.job.sources.table_source import Table
 from skyband.job.sources.text_files import FILE_OPTIONS, OPTIONS, beyond_readers
 from skyband.job.sources.text_files import ranges as text_ranges
 from skyband.job.sources.where_and_select import Shape
-from skyband.tables import Refuse
+from skyband.queries.bad_rows import RefuseUnreadable
 
 _NAMES = "path string, modificationTime timestamp, length long, content binary"
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
@@ -291,7 +291,7 @@ class PartReader:
     """Bytes of a share of a large file, where shares are given out."""
 
     def __call__(
-        self, batches: Iterator[pa.RecordBatch], columns: Sequence[str], refuse: Refuse | None = None
+        self, batches: Iterator[pa.RecordBatch], columns: Sequence[str], refuse: RefuseUnreadable | None = None
     ) -> PlacedBatches:
         return self.files.batches(columns, self._parts(batches), dictionaries=True, together=True, refuse=refuse)
 

@@ -34,7 +34,7 @@ class TopicRows(TableRows):
 
         wanted = pa.schema([self.schema.field(name) for name in columns])
         for messages in self.topic.messages():
-            refused: list[tuple[InputError, str | None]] = []
+            refused: list[tuple[InputError, str]] = []
             tables = list(_parsed(messages.values, messages.places, wanted, refused))
             if refused:
                 refuse(refused)
@@ -42,16 +42,13 @@ class TopicRows(TableRows):
                 yield from pa.concat_tables(tables).combine_chunks().to_batches()
 
 
-def _raise_first(refused: Sequence[tuple[InputError, str | None]]) -> None:
+def _raise_first(refused: Sequence[tuple[InputError, str]]) -> None:
     error, value = refused[0]
     raise InputError(error.argument, f"{error.message}: {value[:80]!r}")
 
 
 def _parsed(
-    values: list[bytes],
-    places: list[tuple[int, int]],
-    wanted: "pa.Schema",
-    refused: list[tuple[InputError, str | None]],
+    values: list[bytes], places: list[tuple[int, int]], wanted: "pa.Schema", refused: list[tuple[InputError, str]]
 ) -> "Iterator[pa.Table]":
     """The values as tables, by halves where one cannot be read: of n values m such ones cost O(m log n) calls."""
     if not values:
