@@ -102,7 +102,7 @@ def test_the_first_ends_the_run_where_nothing_is_said(run, tmp_path):
 
 
 def test_a_file_too_large_to_hold_is_read_before_its_rows_are_given(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(row_location, "_HELD", 0)
+    monkeypatch.setattr(row_location, "_BUFFER", 0)
     assert "bad      3 (in bad)" in run(PLACE, STREAM).stderr
     assert {row["at"][14:16] for row in lines(tmp_path / "counts") if row["count"]} == {"01", "03"}
 

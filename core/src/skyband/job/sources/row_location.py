@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from skyband.queries.bad_rows import RefuseUnreadable
 
 
-_HELD = 1 << 25
-"""Bytes of rows that are held until the file they are of has been read to its end; of a larger file none are."""
+_BUFFER = 1 << 25
+"""Bytes of rows that wait until the file they are of has been read to its end; of a larger file none are."""
 _MANY = 100_000
 """Rows of small files that come together, at most those of one more."""
 
@@ -72,7 +72,7 @@ class PlacedBatches:
         try:
             for batch in self._alone(part):
                 size += batch.nbytes
-                batches = None if batches is None or size > _HELD else [*batches, (batch, self._first, self._kept)]
+                batches = None if batches is None or size > _BUFFER else [*batches, (batch, self._first, self._kept)]
         except InputError as error:
             self._refuse_file(part, error)
             return

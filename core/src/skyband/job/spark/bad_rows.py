@@ -43,10 +43,10 @@ def write_batch(job: Job, session: Any, source: Any, plan: ShardedPlan, counted:
     rows = file_rows.bad_rows(source, plan).persist()
     try:
         with told_of():
-            found = rows.count()
+            rows_here = rows.count()
             if counted is not None:
-                check_sum(counted, found, f"the source was read again for {key_of(BAD)}, and may have changed")
-            if not found and job.sink.mode != "overwrite":
+                check_sum(counted, rows_here, f"the source was read again for {key_of(BAD)}, and may have changed")
+            if not rows_here and job.sink.mode != "overwrite":
                 return
             if is_ours(session, ours.sink):
                 with told_of_sink():
