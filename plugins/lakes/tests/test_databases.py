@@ -2,6 +2,7 @@
 
 import threading
 import time
+from tempfile import TemporaryDirectory
 
 import pytest
 from postgres_server import PASSWORD, Postgres, lacking
@@ -31,13 +32,14 @@ def test_duckdb_holds_the_newest_answers(one, tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
+def postgres():
     if lacking() is not None:
         pytest.skip(lacking())
-    server = Postgres(tmp_path_factory.mktemp("postgres"))
-    server.start()
-    yield server
-    server.stop()
+    with TemporaryDirectory(prefix="postgres-") as folder:  # of pytest's own its user may see nothing
+        server = Postgres(folder)
+        server.start()
+        yield server
+        server.stop()
 
 
 @pytest.mark.slow
@@ -117,7 +119,7 @@ def test_a_wrong_password_is_told_without_it(postgres):
 
 @pytest.mark.slow
 def test_a_table_whose_columns_are_of_other_types_is_told(postgres):
-    with sqlalchemy.create_engine(postgres.url).begin() as connection:
+    with sqlalchemy.create_engine(postgres.url, poolclass=sqlalchemy.pool.NullPool).begin() as connection:
         types = "place INTEGER, at TIMESTAMPTZ, rank BIGINT, count FLOAT, state BYTEA"
         connection.execute(sqlalchemy.text(f"CREATE TABLE typed ({types})"))
     with pytest.raises(ConfigError, match=r"table: the database postgresql.*: .*integer"):
