@@ -42,7 +42,7 @@ class PlacedBatches:
     file: int = field(default=0, init=False)
     """The place of its file among all."""
     _first: int = field(default=0, init=False)
-    _kept: "Int64 | None" = field(default=None, init=False)
+    _selection: "Int64 | None" = field(default=None, init=False)
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
         """Raises InputError, naming the file, where one cannot be read."""
@@ -72,14 +72,14 @@ class PlacedBatches:
         try:
             for batch in self._alone(part):
                 size += batch.nbytes
-                batches = None if batches is None or size > _BUFFER else [*batches, (batch, self._first, self._kept)]
+                batches = None if batches is None or size > _BUFFER else [*batches, (batch, self._first, self._selection)]
         except InputError as error:
             self._refuse_file(part, error)
             return
         if batches is None:
             yield from self._alone(part)
             return
-        for batch, self._first, self._kept in batches:
+        for batch, self._first, self._selection in batches:
             yield batch
 
     def _refuse_file(self, part: FilePart, error: InputError) -> None:
@@ -103,7 +103,7 @@ class PlacedBatches:
             part.check()
             for batch in self._read(part):
                 self._first = rows
-                shaped, self._kept = self._shape(batch)
+                shaped, self._selection = self._shape(batch)
                 yield shaped
                 rows += len(batch)
         except InputError as error:
@@ -177,8 +177,8 @@ class PlacedBatches:
             return self._placed_in_bundle(error)
         if self._part is None:
             return error
-        if self._kept is not None and error.row is not None:
-            error = InputError(error.argument, error.message, int(self._kept[error.row]))
+        if self._selection is not None and error.row is not None:
+            error = InputError(error.argument, error.message, int(self._selection[error.row]))
         return self._within(self._part, error, self._first)
 
     def _placed_in_bundle(self, error: InputError) -> InputError:

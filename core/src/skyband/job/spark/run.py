@@ -117,10 +117,10 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
         else:
             writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
             writer.options(**text_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
-        known = job.sink.mode != "ignore"
-        if known:
+        is_counted = job.sink.mode != "ignore"
+        if is_counted:
             _add(totals, observed.get, counted.get["answers"])
-        bad_rows.write_batch(job, session, source, plan, totals.dropped.get(BAD, 0) if known else None)
+        bad_rows.write_batch(job, session, source, plan, totals.dropped.get(BAD, 0) if is_counted else None)
     return totals
 
 
