@@ -72,7 +72,8 @@ class PlacedBatches:
         try:
             for batch in self._alone(part):
                 size += batch.nbytes
-                batches = None if batches is None or size > _BUFFER else [*batches, (batch, self._first, self._selection)]
+                one = (batch, self._first, self._selection)
+                batches = None if batches is None or size > _BUFFER else [*batches, one]
         except InputError as error:
             self._refuse_file(part, error)
             return
