@@ -128,6 +128,33 @@ def test_a_large_text_is_cut_between_its_records(folder, monkeypatch):
     assert '#   text  string, 10 different from 0 a "line" of many' in first_job(folder, monkeypatch, "large.csv")
 
 
+def test_columns_of_any_type(folder, monkeypatch):
+    count = range(300)
+    columns = {
+        "ts": pa.array(
+            [1_767_225_600_000_000_000 + second * 10**9 for second in count], pa.timestamp("ns", "Asia/Tokyo")
+        ),
+        "word": pa.array([f"w{number % 7}" for number in count]).dictionary_encode(),
+        "truth": pa.array([number % 2 == 0 for number in count]),
+        "bytes": pa.array([b"x" * (number % 5) for number in count]),
+        "length": pa.array(count, pa.duration("s")),
+        "price": pa.array(count, pa.int64()).cast(pa.decimal128(21, 2)),
+        "nothing": pa.nulls(300),
+        "pair": pa.array([{"a": 1}] * 300),
+        "many": pa.array(count, pa.uint64()),
+    }
+    pq.write_table(pa.table(columns), folder.home / "odd.parquet")
+    job = first_job(folder, monkeypatch, "odd.parquet")
+    assert tomllib.loads(job)["query"]["item"] == "word"
+    assert "#   word     string, 7 different from w0 to w6" in job
+    for number, one in enumerate(each_query(job)):
+        (folder.home / f"odd{number}.toml").write_text(one)
+        ran = folder.call("run", folder.home / f"odd{number}.toml", "--engine", "local")
+        assert ran.exit_code == 0, ran.output
+    pq.write_table(pa.table(columns).slice(0, 0), folder.home / "empty.parquet")
+    assert "has a first question for its columns" in folder.call("check", "empty.parquet").output
+
+
 def test_of_many_rows_the_first_are_looked_at(folder, monkeypatch):
     times = pa.array(range(250_000), pa.timestamp("s"))
     pq.write_table(

@@ -120,6 +120,7 @@ def _is_header(names: list[str]) -> bool:
 def _table_of(source: Source) -> "pa.Table":
     import pyarrow as pa
 
+    from skyband.columns.keyed_frames import plain_type
     from skyband.job.sources.source_files import Files, open_all_columns
 
     opened = open_all_columns(source)
@@ -130,7 +131,8 @@ def _table_of(source: Source) -> "pa.Table":
         rows += len(batches[-1])
         if rows == _ROWS:
             break
-    return pa.Table.from_batches(batches, opened.schema)
+    table = pa.Table.from_batches(batches, opened.schema)
+    return table.cast(pa.schema([field.with_type(plain_type(field.type)) for field in table.schema]))
 
 
 @frozen
@@ -200,7 +202,8 @@ class _Writer:
 
     def text(self) -> str:
         """The job."""
-        queries, broken = self._queries()
+        samples = self._samples()
+        queries, broken = self._queries(samples)
         if not queries:
             names = ", ".join(self.rows.column_names)
             message = f"no query that is installed has a first question for its columns ({names:.500})"
@@ -210,11 +213,11 @@ class _Writer:
             for place, (kind, question, keys) in enumerate(queries)
         )
         tables = "\n".join([tables, *([""] if broken else []), *broken])
-        return f'{self._columns()}\n\n{self._source()}\n\n{tables}\n\n[sink]\nformat = "console"\n'
+        return f'{self._columns(samples)}\n\n{self._source()}\n\n{tables}\n\n[sink]\nformat = "console"\n'
 
-    def _columns(self) -> str:
+    def _columns(self, samples: "list[ColumnSample]") -> str:
         width = max(map(len, self.rows.column_names))
-        lines = [f"#   {one.name:{width}}  {self._description(one)}" for one in self._samples()]
+        lines = [f"#   {one.name:{width}}  {self._description(one)}" for one in samples]
         looked = f"# A first job over {self.path.name}, after a look at {len(self.rows):,} rows:"
         return "\n".join([looked, *(line.replace("\n", " ") for line in lines)])
 
@@ -236,12 +239,15 @@ class _Writer:
 
         samples = []
         for field, column in zip(self.rows.schema, self.rows.columns, strict=True):
-            is_nested = pa.types.is_nested(field.type) or pa.types.is_null(field.type)
-            distinct = 0 if is_nested else pc.count_distinct(column).as_py()
+            try:
+                distinct = pc.count_distinct(column).as_py()
+                pc.min_max(column)
+            except pa.ArrowNotImplementedError:  # lists, structs and others that are not compared
+                distinct = 0
             samples.append(ColumnSample(field.name, field.type, distinct, column.null_count))
         return samples
 
-    def _sample(self) -> "SourceSample":
+    def _sample(self, samples: "list[ColumnSample]") -> "SourceSample":
         import numpy as np
 
         from skyband.queries.first_query import SourceSample
@@ -251,16 +257,16 @@ class _Writer:
         covered = int(moments.max() - moments.min()) if len(moments) else 0
         suited = [name for name, length in _LENGTHS.items() if covered >= _ANSWERS * length]
         delays = [name for name, length in _LENGTHS.items() if length >= late] or [f"{late // _SECOND + 1} seconds"]
-        columns = tuple(one for one in self._samples() if one.name != self.times.name)
+        columns = tuple(one for one in samples if one.name != self.times.name)
         window = suited[-1] if suited else "1 second" if covered else "1 hour"
         return SourceSample(len(self.rows), self.times.name, window, delays[0] if late else "0 seconds", columns)
 
-    def _queries(self) -> "tuple[list[tuple[str, str, Mapping[str, Any]]], list[str]]":
+    def _queries(self, samples: "list[ColumnSample]") -> "tuple[list[tuple[str, str, Mapping[str, Any]]], list[str]]":
         """Kind, question and keys of what each kind would ask; and a comment for each that asks what cannot be."""
         from skyband.queries import kinds, load_query, make_query
         from skyband.registry.discovery import cause
 
-        sample, queries, broken = self._sample(), list[tuple[str, str, Mapping[str, Any]]](), list[str]()
+        sample, queries, broken = self._sample(samples), list[tuple[str, str, Mapping[str, Any]]](), list[str]()
         for kind in sorted(kinds()):
             try:
                 first = load_query(kind).first_query(sample)
