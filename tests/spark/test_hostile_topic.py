@@ -54,7 +54,7 @@ def test_every_row_is_accounted_for_through_kills(session, tmp_path, monkeypatch
         assert 2 * killed >= KILLS, "most kills hit a stream that runs"
         process = faults.start(job, PYTHONPATH=here)
         faults.finish(process)
-    assert len(faults.committed(tmp_path / "checkpoint")) > BATCHES
+    assert max(map(int, faults.committed(tmp_path / "checkpoint"))) >= BATCHES - 1, "Spark keeps the last hundred"
     expected = hostile_stream.outcomes(COUNT, "spark")
     late, bad = (session.read.json(str(tmp_path / name)).collect() for name in ("late", "bad"))
     assert sorted(row.number for row in late) == hostile_stream.late_numbers(COUNT)
