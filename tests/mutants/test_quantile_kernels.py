@@ -194,6 +194,20 @@ MUTANTS = {
         "-1 if unknown else history.above[into, cut]",
         CUTS,
     ),
+    "what is above a cut stays behind where nodes move over those that expired": (
+        "buckets",
+        STEPS,
+        "history.above[to, cut] = history.above[node, cut]",
+        "pass",
+        CUTS,
+    ),
+    "pointers stay where rows before them are gone": (
+        "exact",
+        "exact/queues.py",
+        "max(queues.passed[window, queue] - gone, 0)",
+        "queues.passed[window, queue]",
+        SEEDED,
+    ),
     "one value is believed of a queue of several": (
         "exact",
         "exact/queues.py",

@@ -1,5 +1,7 @@
 """Small groups are answered as a sketch of their own answers them, also when they grow, in any order of questions."""
 
+import tracemalloc
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -60,6 +62,25 @@ def test_a_state_of_small_groups_whose_rows_are_of_few_values_is_taken_over():
         answers = [pa.Table.from_batches([one.advance(reached)]) for one in (began, always)]
         assert answers[0].equals(answers[1]) and len(answers[0])
         (began,) = take_over([began.snapshot()], query, operator, 1)
+
+
+@pytest.mark.parametrize(("length", "bytes_"), [("1 hour", 200), ("1000 rows", 210)])
+def test_a_group_of_ten_rows_takes_some_two_hundred_bytes(length, bytes_):
+    groups, each = 8_000, 10
+    values = np.random.default_rng(5).lognormal(4, 1, groups * each)
+    times = pa.array(np.arange(groups * each) * 1_000, pa.timestamp("us"))
+    rows = pa.record_batch({"ts": times, "group": np.tile(np.arange(groups), each), "value": values})
+    query = make_query(KEYS | {"windows": [length], "every": length})
+    operator, encoded = Operator(query, bind(query, rows.schema, None), rows.schema), encode(query, rows)
+    tracemalloc.start()
+    try:
+        operator.add(encoded.frame)
+        operator.step(encoded.progress)
+        memory, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 100 * groups < memory < bytes_ * groups
+    assert len(operator.snapshot()) < 205 * groups
 
 
 @pytest.mark.parametrize(
