@@ -72,6 +72,26 @@ def test_each_check_tells_a_format_that_is_wrong(check):
     assert result.outcome == FAILED, result
 
 
+def without_numbers(name):
+    return FormatSubject("format/x", f"third_party.tiny_format:{name}", "third_party.tiny_format:LogTrial",
+                         ("reads", "writes", "current"))  # fmt: skip
+
+
+CURRENT = [one for one in CHECKS if one.group == "current"]
+
+
+def test_a_format_of_the_newest_answers_need_not_say_the_number_of_a_micro_batch():
+    report = verify_format_subject(without_numbers("Forgetful"), checks=CURRENT)
+    assert report.ok and report.counts()["passed"] == len(CURRENT) == 4, report.text()
+
+
+def test_then_rows_that_are_given_again_are_known_by_their_keys():
+    results = verify_format_subject(without_numbers("AddsAgain"), checks=CURRENT).results
+    assert [one.name for one in results if one.outcome == FAILED] == [
+        "the_newest_answers_are_what_the_table_holds", "changes_that_are_given_again_change_nothing",
+    ]  # fmt: skip
+
+
 @pytest.fixture
 def registered(monkeypatch):
     """Puts plugins with formats in the place of those installed."""

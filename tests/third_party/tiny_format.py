@@ -144,6 +144,15 @@ class RemovesNoneSink(LogSink):
         super().apply(evolve(changes, gone=changes.gone.slice(0, 0)), number, replace)
 
 
+class AddsAgainSink(ForgetfulSink):
+    def apply(self, changes, number=None, replace=False):
+        self.check(changes.rows.schema)
+        there = read(self.path).replace_schema_metadata() if self.exists() and not replace else changes.rows.slice(0, 0)
+        gone = changes.gone.to_pylist()
+        stay = [key not in gone for key in there.select(changes.key).to_pylist()]
+        self.put(pa.concat_tables([there.filter(pa.array(stay, pa.bool_())), changes.rows]), {}, replace=True)
+
+
 class TidySink(LogSink):
     def apply(self, changes, number=None, replace=False):
         super().apply(changes, number, replace=True)
@@ -191,6 +200,10 @@ class NumberBeforeChanges(LogFormat):
 
 class RemovesNone(LogFormat):
     sink = RemovesNoneSink
+
+
+class AddsAgain(LogFormat):
+    sink = AddsAgainSink
 
 
 class Tidy(LogFormat):

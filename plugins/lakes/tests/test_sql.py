@@ -102,7 +102,7 @@ def test_all_answers_are_added_where_they_are_asked(call, tmp_path):
     ("sets", "told"),
     [
         (["sink.format=parquet", "sink.path=out"], "sink.format: parquet adds rows and removes none, so that it cannot "
-         "hold the newest answers: write to delta, sql, or take query.answers = "),
+         "hold the newest answers: write to delta, kafka, "),
         (["sink.format=console"], "sink.format: console adds rows and removes none"),
         (["sink.url=sqlite://"], "sink.url: a database in memory ends with the run: name a file"),
         (["sink.url=nonsense"], "sink.url: must be written as SQLAlchemy has it"),
@@ -239,6 +239,6 @@ def test_instants_and_floats_that_a_database_has_otherwise(tmp_path):
 
 
 def test_a_format_that_replaces_no_rows_says_which_do(tmp_path):
-    told = r"iceberg of .* only; installed formats that hold the newest answers: delta, sql"
+    told = r"iceberg of .* only; installed formats that hold the newest answers: delta, kafka, "
     with pytest.raises(EngineError, match=told):
         open_sink("iceberg", "db.board", {"uri": "sqlite://", "warehouse": str(tmp_path)}, key=["host"])

@@ -10,7 +10,7 @@ from skyband.config.parameters import build, parameters_of
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, ConfigError, PluginError, Problem
 from skyband.job.column_name_clashes import names_alike
 from skyband.job.engine import Engine
-from skyband.job.model import AVAILABLE_NOW, Sink, Source
+from skyband.job.model import AVAILABLE_NOW, KeyedSink, Sink, Source
 from skyband.job.opening import OpenSource, first_rows_problems, open_source, parse_sql
 from skyband.job.path_overlap import overlaps
 from skyband.job.table_location import in_process, keys_of, location_problems
@@ -152,7 +152,7 @@ def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
 def _unstreamed(sink: Sink, engine: Engine) -> list[Problem]:
     """A format whose sink cannot tell a micro-batch that is given again, on an engine that may give one."""
     bound = in_process(sink)
-    if bound is None or not engine.resumes or "streams" in bound.info.can:
+    if bound is None or not engine.resumes or "streams" in bound.info.can or isinstance(sink, KeyedSink):
         return []
     message = f"{bound.name} takes the answers of a batch only: set source.stream = false, or write to another format"
     return [Problem("sink.format", message)]

@@ -53,7 +53,7 @@ def in_process(table: Source | Sink, setting: Callable[[str], str] = lambda _: "
     setting: of the Spark session, by name.
     """
     bound = format_of(table)
-    if bound is None or _ability(table) not in bound.info.can:
+    if bound is None or ability_of(table) not in bound.info.can:
         return None
     return bound if bound.in_process(keys_of(table), setting) else None
 
@@ -66,7 +66,7 @@ def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
         return _of_spark_table(table)
     try:
         bound = format_of(table)
-        if bound is not None and _ability(table) in bound.info.can:
+        if bound is not None and ability_of(table) in bound.info.can:
             return bound.check(keys_of(table), on_spark)
     except (EngineError, PluginError) as error:
         return [Problem("format", str(error))]
@@ -115,7 +115,8 @@ def _of_spark_table(table: Source | Sink) -> list[Problem]:
     return problems + [Problem(name, remedy) for name, remedy in remedies.items() if getattr(table, name, None)]
 
 
-def _ability(table: Source | Sink) -> str:
+def ability_of(table: Source | Sink) -> str:
+    """What a format must be able to for a job's source or sink."""
     if isinstance(table, KeyedSink):
         return "current"
     return "writes" if isinstance(table, Sink) else "reads"

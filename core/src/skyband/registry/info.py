@@ -27,7 +27,8 @@ CAPABILITIES = (*COMMON_CAPABILITIES, *ROLE_CAPABILITIES)
 
 FORMAT_ABILITIES = ("reads", "writes", "streams", "current")
 """What a format may do. reads: a job's source. writes: a job's sink, of a batch. streams: its sink takes each
-micro-batch of a stream once. current: its sink can hold the newest answers, whose rows are replaced and removed."""
+micro-batch of a stream once. current: its sink can hold the newest answers, whose rows are replaced and removed; one
+that does not say "streams" has no number of a micro-batch, and to apply one again leaves each row as it was."""
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc", "text", "avro", "arrow")
 ENGINE_FORMATS = (*FILE_FORMATS, "console", "jdbc", "memory", "noop", "rate", "socket", "table")

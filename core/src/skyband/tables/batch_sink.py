@@ -58,8 +58,9 @@ class BatchSink(ABC):
     def apply(self, changes: "NetChanges", number: tuple[str, int] | None = None, replace: bool = False) -> None:  # noqa: ARG002
         """Make a table of the newest answers hold these changes too, all or nothing: of a format that can "current".
 
-        number: the stream and its micro-batch, in the same commit as the changes; None: of a batch. replace: nothing
-        that is there stays. Killed or raising at any moment, as `write`. Rows of other keys are left alone.
+        number: the stream and its micro-batch, in the same commit as the changes; None: of a batch. A format that does
+        not say "streams" keeps no number, and is given a micro-batch again after a kill. replace: nothing that is there
+        stays. Killed or raising at any moment, as `write`. Rows of other keys are left alone.
         """
         cls = type(self)
         message = f"{cls.__module__}.{cls.__qualname__} defines no method 'apply'"

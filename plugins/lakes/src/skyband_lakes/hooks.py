@@ -7,14 +7,15 @@ _TRIALS = "skyband_lakes.trials"
 
 @hookimpl
 def skyband_formats() -> list[FormatInfo]:
-    """Delta Lake and Apache Iceberg, read and written; Kafka, read; SQL databases, written."""
+    """Delta Lake and Apache Iceberg, read and written; Kafka, read, and the newest answers; SQL databases, written."""
     can = ("reads", "writes", "streams")
     return [
         FormatInfo("delta", "skyband_lakes.delta.format:DeltaFormat", "tables of Delta Lake", (*can, "current"),
                    trial=f"{_TRIALS}:DeltaTrial"),
         FormatInfo("iceberg", "skyband_lakes.iceberg.format:IcebergFormat", "tables of Apache Iceberg", can,
                    trial=f"{_TRIALS}:IcebergTrial"),
-        FormatInfo("kafka", "skyband_lakes.kafka.format:KafkaFormat", "topics of Kafka, up to their end", ("reads",)),
+        FormatInfo("kafka", "skyband_lakes.kafka.format:KafkaFormat", "topics of Kafka, up to their end",
+                   ("reads", "current")),
         FormatInfo("sql", "skyband_lakes.sql.format:SqlFormat", "tables of databases, through SQLAlchemy",
                    ("writes", "streams", "current"), trial=f"{_TRIALS}:SqlTrial"),
     ]  # fmt: skip

@@ -13,7 +13,7 @@ from skyband.job.model import Sink, Source, local_path, option_text
 from skyband.job.progress import Progress, Totals
 from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.spark_ddl import ZONE_SETTING
-from skyband.job.table_location import SPARK_TABLE
+from skyband.job.table_location import SPARK_TABLE, ability_of
 from skyband.registry.install_hints import format_comes_with
 from skyband.tables import names_of_formats
 
@@ -39,7 +39,8 @@ class LocalEngine(Engine):
         return problems
 
     def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:  # noqa: ARG002 - the same for both
-        problems = _unknown("sink", "writes", (*WRITABLE, *names_of_formats("writes")), sink.format)
+        able = dict.fromkeys([*names_of_formats("writes"), *names_of_formats(ability_of(sink))])
+        problems = _unknown("sink", "writes", (*WRITABLE, *able), sink.format)
         if sink.path is not None and local_path(sink.path) is None:
             problems.append(Problem("sink.path", f"the local engine writes to this machine (got {sink.path!r})"))
         return problems

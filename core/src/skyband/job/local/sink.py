@@ -15,7 +15,7 @@ from skyband.job.local.sink_writer import Writer
 from skyband.job.model import Job, KeyedSink, local_path
 from skyband.job.progress import Progress
 from skyband.job.spark.sink_log import check_belong
-from skyband.job.table_location import place_of
+from skyband.job.table_location import ability_of, place_of
 from skyband.job.table_sink import is_free, sink_of, told_of_sink
 from skyband.queries.query import Query
 from skyband.tables import BatchSink, names_of_formats
@@ -26,7 +26,7 @@ def open_writer(job: Job, engine: Engine, schema: pa.Schema, progress: Progress)
     """The writer of a job's sink; None where answers are there already and `mode` says to leave them."""
     if job.sink.format == "console":
         return Console(job.query, progress, together=not job.source.stream)
-    if job.sink.format in names_of_formats("writes"):
+    if job.sink.format in names_of_formats(ability_of(job.sink)):
         return _table_writer(job, progress)
     check_free(job, engine)
     folder = local_path(job.sink.path or "")

@@ -1,12 +1,16 @@
-"""Kafka as a format of jobs: a topic that the local engine reads, by the keys of Spark's connector."""
+"""Kafka as a format of jobs: a topic that the local engine reads, by the keys of Spark's connector, and a compacted one
+that holds the newest answers, on both engines.
+"""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from attrs import evolve
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.tables import Format, TableKeys
 
+from skyband_lakes.kafka.compacted import CompactedSink
 from skyband_lakes.kafka.rows import TopicRows
 from skyband_lakes.kafka.topic import Topic
 from skyband_lakes.libraries import KAFKA
@@ -19,9 +23,12 @@ _KNOWN = ("subscribe", _STARTS, "failOnDataLoss", _AT_ONCE)
 
 
 class KafkaFormat(Format):
-    """A topic is the option `subscribe`; on Spark it is left to Kafka's connector."""
+    """A topic that is read is the option `subscribe`, and on Spark left to Kafka's connector; one of the newest answers
+    is `table`."""
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
+        if keys.writes:
+            return _sink_problems(keys)
         if on_spark:
             message = "is for the local engine: Kafka's columns on Spark are its own, so take fields with source.select"
             return [] if keys.schema is None else [Problem("schema", message)]
@@ -38,27 +45,61 @@ class KafkaFormat(Format):
 
     def read(self, keys: TableKeys) -> TopicRows:
         given = _options(keys)
-        options = {
-            name[len(_PREFIX) :]: value for name, value in keys.options.items() if name.lower().startswith(_PREFIX)
-        }
         assert keys.schema is not None
-        topic = Topic(given["subscribe"], options, _starts(keys))
+        topic = Topic(given["subscribe"], _of_librdkafka(keys), _starts(keys))
         at_once = given.get(_AT_ONCE.lower())
         return TopicRows(topic if at_once is None else evolve(topic, at_once=int(at_once)), keys.schema)
 
+    def write(self, keys: TableKeys) -> CompactedSink:
+        return CompactedSink(keys.table or "", _of_librdkafka(keys), keys.key)
+
+    def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
+        keys = TableKeys(table=place, options={name: str(value) for name, value in options.items()}, writes=True)
+        problems = self.check(keys, on_spark=False)
+        if problems:
+            raise ConfigError(*problems)
+        return keys
+
     def in_process(self, keys: TableKeys, setting: Callable[[str], str]) -> bool:  # noqa: ARG002 - whatever Spark has
-        return keys.schema is not None
+        return keys.writes or keys.schema is not None
 
 
 def _options(keys: TableKeys) -> dict[str, str]:
     return {name.lower(): value for name, value in keys.options.items()}
 
 
+def _of_librdkafka(keys: TableKeys) -> dict[str, str]:
+    return {name[len(_PREFIX) :]: value for name, value in keys.options.items() if name.lower().startswith(_PREFIX)}
+
+
+def _lacking(keys: TableKeys, **examples: str) -> list[Problem]:
+    given = _options(keys)
+    names = {name.replace("_", "."): example for name, example in examples.items()}
+    return [
+        Problem(f"options.{name}", f'is required, such as "{example}"')
+        for name, example in names.items()
+        if not given.get(name)
+    ]
+
+
+def _sink_problems(keys: TableKeys) -> list[Problem]:
+    """What is wrong with a topic of the newest answers."""
+    problems = [] if keys.table else [Problem("table", "is required for kafka: the topic, such as board")]
+    for name, value in (("path", keys.path), ("url", keys.url), ("catalog", keys.catalog)):
+        if value:
+            problems.append(Problem(name, "is of other formats: name the topic with table (got format 'kafka')"))
+    for name in keys.options:
+        if not name.lower().startswith(_PREFIX):
+            message = "the topic is `table`: drop it" if name.lower() == "topic" else "is not known to kafka: drop it"
+            problems.append(Problem(f"options.{name}", f"{message}; options of librdkafka begin with {_PREFIX!r}"))
+    problems += _lacking(keys, kafka_bootstrap_servers="broker1:9092")
+    lacking = KAFKA.missing()
+    return problems if lacking is None else [*problems, Problem("format", f"kafka {lacking}")]
+
+
 def _option_problems(keys: TableKeys) -> list[Problem]:
-    given, problems = _options(keys), []
-    for name, example in (("subscribe", "requests"), ("kafka.bootstrap.servers", "broker1:9092")):
-        if not given.get(name):
-            problems.append(Problem(f"options.{name}", f'is required, such as "{example}"'))
+    given = _options(keys)
+    problems = _lacking(keys, subscribe="requests", kafka_bootstrap_servers="broker1:9092")
     if "," in given.get("subscribe", ""):
         problems.append(Problem("options.subscribe", f"the local engine reads one topic (got {given['subscribe']!r})"))
     for name in keys.options:

@@ -51,34 +51,52 @@ class Topic:
 
     def messages(self) -> Iterator[Messages]:
         """The messages, a turn at a time; those without a value, which delete a key, are left out."""
-        consumer = KAFKA.imported().Consumer({**_ALIKE, **self.options}, logger=self._log.logger())
-        try:
-            with self._connected(consumer):
-                ranges = {number: self._range(consumer, number) for number in self._partitions(consumer)}
+        for turn in self.turns():
+            some = [message for message in turn if message.value() is not None]
+            yield Messages([one.value() for one in some], [(one.partition(), one.offset()) for one in some])
+
+    def turns(self, newest: int | None = None) -> Iterator[list[Any]]:
+        """All messages as the library has them, a turn at a time; newest: of each partition the last so many."""
+        with self._consumer() as consumer:
+            ranges = self._ranges(consumer)
+            if newest is not None:
+                ranges = {number: (max(begin, end - newest), end) for number, (begin, end) in ranges.items()}
             turns = -(-sum(end - begin for begin, end in ranges.values()) // self.at_once)
             for turn in range(turns):
-                values: list[bytes] = []
-                places: list[tuple[int, int]] = []
+                messages: list[Any] = []
                 for number, (begin, end) in ranges.items():
                     first, last = (begin + (end - begin) * at // turns for at in (turn, turn + 1))
-                    for message in self._read(consumer, number, first, last):
-                        values.append(message.value())
-                        places.append((number, message.offset()))
-                yield Messages(values, places)
+                    messages += self._read(consumer, number, first, last)
+                yield messages
+
+    @contextmanager
+    def _consumer(self) -> Iterator[Any]:
+        consumer = KAFKA.imported().Consumer({**_ALIKE, **self.options}, logger=self._log.logger())
+        try:
+            yield consumer
+        except KAFKA.imported().KafkaException as error:
+            consumer.poll(0)  # what it says of its connections comes with its messages
+            raise self._failed(error.args[0]) from error
         finally:
             consumer.close()
 
-    def _partitions(self, consumer: Any) -> list[int]:
+    def _partition_numbers(self, consumer: Any) -> list[int] | None:
+        """None where there is no such topic."""
         about = consumer.list_topics(self.name, timeout=self.seconds).topics.get(self.name)
-        if about is None or about.error is not None or not about.partitions:
+        return None if about is None or about.error is not None or not about.partitions else sorted(about.partitions)
+
+    def _partitions(self, consumer: Any) -> list[int]:
+        numbers = self._partition_numbers(consumer)
+        if numbers is None:
             raise ConfigError(Problem("options.subscribe", f"the broker has no topic {self.name!r}: look at its name"))
-        unknown = sorted(set(self.starts) - set(about.partitions))
+        unknown = sorted(set(self.starts) - set(numbers))
         if unknown:
-            message = (
-                f"{self.name!r} has the partitions {', '.join(map(str, sorted(about.partitions)))} (got {unknown[0]})"
-            )
+            message = f"{self.name!r} has the partitions {', '.join(map(str, numbers))} (got {unknown[0]})"
             raise ConfigError(Problem("options.startingOffsets", message))
-        return sorted(about.partitions)
+        return numbers
+
+    def _ranges(self, consumer: Any) -> dict[int, tuple[int, int]]:
+        return {number: self._range(consumer, number) for number in self._partitions(consumer)}
 
     def _range(self, consumer: Any, number: int) -> tuple[int, int]:
         """The first offset to read of a partition, and the one after its last."""
@@ -102,7 +120,7 @@ class Topic:
             return
         consumer.assign([self._partition(number, begin)])
         for event in self._events(consumer, number, min(_AT_ONCE, end - begin)):
-            if event.error() is None and event.offset() < end and event.value() is not None:
+            if event.error() is None and event.offset() < end:
                 yield event
             if event.offset() + (event.error() is None) >= end:
                 return
@@ -128,14 +146,6 @@ class Topic:
 
     def _partition(self, number: int, *offset: int) -> Any:
         return KAFKA.imported().TopicPartition(self.name, number, *offset)
-
-    @contextmanager
-    def _connected(self, consumer: Any) -> Iterator[None]:
-        try:
-            yield
-        except KAFKA.imported().KafkaException as error:
-            consumer.poll(0)  # what it says of its connections comes with its messages
-            raise self._failed(error.args[0]) from error
 
     def _failed(self, why: Any) -> EngineError:
         servers = self.options.get("bootstrap.servers", "none is named")

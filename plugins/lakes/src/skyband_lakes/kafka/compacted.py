@@ -1,0 +1,101 @@
+"""A compacted topic that holds the newest answers: the last message of a row's key is the row, or has no value."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+from skyband.errors import ConfigError, Problem
+from skyband.tables import BatchSink, NetChanges
+
+from skyband_lakes.kafka.compacted_topic import CompactedTopic
+from skyband_lakes.kafka.delivery import TRANSACTIONAL, Delivery
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LIKE_JAVAS = {"partitioner": "murmur2_random"}
+"""A key goes to the partition that Kafka Streams and other clients in Java would take."""
+
+
+@define(eq=False)
+class CompactedSink(BatchSink):
+    """Sends what changed as messages: of rows that are gone first, without a value, then of those that stand.
+
+    topic: made where it is not there, compacted. options: of librdkafka. key: the columns that name a row; in JSON they
+    are the message's key, and the whole row its value.
+
+    The topic says no number: a micro-batch that is given again is sent again, and leaves each key as it was. With
+    `transactional.id` among the options each micro-batch is one transaction.
+    """
+
+    topic: str
+    options: Mapping[str, str]
+    key: tuple[str, ...]
+    _topic: CompactedTopic = field(init=False)
+    _delivery: Delivery = field(init=False)
+    _checked: "pa.Schema | None" = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        readers = {name: value for name, value in self.options.items() if name != TRANSACTIONAL}
+        self._topic = CompactedTopic(self.topic, readers)
+        self._delivery = Delivery(self.topic, {**_LIKE_JAVAS, **self.options})
+
+    def latest(self, stream: str) -> None:
+        """None: nothing tells what a topic has."""
+
+    def write(self, answers: "pa.Table", stream: str, batch: int) -> None:  # noqa: ARG002
+        raise self._adds_none()
+
+    def append(self, answers: "pa.Table", replace: bool = False) -> None:  # noqa: ARG002
+        raise self._adds_none()
+
+    def exists(self) -> bool:
+        """Whether anything was sent to it: a topic is often made before."""
+        return self._topic.exists() and not self._topic.is_empty()
+
+    def check(self, schema: "pa.Schema") -> None:
+        if self._topic.exists():
+            self._topic.check_policy()
+            self._check_columns(schema)
+
+    def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
+        if self._checked != changes.rows.schema:
+            if self._topic.exists():
+                self.check(changes.rows.schema)
+            else:
+                self._topic.make()
+            self._checked = changes.rows.schema
+        headers = {} if number is None else {"skyband-stream": number[0], "skyband-batch": str(number[1])}
+        self._delivery.send(self._messages(changes, replace), headers)
+
+    def _messages(self, changes: NetChanges, replace: bool) -> Iterator[tuple[str | bytes, str | None]]:
+        from skyband.tables.json_rows import json_rows
+
+        stand = list(json_rows(changes.rows.select(list(self.key))))
+        gone: set[str | bytes] = {*json_rows(changes.gone)}
+        if replace:
+            gone = self._topic.keys() - {key.encode() for key in stand}
+        for key in gone:
+            yield key, None
+        yield from zip(stand, json_rows(changes.rows), strict=True)
+
+    def _check_columns(self, schema: "pa.Schema") -> None:
+        """Raise ConfigError where the newest messages are no rows of these columns."""
+        for value in self._topic.newest_values():
+            columns = _columns(value)
+            if columns is None or {*columns} != {*schema.names}:
+                has = "other values than rows" if columns is None else f"rows of {', '.join(columns)}"
+                message = f"the topic {self.topic!r} has {has}, and the answers {', '.join(schema.names)}"
+                raise ConfigError(Problem("table", f"{message}: choose another topic"))
+
+    def _adds_none(self) -> ConfigError:
+        return ConfigError(Problem("answers", 'a topic takes answers = "current"; a log is sent by kafka_sink'))
+
+
+def _columns(value: bytes) -> list[str] | None:
+    try:
+        row: Any = json.loads(value)
+    except ValueError:
+        return None
+    return list(row) if isinstance(row, dict) else None

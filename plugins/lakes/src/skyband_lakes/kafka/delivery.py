@@ -1,0 +1,92 @@
+"""Messages on their way to a topic: sent in order, and waited for until the broker has each."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import define, field
+from skyband.errors import EngineError
+
+from skyband_lakes.kafka.client_log import LastWords
+from skyband_lakes.libraries import KAFKA
+
+_ALIKE = {"enable.idempotence": "true", "linger.ms": "5"}
+"""Retries of the library's own are written once and in order."""
+TRANSACTIONAL = "transactional.id"
+"""With this of librdkafka's options all messages of one call are one transaction."""
+
+
+@define(eq=False)
+class Delivery:
+    """Sends messages to a topic by a producer of its own, connected to when it first has some.
+
+    options: of librdkafka, `bootstrap.servers` among them. seconds: how long one call may wait for the broker.
+    """
+
+    topic: str
+    options: Mapping[str, str]
+    seconds: float = 60
+    _producer: Any = field(default=None, init=False)
+    _log: LastWords = field(factory=LastWords, init=False)
+
+    def send(self, messages: Iterable[tuple[str | bytes, str | None]], headers: Mapping[str, str]) -> None:
+        """Send messages, each a key and a value or None, in this order; return when the broker has them all.
+
+        Raises EngineError where it has not: then some may be there, and none of the others comes later.
+        """
+        try:
+            self._send(messages, headers)
+        except KAFKA.imported().KafkaException as error:
+            raise self._undelivered("the answers", error.args[0].str()) from error
+        except BaseException:
+            self._forget()
+            raise
+
+    def _send(self, messages: Iterable[tuple[str | bytes, str | None]], headers: Mapping[str, str]) -> None:
+        producer, count = self._connected(), 0
+        failed: list[str] = []
+        if TRANSACTIONAL in self.options:
+            producer.begin_transaction()
+        for key, value in messages:
+            self._put(producer, key, value, headers, failed)
+            count += 1
+        left = producer.flush(self.seconds)
+        if left or failed:
+            why = failed[0] if failed else f"no answer within {self.seconds:g} s"
+            raise self._undelivered(f"{left + len(failed)} of {count} answers", why)
+        if TRANSACTIONAL in self.options:
+            producer.commit_transaction(self.seconds)
+
+    def _put(
+        self, producer: Any, key: str | bytes, value: str | None, headers: Mapping[str, str], failed: list[str]
+    ) -> None:
+        def told(error: Any, _: Any) -> None:
+            if error is not None:
+                failed.append(str(error))
+
+        while True:
+            try:
+                producer.produce(self.topic, value=value, key=key, headers=dict(headers), on_delivery=told)
+                producer.poll(0)
+                return
+            except BufferError:  # the queue is full: wait for some of it to go
+                producer.poll(0.5)
+
+    def _connected(self) -> Any:
+        if self._producer is None:
+            producer = KAFKA.imported().Producer({**_ALIKE, **self.options}, logger=self._log.logger())
+            if TRANSACTIONAL in self.options:
+                producer.init_transactions(self.seconds)
+            self._producer = producer
+        return self._producer
+
+    def _undelivered(self, what: str, why: str) -> EngineError:
+        self._forget()
+        servers = self.options.get("bootstrap.servers", "none is named")
+        message = f"{what} were not delivered to the topic {self.topic!r} ({self._log.after(why)})"
+        return EngineError(f"{message}: look at bootstrap.servers ({servers}) and run again")
+
+    def _forget(self) -> None:
+        """Have nothing that still waits come after what a later call sends."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.purge()
