@@ -3,14 +3,17 @@
 import fcntl
 import gc
 import os
+import subprocess
 from collections.abc import Generator, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import java_classes
 import pytest
 from skyband import spark
 
 ROOT = Path(__file__).parents[1]
+ARCHIVE = pytest.StashKey[subprocess.Popen[bytes]]()
 ALONE = ("tests/mutants",)
 """Folders whose tests need nothing of each other: they fill the gaps at the end."""
 
@@ -26,6 +29,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:It looks like `register_random` was passed:Warning")
     if tuple(map(int, version("pyspark").split(".")[:2])) < (4, 2):
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
+    # While tests are collected there is a core to spare.
+    if getattr(config.option, "numprocesses", None) and not java_classes.PLACE.exists():
+        config.stash[ARCHIVE] = java_classes.begin()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -62,6 +68,13 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Without the archive tests take longer: somebody should know why."""
+    problem = java_classes.end(config.stash[ARCHIVE]) if ARCHIVE in config.stash else None
+    if problem:
+        terminalreporter.write_line(problem)
 
 
 def pytest_unconfigure() -> None:

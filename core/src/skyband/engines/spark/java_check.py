@@ -1,5 +1,6 @@
 """Java, which Spark needs and Python cannot install: looked for first, so that its absence has a plain message."""
 
+import functools
 import os
 import re
 import shutil
@@ -20,14 +21,7 @@ def require_java() -> int:
     java = _java()
     if java is None:
         raise EngineError(f"Spark needs Java {OLDEST} or newer and none was found: {HOW_TO_GET_IT}")
-    try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=60).stderr
-    except (OSError, subprocess.SubprocessError) as error:
-        raise EngineError(
-            f"Spark needs Java {OLDEST} or newer, and {java} does not run ({error}): {HOW_TO_GET_IT}"
-        ) from error
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
-    version = int(found.group(1)) if found else 0
+    version = _version(java)
     if version < OLDEST:
         raise EngineError(f"Spark needs Java {OLDEST} or newer, {java} is version {version}: {HOW_TO_GET_IT}")
     return version
@@ -43,6 +37,19 @@ def require_classic(remote: str | None = None) -> None:
     if home and not (Path(home) / "bin" / "spark-submit").exists():
         message = f"SPARK_HOME is {home!r}, where there is no Spark (no bin/spark-submit)"
         raise EngineError(f"{message}: unset it to take the one that came with PySpark, or name another folder")
+
+
+@functools.cache
+def _version(java: str) -> int:
+    """The major version of a Java, 0 where it does not say. It is started to be asked, once in a process."""
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=60).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EngineError(
+            f"Spark needs Java {OLDEST} or newer, and {java} does not run ({error}): {HOW_TO_GET_IT}"
+        ) from error
+    number = re.search(r'version "(?:1\.)?(\d+)', answer)
+    return int(number.group(1)) if number else 0
 
 
 def _java() -> str | None:
