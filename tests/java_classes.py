@@ -28,8 +28,13 @@ QUERY = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 m
 
 def begin() -> subprocess.Popen[bytes]:
     """Make it in a process of its own, which writes to LOG."""
+    options = os.environ.get("JDK_JAVA_OPTIONS", "").split()
+    other = " ".join(option for option in options if "SharedArchiveFile" not in option)  # Java would not write both
     with LOG.open("wb") as log:
-        return subprocess.Popen([sys.executable, __file__], start_new_session=True, stdout=log, stderr=log)
+        return subprocess.Popen(
+            [sys.executable, __file__], start_new_session=True, stdout=log, stderr=log,
+            env={**os.environ, "JDK_JAVA_OPTIONS": other},
+        )  # fmt: skip
 
 
 def end(process: subprocess.Popen[bytes]) -> str | None:
