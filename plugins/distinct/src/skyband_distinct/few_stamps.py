@@ -60,18 +60,20 @@ class FewStamps:
         """
         if 8 * self.count < 3 * len(self.slots):
             return
-        cells, times = self.filled()
-        young = times >= before
-        if not young.all():
-            self._allocate(0)
-            self.count = 0
-            self.enter(cells[young], times[young])
+        young = int(np.count_nonzero(self.slots[:, 1] >= max(before, TIME_MIN + 1)))
+        if young < self.count:
+            self._rehash(max(_FEWEST_SLOTS, 1 << (2 * young - 1).bit_length()) if young else 0, before)
 
     def filled(self) -> tuple[Int64, Int64]:
         """The filled cells, ascending, and their times."""
         held = self.slots[self.slots[:, 1] != TIME_MIN]
         held = held[np.argsort(held[:, 0])]
         return held[:, 0].copy(), held[:, 1].copy()
+
+    def filled_since(self, since: int, arrays: int, most: int) -> Int64:
+        """int64[levels reached, at most so many]: cells of each level stamped at `since` or later. O(slots)."""
+        counts = np.zeros(most, np.int64)
+        return counts[: count_few(self.slots, max(since, TIME_MIN + 1), np.uint64(arrays), counts)]
 
     def _begin(self) -> None:
         if not len(self.slots):
@@ -81,10 +83,14 @@ class FewStamps:
         """Make room for twice as many; False where there are as many as there may be."""
         if len(self.slots) >= 2 * self.most:
             return False
-        cells, times = self.filled()
-        self._allocate(2 * len(self.slots))
-        _, self.count = enter_few(self.slots, 0, cells, times, 0)
+        self._rehash(2 * len(self.slots), TIME_MIN + 1)
         return True
+
+    def _rehash(self, slots: int, since: int) -> None:
+        """Have so many slots, with the cells stamped at `since` or later."""
+        former = self.slots
+        self._allocate(slots)
+        self.count = rehash_few(former, self.slots, since)
 
     def _allocate(self, slots: int) -> None:
         self.slots = np.full((slots, 2), TIME_MIN, np.int64)
@@ -139,3 +145,27 @@ def enter_few(slots: Any, count: int, cells: Any, times: Any, start: int) -> tup
             count += 1
         slots[slot, 1] = max(slots[slot, 1], times[entry])
     return len(cells), count
+
+
+@njit(cache=True)
+def rehash_few(former: Any, slots: Any, since: int) -> int:
+    """Enter what is stamped at `since` or later into slots that are free; returns how many cells these are."""
+    count = 0
+    for entry in range(len(former)):
+        if former[entry, 1] >= since:
+            slot = _slot_of(slots, np.uint64(former[entry, 0]))
+            slots[slot, 0], slots[slot, 1] = former[entry, 0], former[entry, 1]
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def count_few(slots: Any, since: int, arrays: np.uint64, counts: Any) -> int:
+    """Count the cells of each level stamped at `since` or later; returns how many levels cells have reached."""
+    reached = -1
+    for entry in range(len(slots)):
+        if slots[entry, 1] != TIME_MIN:
+            level = np.int64(np.uint64(slots[entry, 0]) // arrays)
+            counts[level] += slots[entry, 1] >= since
+            reached = max(reached, level)
+    return reached + 1

@@ -68,8 +68,7 @@ class StampTable:
         if self.few is None:
             counts: Int64 = filled_since(self.stamps, since)
             return counts
-        levels = self.few.slots[self.few.slots[:, 1] >= max(since, TIME_MIN + 1), 0] // self.arrays
-        return np.bincount(levels, minlength=self.levels).astype(np.int64)
+        return self.few.filled_since(since, self.arrays, LEVELS)
 
     @property
     def levels(self) -> int:
