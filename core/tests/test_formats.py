@@ -12,7 +12,9 @@ from skyband.registry.discovery import Plugin, read_hooks
 from skyband.tables import Format, TableKeys
 
 HOUSE = Path(skyband.__file__).parent
-GUESTS = re.compile(r"deltalake|delta[ _-]lake|io\.delta|_delta_log|format.{0,20}delta\b|iceberg|kafka", re.IGNORECASE)
+GUESTS = re.compile(
+    r"deltalake|delta[ _-]lake|io\.delta|_delta_log|format.{0,20}delta\b|iceberg|kafka|redis", re.IGNORECASE
+)
 CAN = ("reads",)
 
 

@@ -24,7 +24,7 @@ from .documents import blocks
 
 pytestmark = pytest.mark.spark
 
-NIGHTLY, RATE, KAFKA, TOPIC, LAKE, SQL, ICEBERG, DELTA, NAMED = blocks("sources.md", "toml")
+NIGHTLY, RATE, KAFKA, BOARD, TOPIC, LAKE, SQL, REDIS, ICEBERG, DELTA, NAMED = blocks("sources.md", "toml")
 
 
 def call(command, job, *sets, engine=None):

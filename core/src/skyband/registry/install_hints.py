@@ -69,7 +69,7 @@ QUESTIONS = (
 )  # fmt: skip
 """Questions to states that SQL always knows: where nothing that is installed answers one, it says what to install."""
 
-_FORMATS = {name: f"skyband-lakes[{name}]" for name in ("delta", "iceberg", "kafka", "sql")}
+_FORMATS = {name: f"skyband-lakes[{name}]" for name in ("delta", "iceberg", "kafka", "redis", "sql")}
 FORMAT_FOLDERS = {"_delta_log": "delta"}
 """A folder in a table by which its format is told: its files alone, read without the log, may be more than its rows."""
 

@@ -1,4 +1,4 @@
-"""What this distribution brings: four formats of sources and sinks."""
+"""What this distribution brings: five formats of sources and sinks."""
 
 from skyband import FormatInfo, hookimpl
 
@@ -7,7 +7,7 @@ _TRIALS = "skyband_lakes.trials"
 
 @hookimpl
 def skyband_formats() -> list[FormatInfo]:
-    """Delta Lake and Apache Iceberg, read and written; Kafka, read, and the newest answers; SQL databases, written."""
+    """Delta Lake and Apache Iceberg, read and written; Kafka, read; SQL databases, written; the newest answers."""
     can = ("reads", "writes", "streams")
     return [
         FormatInfo("delta", "skyband_lakes.delta.format:DeltaFormat", "tables of Delta Lake", (*can, "current"),
@@ -16,6 +16,8 @@ def skyband_formats() -> list[FormatInfo]:
                    trial=f"{_TRIALS}:IcebergTrial"),
         FormatInfo("kafka", "skyband_lakes.kafka.format:KafkaFormat", "topics of Kafka, up to their end",
                    ("reads", "current")),
+        FormatInfo("redis", "skyband_lakes.redis.format:RedisFormat", "the newest answers in Redis",
+                   ("streams", "current")),
         FormatInfo("sql", "skyband_lakes.sql.format:SqlFormat", "tables of databases, through SQLAlchemy",
                    ("writes", "streams", "current"), trial=f"{_TRIALS}:SqlTrial"),
     ]  # fmt: skip

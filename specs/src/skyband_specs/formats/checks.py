@@ -35,6 +35,8 @@ class FormatCheck:
 
 SHOWS = "shows"
 """What a check needs that looks at the table: the format reads, or its trial does."""
+ADDS = "adds"
+"""What a check needs that adds answers: a format that says no more than "streams" and "current" replaces them alone."""
 
 CHECKS: list[FormatCheck] = []
 """All of them, in order."""
@@ -132,7 +134,7 @@ def check_other_columns_are_refused_before_anything_is_written(subject: FormatSu
     expect_equal(subject.rows(folder), answers.to_pylist(), "rows after answers of other columns")
 
 
-@_check("columns", SHOWS, "streams")
+@_check("columns", SHOWS, ADDS, "streams")
 def check_a_micro_batch_of_other_columns_is_refused(subject: FormatSubject, folder: Path) -> None:
     """`write` raises ConfigError; neither the answers nor the number are there."""
     answers = subject.trials().answers(0)
@@ -151,7 +153,7 @@ def _expect_refused(act: Callable[[BatchSink], None], sink: BatchSink) -> None:
     raise AssertionError("answers of other columns are taken: raise ConfigError that names both")
 
 
-@_check("once", SHOWS, "streams")
+@_check("once", SHOWS, ADDS, "streams")
 def check_a_micro_batch_that_is_given_again_is_there_once(subject: FormatSubject, folder: Path) -> None:
     """By this sink and by one made anew; also a micro-batch without answers has a number."""
     answers = subject.trials().answers
@@ -166,7 +168,7 @@ def check_a_micro_batch_that_is_given_again_is_there_once(subject: FormatSubject
     expect_equal(subject.rows(folder), _rows(subject, range(3)), "rows")
 
 
-@_check("once", SHOWS, "streams")
+@_check("once", SHOWS, ADDS, "streams")
 def check_another_stream_with_the_same_numbers_is_written(subject: FormatSubject, folder: Path) -> None:
     """A stream begun anew counts from 0 again, and its answers are others."""
     answers = subject.trials().answers
@@ -183,7 +185,7 @@ MOST_KILLS = 4
 """Of each of the two: a table that is made, and one that is there."""
 
 
-@_check("kills", SHOWS, "streams")
+@_check("kills", SHOWS, ADDS, "streams")
 def check_a_writer_killed_while_it_makes_the_table(subject: FormatSubject, folder: Path) -> None:
     """Killed at steps from the first line of `write` to Spark's commit, and given again, the answers are there once."""
     steps = kills.steps(subject, folder / "whole", 0)
@@ -191,7 +193,7 @@ def check_a_writer_killed_while_it_makes_the_table(subject: FormatSubject, folde
         _write_through_a_kill(subject, folder / str(step), 0, step)
 
 
-@_check("kills", SHOWS, "streams")
+@_check("kills", SHOWS, ADDS, "streams")
 def check_a_writer_killed_while_it_adds_to_the_table(subject: FormatSubject, folder: Path) -> None:
     """The same of a table that is there: each micro-batch is killed at another step."""
     give(subject.sink(folder), subject.trials().answers(0), kills.STREAM, 0)

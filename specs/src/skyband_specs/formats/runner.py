@@ -8,7 +8,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.registry import installed
 from skyband.registry.discovery import cause
 
-from skyband_specs.formats.checks import CHECKS, SHOWS, FormatCheck
+from skyband_specs.formats.checks import ADDS, CHECKS, SHOWS, FormatCheck
 from skyband_specs.formats.trial import FormatSubject
 from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
 
@@ -40,9 +40,11 @@ def verify_format_subject(
 
 
 def _run(check: FormatCheck, subject: FormatSubject) -> Result:
-    lacking = [ability for ability in check.needs if ability not in subject.can and ability != SHOWS]
+    lacking = [ability for ability in check.needs if ability not in (*subject.can, SHOWS, ADDS)]
     if lacking:
         return Result(check.name, check.group, NOT_APPLICABLE, f"{lacking[0]}: the format does not say that it can")
+    if ADDS in check.needs and not subject.adds:
+        return Result(check.name, check.group, NOT_APPLICABLE, "the format holds the newest answers alone")
     if SHOWS in check.needs and not subject.shows:
         return Result(check.name, check.group, NOT_APPLICABLE, "the format does not read, and its trial has no `rows`")
     with tempfile.TemporaryDirectory(prefix="skyband-") as folder:

@@ -78,6 +78,11 @@ class FormatSubject:
         """Whether what it writes can be looked at."""
         return "reads" in self.can or type(self.trials()).rows is not FormatTrial.rows
 
+    @property
+    def adds(self) -> bool:
+        """Whether its sink takes whole answers, and not the newest alone."""
+        return "writes" in self.can or "current" not in self.can
+
     def sink(self, folder: Path, current: bool = False) -> BatchSink:
         """A new sink for the table in a folder, as a program just started has it; current: of the newest answers."""
         trial = self.trials()

@@ -42,9 +42,9 @@ class CompactedTopic(Topic):
         library, codes = KAFKA.imported("admin"), KAFKA.imported().KafkaError
         resource = library.ConfigResource(library.ConfigResource.Type.TOPIC, self.name)
         with self._admin() as admin:
-            (asked,) = admin.describe_configs([resource], request_timeout=self.seconds).values()
+            (answer,) = admin.describe_configs([resource], request_timeout=self.seconds).values()
             try:
-                policy = asked.result(self.seconds).get(_POLICY)
+                policy = answer.result(self.seconds).get(_POLICY)
             except KAFKA.imported().KafkaException as error:
                 if error.args[0].code() not in (codes.TOPIC_AUTHORIZATION_FAILED, codes.CLUSTER_AUTHORIZATION_FAILED):
                     raise

@@ -73,12 +73,12 @@ def _of_librdkafka(keys: TableKeys) -> dict[str, str]:
 
 
 def _lacking(keys: TableKeys, **examples: str) -> list[Problem]:
-    given = _options(keys)
+    options = _options(keys)
     names = {name.replace("_", "."): example for name, example in examples.items()}
     return [
         Problem(f"options.{name}", f'is required, such as "{example}"')
         for name, example in names.items()
-        if not given.get(name)
+        if not options.get(name)
     ]
 
 

@@ -1,0 +1,1 @@
+"""Rows in Redis, in hashes and sorted sets, through the library redis."""

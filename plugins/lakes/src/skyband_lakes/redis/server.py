@@ -1,0 +1,74 @@
+"""A Redis that is asked, again where it was away."""
+
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+from urllib.parse import urlsplit
+
+from attrs import define, field
+from skyband.errors import EngineError
+
+from skyband_lakes.libraries import REDIS
+
+T = TypeVar("T")
+_PASSES = ("LOADING", "READONLY", "MASTERDOWN", "TRYAGAIN", "BUSY", "CLUSTERDOWN")
+"""How errors of a server begin that is starting, or gives its place to another."""
+_ANSWERS_WITHIN = 30.0
+_LONGEST = 2.0
+
+
+@define(eq=False)
+class Server:
+    """What is at a URL. patience: seconds for which one that is away is waited for."""
+
+    PATIENCE: ClassVar[float] = 60.0
+
+    url: str
+    patience: float = PATIENCE
+    _client: Any = field(default=None, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The URL without user, password and options."""
+        parts = urlsplit(self.url)
+        place = parts.hostname or ""
+        return f"{parts.scheme}://{place}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+    def once(self, work: Callable[[Any], T]) -> T:
+        """What `work` gives for a client. Raises EngineError where the server is away or refuses."""
+        return self._run(work, 0)
+
+    def until_done(self, work: Callable[[Any], T]) -> T:
+        """As `once`, waiting for a server that is away. `work` does nothing twice: an answer may be lost on its way."""
+        return self._run(work, self.patience)
+
+    def _run(self, work: Callable[[Any], T], patience: float) -> T:
+        begun, attempts = time.monotonic(), 0
+        while True:
+            try:
+                return work(self._connected())
+            except REDIS.imported().RedisError as error:
+                if not _passes(error) or time.monotonic() - begun >= patience:
+                    raise EngineError(self._reason(error)) from error
+                attempts += 1
+            time.sleep(min(0.05 * 2**attempts, _LONGEST))
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            redis = REDIS.imported()
+            self._client = redis.Redis.from_url(
+                self.url, decode_responses=True, socket_timeout=_ANSWERS_WITHIN, socket_connect_timeout=_ANSWERS_WITHIN
+            )
+        return self._client
+
+    def _reason(self, error: Exception) -> str:
+        reason = " ".join(str(error).split())
+        remedy = "look whether it runs" if _passes(error) else "look at its URL, its rights and its memory"
+        return f"the server {self.name}: {reason}: {remedy}, and run again"
+
+
+def _passes(error: Exception) -> bool:
+    errors = REDIS.imported("exceptions")
+    if isinstance(error, errors.AuthenticationError | errors.AuthorizationError):  # which are errors of connections too
+        return False
+    return isinstance(error, errors.ConnectionError | errors.TimeoutError) or str(error).startswith(_PASSES)

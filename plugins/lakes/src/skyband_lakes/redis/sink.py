@@ -1,0 +1,99 @@
+"""Tables in Redis that hold the newest answers: a hash of rows a group, and a sorted set of its members by score."""
+
+import json
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+from skyband.errors import ConfigError, EngineError, Problem
+from skyband.tables import BatchSink, NetChanges
+
+from skyband_lakes.redis.groups import entries_of
+from skyband_lakes.redis.script import APPLY, NUMBERS, TABLES
+from skyband_lakes.redis.server import Server
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_RANK = "rank"
+
+
+@define(eq=False)
+class RedisSink(BatchSink):
+    """Has the server apply changes and note the micro-batch's number, in one script, which nothing comes between.
+
+    server: where it is. table: how the names of its keys begin. key: the columns that name a row; the last is what a
+    row is called in its group, the others name the group. score: the column by which the rows of a group are sorted;
+    None: `rank`, where the answers have one.
+    """
+
+    server: Server
+    table: str
+    key: tuple[str, ...]
+    score: str | None = None
+    _numbers: dict[str, int] = field(factory=dict, init=False)
+    """The last micro-batch of each stream that the server has said to have."""
+
+    def latest(self, stream: str) -> int | None:
+        number = self.server.once(lambda client: client.hget(NUMBERS, self._field(stream)))
+        return None if number is None else int(number)
+
+    def write(self, answers: "pa.Table", stream: str, batch: int) -> None:  # noqa: ARG002
+        raise self._adds_none()
+
+    def append(self, answers: "pa.Table", replace: bool = False) -> None:  # noqa: ARG002
+        raise self._adds_none()
+
+    def exists(self) -> bool:
+        return bool(self.server.once(lambda client: client.hexists(TABLES, self.table)))
+
+    def check(self, schema: "pa.Schema") -> None:
+        like = self._like(schema)
+        there = self.server.once(lambda client: client.hget(TABLES, self.table))
+        if there is not None and there != like:
+            raise self._is_other(there, like)
+
+    def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
+        like = self._like(changes.rows.schema)
+        stream, batch = ("", "") if number is None else number
+        entries = entries_of(changes, self.table, json.loads(like)["score"])
+        last = self._numbers.get(stream, "")
+        arguments = [self.table, self._field(stream), batch, last, like, "1" if replace else "", *entries]
+        outcome, *what = self.server.until_done(lambda client: client.register_script(APPLY)(args=arguments))
+        if outcome == "lost":
+            message = f"the server {self.server.name} had micro-batch {last} of this stream, and has it no more"
+            remedy = (
+                "turn on its append-only file (appendfsync always), and begin anew with another table and checkpoint"
+            )
+            raise EngineError(f"{message}: {remedy}")
+        if outcome == "other":
+            raise self._is_other(what[0], like)
+        if outcome == "kind":
+            message = f"{what[0]!r} is a {what[1]} that others have written: choose another table"
+            raise ConfigError(Problem("table", message))
+        if number is not None:
+            self._numbers[number[0]] = number[1]
+
+    def _field(self, stream: str) -> str:
+        return f"{self.table} {stream}"
+
+    def _like(self, schema: "pa.Schema") -> str:
+        """What the table is like, as text: its columns, its key and the score. Raises ConfigError for a wrong score."""
+        import pyarrow as pa
+
+        score = self.score or (_RANK if _RANK in schema.names else None)
+        if score is not None:
+            if score not in schema.names:
+                message = f"must be a column of the answers, {', '.join(schema.names)} (got {score!r})"
+                raise ConfigError(Problem("options.score", message))
+            kind = schema.field(score).type
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                raise ConfigError(Problem("options.score", f"must be a column of numbers ({score!r} is {kind})"))
+        return json.dumps({"columns": schema.names, "key": self.key, "score": score})
+
+    def _is_other(self, there: str, like: str) -> ConfigError:
+        has, ours = (", ".join(f"{name} {value}" for name, value in json.loads(text).items()) for text in (there, like))
+        message = f"the table {self.table!r} has {has}, and the answers {ours}: choose another table"
+        return ConfigError(Problem("table", message))
+
+    def _adds_none(self) -> ConfigError:
+        return ConfigError(Problem("answers", 'a table in Redis takes answers = "current", and `open_sink` a key'))

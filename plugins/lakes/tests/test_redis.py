@@ -1,0 +1,217 @@
+"""Tables in a Redis that really runs: it goes away and comes back, forgets, and holds what others wrote."""
+
+import json
+import threading
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from redis_server import PASSWORD, RedisServer, RedisTrial, lacking
+from skyband.cli.commands import group
+from skyband.errors import ConfigError, EngineError
+from skyband.tables import open_sink
+from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
+
+if lacking() is not None:
+    pytest.skip(lacking(), allow_module_level=True)
+
+KEY = ["place", "rank"]
+TRIAL = f"{RedisTrial.__module__}:{RedisTrial.__qualname__}"
+SUBJECT = FormatSubject("format/redis", "skyband_lakes.redis.format:RedisFormat", TRIAL, ("streams", "current"))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    one = RedisServer(tmp_path_factory.mktemp("redis"))
+    one.start()
+    yield one
+    one.kill()
+
+
+CHECKED = [
+    pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.group == "kills" else [])
+    for one in CHECKS
+    if {*one.needs} <= {"shows", "streams", "current"}
+]
+
+
+@pytest.mark.parametrize("one", CHECKED)
+def test_conformance(one, server, monkeypatch):
+    monkeypatch.setenv("TRIAL_URL", server.url)
+    report = verify_format_subject(SUBJECT, checks=[one])
+    assert report.ok and report.counts()["passed"], report.text()
+
+
+def log(batch):
+    return RedisTrial().log(batch)
+
+
+def sink(server, table, key=KEY, **options):
+    return open_sink("redis", server.url, {"table": table, **options}, key=key)
+
+
+def rows(server, table):
+    with server.client() as client:
+        names = client.smembers(f"skyband_groups:{table}")
+        return {name: client.hgetall(f"{name}:rows") for name in sorted(names)}
+
+
+def test_a_group_is_a_sorted_set_of_its_members_and_a_hash_of_its_rows(server):
+    places = pa.array(["a:b", "a:b", "50%", None])
+    answers = pa.table({"place": places, "at": pa.array([1] * 4, pa.timestamp("us", "UTC")), "change": ["entered"] * 4,
+                        "page": ["/x", "%null", None, "/x"], "total": [2.0, 7.5, float("nan"), None]})  # fmt: skip
+    sink(server, "top", ["place", "page"], score="total").append(answers)
+    with server.client() as client:
+        assert client.zrevrange("top:a%3Ab", 0, -1, withscores=True) == [("%%null", 7.5), ("/x", 2.0)]
+        assert json.loads(client.hget("top:a%3Ab:rows", "/x")) == {
+            "place": "a:b", "at": "1970-01-01T00:00:00.000001+00:00", "page": "/x", "total": 2.0,
+        }  # fmt: skip
+        assert client.hkeys("top:50%25:rows") == ["%null"] and not client.exists("top:50%25")
+        assert client.hkeys("top:%null:rows") == ["/x"]
+    left = answers.set_column(2, "change", pa.array(["left"] * 4))
+    sink(server, "top", ["place", "page"], score="total").append(left)
+    assert rows(server, "top") == {}, "a group of which nothing is left is in no list"
+
+
+def test_a_group_of_many_rows(server):
+    count = 5001
+    one = pa.table({"at": pa.array([1] * count, pa.timestamp("us", "UTC")), "change": ["entered"] * count,
+                    "page": list(map(str, range(count))), "rank": list(range(count))})  # fmt: skip
+    sink(server, "many", ["page"]).append(one)
+    with server.client() as client:
+        assert client.zrange("many", 0, -1) == one["page"].to_pylist() and client.hlen("many:rows") == count
+    sink(server, "many", ["page"]).append(one.set_column(1, "change", pa.array(["left"] * count)))
+    assert rows(server, "many") == {}
+
+
+def test_a_score_is_a_column_of_numbers(server):
+    for score, told in (("pace", "must be a column of the answers, place"), ("place", "'place' is string")):
+        with pytest.raises(ConfigError, match=f"options.score: .*{told}"):
+            sink(server, "scores", score=score).append(log(0))
+    assert rows(server, "scores") == {}
+
+
+def test_what_others_wrote_in_its_place_is_refused_and_left(server):
+    with server.client() as client:
+        client.set("taken:a:rows", "mine")
+    with pytest.raises(ConfigError, match="table: 'taken:a:rows' is a string that others have written"):
+        sink(server, "taken").append(log(0))
+    with server.client() as client:
+        assert client.get("taken:a:rows") == "mine" and not client.exists("taken:%null:rows")
+
+
+def test_a_server_that_goes_away_and_comes_back_is_waited_for(tmp_path):
+    server = RedisServer(tmp_path)
+    server.start()
+    board = sink(server, "board")
+    board.write(log(0), "one", 0)
+    server.kill()
+    with pytest.raises(EngineError, match="look whether it runs") as told:
+        sink(server, "board", retry_seconds=0).write(log(1), "one", 1)
+    assert PASSWORD not in str(told.value) and f"redis://127.0.0.1:{server.port}/0" in str(told.value)
+    waiting = threading.Thread(target=lambda: board.write(log(1), "one", 1))
+    waiting.start()
+    time.sleep(0.2)
+    assert waiting.is_alive()
+    server.start()
+    waiting.join()
+    assert board.latest("one") == 1
+    board.append(log(0).slice(0, 0))
+    there = rows(server, "board")
+    sink(server, "whole").write(log(0), "one", 0)
+    sink(server, "whole").write(log(1), "one", 1)
+    whole = {name.replace("whole", "board"): value for name, value in rows(server, "whole").items()}
+    assert there == whole != {}
+    server.kill()
+    server.start(forgets=True)
+    with pytest.raises(EngineError, match="had micro-batch 1 of this stream, and has it no more: turn on its append"):
+        board.write(log(2), "one", 2)
+    assert rows(server, "board") == {}
+    server.kill()
+
+
+def test_a_wrong_password_is_told_without_it(server):
+    url = server.url.replace(PASSWORD, "not-the-secret")
+    with pytest.raises(EngineError, match=r"the server redis://127.0.0.1:\d+/0: .*look at its URL") as told:
+        open_sink("redis", url, {"table": "board"}, key=KEY).exists()
+    assert "not-the-secret" not in str(told.value)
+
+
+JOB = """
+[source]
+format = "parquet"
+path = "visits.parquet"
+
+[query]
+kind = "heavy-hitters"
+time = "ts"
+object = "page"
+by = ["host"]
+k = 2
+windows = ["10 seconds"]
+every = "10 seconds"
+answers = "current"
+
+[sink]
+format = "redis"
+url = "${BOARD_URL}"
+table = "board"
+"""
+
+
+@pytest.fixture
+def call(tmp_path, server, monkeypatch):
+    pytest.importorskip("skyband_totals")  # the query of the job; the plugin may be alone
+    seconds = [1, 2, 3, 4, 11, 12, 13]
+    table = pa.table(
+        {
+            "ts": pa.array(seconds, pa.timestamp("s", "UTC")),
+            "page": ["/a", "/a", "/b", None, "/b", "/b", "/c"],
+            "host": ["x", "x", "x", "x", "x", "y", "y"],
+        }
+    )
+    pq.write_table(table, tmp_path / "visits.parquet")
+    (tmp_path / "job.toml").write_text(JOB)
+    monkeypatch.setenv("BOARD_URL", server.url)
+
+    def run(command, *sets):
+        changes = [part for change in sets for part in ("--set", change)]
+        return CliRunner().invoke(group, [command, str(tmp_path / "job.toml"), "--engine", "local", *changes])
+
+    return run
+
+
+def test_a_job_leaves_the_newest_answer(call, server):
+    for command in ("check", "run"):
+        called = call(command)
+        assert called.exit_code == 0 and PASSWORD not in called.output, called.output
+    with server.client() as client:
+        assert client.zrange("board:y:10 seconds", 0, -1) == ["/b", "/c"]
+        assert client.zrange("board:x:10 seconds", 0, -1) == ["/b"]
+    again = call("run")
+    assert again.exit_code == 1 and "sink.table: 'board' exists already" in again.stderr, again.stderr
+    told = call(
+        "check", "sink.mode=append", "query.kind=distinct-count", "query.item=page", "-query.object", "-query.k"
+    )
+    assert told.exit_code == 1 and "sink.table: the table 'board' has columns" in told.stdout, told.stdout
+
+
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        (["sink.url=http://x"], "sink.url: must be written redis://user:"),
+        (["sink.url=redis://x:y"], "sink.url: must be written redis://"),
+        (["-sink.url"], "sink.url: is required for redis"),
+        (["-sink.table"], "sink.table: is required for redis"),
+        (["sink.table=skyband_tables"], "sink.table: begins as what Skyband notes"),
+        (["sink.path=out"], "sink.path: is of files: name the server with url"),
+        (["sink.options.scores=rank"], "sink.options.scores: is not known to redis; did you mean 'score'?"),
+        (["sink.options.retry_seconds=soon"], "sink.options.retry_seconds: must be a number of seconds"),
+        (["query.answers=all"], "sink.format: the local engine writes "),
+    ],
+)
+def test_what_a_job_says_wrongly_is_told_before_it_runs(call, sets, told):
+    checked = call("check", *sets)
+    assert checked.exit_code == 1 and told in checked.stdout and PASSWORD not in checked.output, checked.stdout
