@@ -4,7 +4,7 @@ import pyarrow as pa
 from skyband.columns import keyed_frames
 from skyband.engines.local import LocalRun
 from skyband.operator.logged_batch import LoggedBatch
-from skyband.queries.row_encoding import encode
+from skyband.operator.row_encoding import encode
 
 WAYS = ["as it is", "restored", "replayed"]
 

@@ -18,8 +18,8 @@ from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.job.progress import Totals, summary
 from skyband.operator.bind_backends import bind
 from skyband.operator.logged_batch import LoggedBatch
+from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.queries.row_encoding import encode
 from skyband.watermark import EventTimeProgress
 
 HOUR = 3_600_000_000

@@ -6,9 +6,9 @@ import pytest
 from families import FAMILIES, events, family
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
+from skyband.operator.bad_rows import without_bad_rows
+from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.queries.bad_rows import without_bad_rows
-from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000
 YEAR_9999 = 253_400_000_000 * SECOND

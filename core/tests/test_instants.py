@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from skyband import text_tables
+from skyband.config.durations import MOST
 from skyband.instants import instant, python_values
 from skyband.job.sources.text_values import instants
-from skyband.queries.row_encoding import MOST
 from skyband_compare.comparison import number_format
 
 EPOCH = datetime.datetime(1970, 1, 1)

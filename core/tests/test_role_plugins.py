@@ -39,7 +39,7 @@ CODE = '''
     import numpy as np
     import pyarrow as pa
     from attrs import define, field
-    from skyband.queries.row_encoding import at_field
+    from skyband.queries.time_columns import at_field
     from skyband.roles import Backend
     from skyband_specs.scaffold.query import MineQuery, _Sums
 

@@ -12,8 +12,8 @@ from skyband.engines.spark import state_store
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import SnapshotError
 from skyband.operator.bind_backends import bind
+from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.queries.row_encoding import encode
 from skyband.watermark import EventTimeProgress
 from task_stores import Store
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from attrs import evolve
 from skyband.columns.keyed_frames import PART
 from skyband.errors import InputError
-from skyband.queries.partitioning import Partitioning
+from skyband.groups.partitioning import Partitioning
 from skyband.queries.query import Input
 from skyband.roles.sharding import PROBE
 from skyband_specs.scaffold.query import MineQuery, SumsExecution, _Sums

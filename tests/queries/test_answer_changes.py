@@ -19,9 +19,9 @@ from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.operator import Operator
+from skyband.operator.row_encoding import encode
 from skyband.operator.shard import Shard
 from skyband.queries import make_query
-from skyband.queries.row_encoding import encode
 from skyband_specs.scaffold.query import MineQuery
 
 RANKED = {"kind": "top-k", "object": "name", "stream": "from", "value": "score", "streams": ["a"], "every": "5 seconds"}

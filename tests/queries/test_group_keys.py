@@ -12,7 +12,8 @@ from in_process_shards import on_shards
 from skyband.columns.hashing import hash_column, hash_columns
 from skyband.engines import local
 from skyband.engines.local import LocalRun
-from skyband.queries import make_query, row_encoding
+from skyband.operator import row_encoding
+from skyband.queries import make_query
 
 NAN = float("nan")
 POOLS = [

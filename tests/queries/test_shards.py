@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from in_process_shards import on_shards, rows_of
 from skyband.engines import local
 from skyband.errors import ConfigError
+from skyband.groups.partitioning import by_cell, by_hash, matrix_rows
 from skyband.queries import make_query
-from skyband.queries.partitioning import by_cell, by_hash, matrix_rows
 from skyband.roles.sharding import BOTH, BUILD, PROBE
 from skyband.spark import shard_count
 

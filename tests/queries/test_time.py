@@ -10,7 +10,7 @@ from families import DELAY, FAMILIES, LONGEST, SECOND, events, family
 from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError, InputError
-from skyband.queries.row_encoding import microseconds
+from skyband.queries.time_columns import microseconds
 from skyband.watermark import EventTimeProgress, Ticking
 
 YEAR = 366 * 86_400 * SECOND

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from skyband import spark
 from skyband.engines import local
-from skyband.queries.row_encoding import microseconds
+from skyband.queries.time_columns import microseconds
 
 
 @pytest.fixture

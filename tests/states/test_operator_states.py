@@ -14,7 +14,7 @@ from skyband import SkybandError, SnapshotError, snapshot
 from skyband.columns import keyed_frames
 from skyband.engines.local import LocalRun
 from skyband.operator.logged_batch import LoggedBatch
-from skyband.queries.row_encoding import encode
+from skyband.operator.row_encoding import encode
 from skyband_specs.mutations import mutations
 
 ROWS, HALF = 400, 250

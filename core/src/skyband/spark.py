@@ -30,8 +30,8 @@ from skyband.engines.spark.spill_folder import is_ours_to_say, private_folder
 from skyband.errors import ConfigError, EngineError, InputError, Problem
 from skyband.operator.bind_backends import bind, column_problems
 from skyband.queries import make_query
-from skyband.queries.newest_answers import of_a_program
-from skyband.queries.query import ALL, COUNT, Query
+from skyband.queries.output_modes import ALL, for_a_program
+from skyband.queries.query import COUNT, Query
 from skyband.registry import Binding
 from skyband.watermark import Ticking
 
@@ -184,7 +184,7 @@ def apply(
     """
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
-    own = of_a_program(make_query(query))
+    own = for_a_program(make_query(query))
     return answers_of(df, plan_of(df, own, backends, shards, ticking_of(idle_after, finish)), observe)
 
 

@@ -7,8 +7,8 @@ from skyband.columns import compact_frames
 from skyband.operator.bind_backends import bind
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.operator import Operator
+from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.queries.row_encoding import encode
 from skyband_quantiles.quantiles import processor
 
 SECOND = 1_000_000

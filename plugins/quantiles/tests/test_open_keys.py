@@ -7,8 +7,8 @@ from skyband.errors import SnapshotError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
+from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000
 KEYS = {"kind": "quantiles", "time": "t", "value": "millis", "every": "5 seconds"}

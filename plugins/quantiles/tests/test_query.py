@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from skyband.engines.local import apply
 from skyband.errors import ConfigError, InputError
+from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000
 ROWS = 900

@@ -11,8 +11,8 @@ from skyband.groups import small_groups, state_arrays
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
+from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000
 KEYS = {"kind": "quantiles", "time": "ts", "value": "value", "by": ["group"], "at": [0.95, 0.07, 0.5, 1, 0]}

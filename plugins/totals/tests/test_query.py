@@ -12,8 +12,8 @@ from skyband.errors import ConfigError
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
+from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.queries.row_encoding import encode
 
 SECOND = 1_000_000
 ROWS = 900

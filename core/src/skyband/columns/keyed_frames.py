@@ -16,7 +16,7 @@ _BY = "by."
 NAME = "name"
 """The text, or other value, of an object that its id does not tell; text may be a dictionary."""
 PART = "part"
-"""What a row does in a shard, where it goes to several (see `skyband.queries.partitioning`)."""
+"""What a row does in a shard, where it goes to several (see `skyband.groups.partitioning`)."""
 
 
 def by_column(number: int) -> str:

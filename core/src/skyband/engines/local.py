@@ -13,13 +13,13 @@ from skyband.arrays import TIME_MIN
 from skyband.columns.arrow_normalization import check_whole, columns_as, usual_schema
 from skyband.columns.keyed_frames import decoded
 from skyband.errors import InputError
+from skyband.operator.bad_rows import Unreadable, late_rows, unreadable_rows
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
+from skyband.operator.row_encoding import encode, hashed_columns
 from skyband.queries import make_query
-from skyband.queries.bad_rows import Unreadable, late_rows, unreadable_rows
-from skyband.queries.newest_answers import of_a_program
+from skyband.queries.output_modes import for_a_program
 from skyband.queries.query import BAD, Query
-from skyband.queries.row_encoding import encode, hashed_columns
 from skyband.watermark import EventTimeProgress, Ticking
 
 
@@ -32,7 +32,7 @@ class LocalRun:
 
     operator: Operator
     on_bad_rows: Callable[[pa.RecordBatch], None] | None = None
-    """What takes the rows that `bad_rows` puts aside, as `skyband.queries.bad_rows` has them."""
+    """What takes the rows that `bad_rows` puts aside, as `skyband.operator.bad_rows` has them."""
     on_late_rows: Callable[[pa.RecordBatch], None] | None = None
     """What takes the rows that come after the watermark, in the same form."""
     _latest: int | None = field(default=None, init=False)
@@ -56,7 +56,7 @@ class LocalRun:
         cls, query: Query | Mapping[str, Any], schema: pa.Schema, backends: Mapping[str, Any] | None = None
     ) -> "LocalRun":
         """Raises ConfigError with every problem at once where the query does not fit the schema or the backends."""
-        asked, taken = of_a_program(make_query(query)), usual_schema(schema)
+        asked, taken = for_a_program(make_query(query)), usual_schema(schema)
         return cls(Operator(asked, bind(asked, taken, backends), taken))
 
     def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:

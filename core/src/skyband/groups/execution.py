@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from skyband.arrays import Int64
 from skyband.errors import ConfigError, PluginError, Problem
+from skyband.groups.partitioning import Partitioning, by_hash
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups
-from skyband.queries.partitioning import Partitioning, by_hash
 from skyband.queries.query import Query
 from skyband.queries.schedule import Schedule
 from skyband.registry import Binding

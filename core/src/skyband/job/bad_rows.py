@@ -18,7 +18,7 @@ from skyband.tables import names_of_formats
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from skyband.queries.bad_rows import RefuseUnreadable
+    from skyband.operator.bad_rows import RefuseUnreadable
     from skyband.queries.query import Query
 
 BAD, LATE = "bad_rows", "late_rows"
@@ -91,7 +91,7 @@ def _paths(sinks: Mapping[str, Sink | None]) -> Iterator[tuple[str, str]]:
 
 def _column_problems(aside: Sink, query: "Query", schema: "pa.Schema") -> list[Problem]:
     from skyband.job.sources.text_files import unwritable_in_csv
-    from skyband.queries.bad_rows import FIELD, REASON, VALUE, bad_rows_schema
+    from skyband.operator.bad_rows import FIELD, REASON, VALUE, bad_rows_schema
 
     clashing = [name for name in query.columns if name in (REASON, FIELD, VALUE)]
     if clashing:

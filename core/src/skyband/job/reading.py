@@ -150,7 +150,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
 
 def _for_query(sink: Sink, query: "Query | None") -> Sink:
     """The sink, which knows the key of the answers where it holds the newest."""
-    from skyband.queries.query import CURRENT
+    from skyband.queries.output_modes import CURRENT
 
     return KeyedSink.of(sink, query.table_key) if query is not None and query.answers == CURRENT else sink
 

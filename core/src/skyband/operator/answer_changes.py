@@ -18,11 +18,11 @@ from attrs import define, field
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import concatenated, plain_type, typed
+from skyband.columns.state_frame_checks import check_numbers
 from skyband.errors import InputError
 from skyband.groups import state_arrays
 from skyband.groups.execution import Execution
-from skyband.queries.query import CHANGE
-from skyband.queries.state_frame_checks import check_numbers
+from skyband.queries.output_modes import CHANGE
 
 _WORDS = pa.array(["left", "emptied", "entered", "updated"])
 """Those of the column `change`; the first two remove, and come first of an answer's rows."""

@@ -16,6 +16,7 @@ from attrs import define, field
 from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.columns import keyed_frames
+from skyband.columns.state_frame_checks import refused_as_damage
 from skyband.errors import BrokenError, ConfigError, PluginError, SnapshotError
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
@@ -24,12 +25,11 @@ from skyband.operator.groups import Bound, Groups
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.metrics import Counters, Metrics
 from skyband.operator.operator_state import OperatorState, check_fits, shard_of
+from skyband.operator.row_accounting import check_sum
 from skyband.operator.shard import Shard
 from skyband.operator.state_row_checks import StateRowChecks
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.query import AHEAD, Query
-from skyband.queries.row_sums import check_sum
-from skyband.queries.state_frame_checks import refused_as_damage
 from skyband.registry import Binding
 from skyband.roles.thread_guard import REMEDY
 from skyband.watermark import EventTimeProgress, Ticking

@@ -26,7 +26,7 @@ from skyband.operator.state_row_checks import StateRowChecks
 from skyband.operator.waiting_rows import WaitingRows
 from skyband.operator.withheld_answers import WithheldAnswers
 from skyband.queries.error_attribution import attributed
-from skyband.queries.query import ALL
+from skyband.queries.output_modes import ALL
 from skyband.snapshot import Snapshot
 from skyband.state_validation import StateReader
 from skyband.version import __version__

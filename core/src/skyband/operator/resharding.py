@@ -11,11 +11,11 @@ from skyband import snapshot
 from skyband.arrays import Array, UInt64
 from skyband.errors import ConfigError, Problem, SnapshotError
 from skyband.groups.execution import execution_of
+from skyband.groups.partitioning import by_hash
 from skyband.kernels.sorted_arrays import distinct
 from skyband.operator.fingerprint import defaults_of, differences, fingerprint
 from skyband.operator.operator import Operator
 from skyband.operator.shard import Shard, check_complete
-from skyband.queries.partitioning import by_hash
 from skyband.queries.query import Query
 from skyband.registry import Binding
 

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from skyband.arrays import UInt64
 from skyband.errors import SnapshotError
-from skyband.queries.partitioning import by_hash
+from skyband.groups.partitioning import by_hash
 
 
 @frozen

@@ -7,14 +7,14 @@ from attrs import define
 
 from skyband.arrays import TIME_MAX
 from skyband.columns import keyed_frames
+from skyband.columns.state_frame_checks import check_numbers, refused_as_damage
 from skyband.config.durations import MOST
 from skyband.errors import SnapshotError
 from skyband.operator.group_keys_of_before import frame_with_keys_of_now
+from skyband.operator.row_encoding import check_years, encode
 from skyband.operator.shard import Shard
 from skyband.queries.error_attribution import attributed
 from skyband.queries.query import Query
-from skyband.queries.row_encoding import check_years, encode
-from skyband.queries.state_frame_checks import check_numbers, refused_as_damage
 from skyband.roles.sharding import BOTH, PROBE
 
 

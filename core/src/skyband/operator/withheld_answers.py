@@ -15,10 +15,10 @@ from attrs import define
 from skyband.arrays import Array, UInt64
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import concatenated, plain_type, typed
+from skyband.columns.state_frame_checks import check_numbers
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.execution import Execution
-from skyband.queries.state_frame_checks import check_numbers
 from skyband.state_validation import StateReader
 
 _NAME, _PART = "withheld", "withheld.part"

@@ -13,10 +13,10 @@ from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried, carried_values
 from skyband.columns.sides import SIDES
+from skyband.columns.state_frame_checks import check_named, check_numbers, check_whole
 from skyband.errors import Problem
 from skyband.queries.carried_columns import carry_columns, carry_type
 from skyband.queries.composite_ids import Columns, columns_of, missing, several
-from skyband.queries.state_frame_checks import check_named, check_numbers, check_whole
 
 
 def _of_both(names: Sequence[str]) -> list[str]:

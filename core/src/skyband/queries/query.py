@@ -1,37 +1,30 @@
 """What a query is: it says which columns it reads, how they are encoded, and how one group's stream is answered."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 from attrs import define, frozen
 from attrs.converters import optional
 
-from skyband.arrays import Array
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.keyed_frames import plain_type, with_int32_codes
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice
-from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem, suggest
+from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem
+from skyband.queries.column_keys import as_names, check_names, column_name, column_names, is_name, no_column
 from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.schedule import Schedule
+from skyband.queries.output_modes import ALL, CHANGE, answers_parameter, output_problems
 from skyband.queries.window_parameters import zone_problems
 from skyband.roles import Backend
 from skyband.states.state import State
-from skyband.watermark import EventTimeProgress
 
 NULL_TIME, NULL_SOURCE, AHEAD, BAD = "null time", "null source", "ahead", "bad"
 FAIL, COUNT = "fail", "count"
 """What becomes of a run by a row that the query cannot take: see `Query.bad_rows`."""
-
-ALL, CHANGES, CURRENT = "all", "changes", "current"
-"""What a query gives at its moments: whole answers, a log of what changed in them, or in a job that log, which its sink
-applies to a table."""
-CHANGE = pa.field("change", pa.string())
-"""The column of such a log, after `at`: entered, updated, left or emptied."""
 
 FREE = ("bad_rows", "late_rows")
 """Keys of every query that may be other than those a checkpoint or savepoint was made with: no state knows them."""
@@ -46,60 +39,6 @@ class Input:
     what: str
     accepts: Any
     """Arrow type -> bool."""
-
-
-@frozen
-class Encoded:
-    """A batch made ready for the operator, the rows it had to leave out by reason, and how far time came in it."""
-
-    frame: pa.RecordBatch
-    dropped: Mapping[str, int]
-    progress: EventTimeProgress
-    bad: pa.RecordBatch | None = None
-    """The rows counted as bad, as they came, with what is wrong with each: see `skyband.queries.bad_rows`."""
-    _source: pa.RecordBatch | None = None
-    _valid: Array | None = None
-
-    def as_they_came(self) -> pa.RecordBatch:
-        """The rows of the frame, each as the source gave it."""
-        assert self._source is not None
-        return self._source if self._valid is None else self._source.filter(pa.array(self._valid))
-
-
-def _check_by(value: Any) -> str | None:
-    if not isinstance(value, tuple) or not all(isinstance(name, str) and name for name in value):
-        return f"must be a column name or a list of them (got {literal(value)})"
-    return "names a column twice" if len(set(value)) < len(value) else None
-
-
-def check_names(value: Any) -> str | None:
-    """The check of a field that lists names as a column holds them: all text or all whole numbers, none twice."""
-    if not isinstance(value, tuple) or not value or not all(isinstance(name, str | int) for name in value):
-        return f'must be a list of names, such as ["clicks", "views"] (got {literal(value)})'
-    if len({type(name) for name in value}) > 1:
-        return f"mixes text, numbers, true and false (got {literal(value)})"
-    return "has a name twice" if len(set(value)) < len(value) else None
-
-
-def as_names(value: Any) -> Any:
-    """A list of names as a tuple, for `check_names`."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _as_names(value: Any) -> Any:
-    if isinstance(value, str):
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def is_name(value: Any) -> str | None:
-    """The check of a field that names a column."""
-    return None if isinstance(value, str) and value else f"must be a column name (got {literal(value)})"
-
-
-def column_name(*args: Any, help: str, **options: Any) -> Any:
-    """A field of a query that names a column of the source."""
-    return checked(*args, type="column", check=is_name, help=help, **options)
 
 
 @define(eq=True)
@@ -162,10 +101,7 @@ class Query(ABC):
     time: str = column_name(
         help="when a row happened: a timestamp or date; any ascending integer where windows are rows"
     )
-    by: tuple[str, ...] = checked(
-        (), type="columns", check=_check_by, converter=_as_names, kw_only=True,
-        help="grouping columns: each group is its own stream",
-    )  # fmt: skip
+    by: tuple[str, ...] = column_names(help="grouping columns: each group is its own stream")
     delay: Duration = duration(
         "0 seconds", at_least=0, kw_only=True, help="how late rows may come; later ones are dropped and counted"
     )
@@ -197,19 +133,13 @@ class Query(ABC):
         "place to write such rows to",
     )  # fmt: skip
 
-    answers: str = choice(
-        ALL, CHANGES, CURRENT, default=ALL, kw_only=True,
-        help="what is given at each moment: the whole answer, or what changed since the one before; in a job also a "
-        "table that holds the newest answer",
-    )  # fmt: skip
-    key: tuple[str, ...] = checked(
-        (), type="columns", check=_check_by, converter=_as_names, kw_only=True,
-        help="of changes or a table of the newest, the columns that name a row of an answer; none: those of the query",
-    )  # fmt: skip
-    changed: tuple[str, ...] = checked(
-        (), type="columns", check=_check_by, converter=_as_names, kw_only=True,
-        help="of these, the columns that make a row worth telling of again; none: any",
-    )  # fmt: skip
+    answers: str = answers_parameter()
+    key: tuple[str, ...] = column_names(
+        help="of changes or a table of the newest, the columns that name a row of an answer; none: those of the query"
+    )
+    changed: tuple[str, ...] = column_names(
+        help="of these, the columns that make a row worth telling of again; none: any"
+    )
 
     @property
     @abstractmethod
@@ -315,7 +245,7 @@ class Query(ABC):
         """Raise SnapshotError where a frame out of a state holds what `encode_columns` never makes.
 
         Its columns have their types, and each row a time and a group. Anyone may have written the rest: what is taken
-        as a place, or as a number within bounds, is looked at here. See `skyband.queries.state_frame_checks`.
+        as a place, or as a number within bounds, is looked at here. See `skyband.columns.state_frame_checks`.
         """
 
     @abstractmethod
@@ -372,33 +302,11 @@ class Query(ABC):
                 problems.append(Problem(wanted.key, message, _code_of(found)))
         if not problems:
             names = [field.name for field in self.answer_fields(schema)]
-            problems += self._check_changes(names)
+            problems += output_problems(self, names)
             answers = {*names, *([] if self.answers == ALL else [CHANGE.name])}
             said = "is also what a column of the answers is called: rename it in the source"
             problems += [Problem("by", f"{name!r} {said}") for name in self.by if name in answers]
         return problems
-
-    def _check_changes(self, names: Sequence[str]) -> list[Problem]:
-        """What is wrong with `answers`, `key` and `changed`, of answers with these columns."""
-        if self.answers == ALL:
-            message = f'goes with answers = "{CHANGES}" or "{CURRENT}": add that, or drop this'
-            return [Problem(key, message) for key in ("key", "changed") if getattr(self, key)]
-        if self.gives_states:
-            return [Problem("answers", "no two states are alike: leave this out, or `emit`")]
-        if "at" not in names:
-            return [Problem("answers", f"a {self.kind} answers each row once, which is a log already: leave this out")]
-        if not isinstance(getattr(self, "schedule", None), Schedule):
-            message = f"a {self.kind} has no `schedule`, which says when an answer is due and does not come"
-            return [Problem("answers", f"{message}: leave this out, or let its author add one")]
-        if self.rows:
-            message = "the next answer over windows in rows is due with a row that may never come"
-            return [Problem("answers", f"{message}: take windows in time, or leave this out")]
-        if CHANGE.name in names:
-            return [
-                Problem("answers", f"adds a column {CHANGE.name!r}, and the answers have one: rename it in the source")
-            ]
-        unknown = [(key, name) for key in ("key", "changed") for name in getattr(self, key) if name not in names]
-        return [Problem(key, f"the answers have no column {name!r}; {suggest(name, names)}") for key, name in unknown]
 
     def _check_by(self, schema: pa.Schema) -> list[Problem]:
         problems = []
@@ -459,8 +367,3 @@ class Query(ABC):
 
 def _code_of(kind: pa.DataType) -> str | None:
     return TEXT_COLUMN if pa.types.is_string(kind) else None
-
-
-def no_column(name: str, schema: pa.Schema) -> str:
-    """What is wrong with a column that is not there, with the closest that is."""
-    return f"the source has no column {name!r}; {suggest(name, schema.names)}"

@@ -104,3 +104,18 @@ def anew_schedule_of(every: Length, window: Length, offset: Duration) -> Schedul
     if isinstance(window, CalendarLength):
         return AnewSchedule(every, window, offset.length)
     return schedule_of(every, (window,), offset)
+
+
+def closed_length(window: Length) -> int:
+    """The length that a ranker is given for a window.
+
+    In time, windows are half open, [T − W, T), and a ranker's are closed: it is asked one microsecond before T, over
+    one microsecond less. In rows, both hold the last W.
+    """
+    return window.length if window.rows else window.length - 1
+
+
+def too_short(window: Length) -> list[Problem]:
+    """What is wrong with a window that a closed one cannot stand for."""
+    wrong = closed_length(window) < 1
+    return [Problem("window", f"must be at least 2 microseconds (got {window})")] if wrong else []

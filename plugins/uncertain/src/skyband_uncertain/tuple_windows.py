@@ -12,7 +12,7 @@ from skyband.config.durations import Duration, duration, parsed
 from skyband.config.parameters import integer, number
 from skyband.errors import Problem
 from skyband.queries.query import Query
-from skyband.queries.row_encoding import closed_length
+from skyband.queries.window_parameters import closed_length
 from skyband.registry import Binding
 from skyband.roles import Window
 

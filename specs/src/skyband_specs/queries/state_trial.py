@@ -20,7 +20,7 @@ from skyband.columns import keyed_frames
 from skyband.errors import PluginError
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.operator import Operator
-from skyband.queries.row_encoding import encode
+from skyband.operator.row_encoding import encode
 
 from skyband_specs.fork_server import run_in_lasting_fork
 from skyband_specs.fresh_process import PATIENCE, last_words

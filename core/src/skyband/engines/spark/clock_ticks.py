@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
-from skyband.queries.row_encoding import microseconds
+from skyband.queries.time_columns import microseconds
 from skyband.watermark import EventTimeProgress
 
 

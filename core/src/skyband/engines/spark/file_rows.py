@@ -12,7 +12,7 @@ from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import Mapped, load_and_freeze, worker_mapper
 from skyband.errors import InputError
-from skyband.queries.bad_rows import RefuseUnreadable, Unreadable, bad_rows_schema
+from skyband.operator.bad_rows import RefuseUnreadable, Unreadable, bad_rows_schema
 from skyband.queries.query import FAIL
 
 

@@ -12,7 +12,7 @@ from skyband.engines.spark.state_store import CHUNK
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
 from skyband.operator.shard import Shard
-from skyband.queries.row_encoding import microseconds
+from skyband.queries.time_columns import microseconds
 
 _PIECES = pa.schema([("shard", pa.int64()), ("number", pa.int64()), ("data", pa.binary())])
 

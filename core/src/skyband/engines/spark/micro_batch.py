@@ -11,9 +11,9 @@ from skyband.engines.spark.shard_keys import number_of
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import StateStore
 from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
+from skyband.operator.bad_rows import late_rows
 from skyband.operator.operator import Operator
-from skyband.queries.bad_rows import late_rows
-from skyband.queries.row_sums import check_sum
+from skyband.operator.row_accounting import check_sum
 
 
 def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:

@@ -12,13 +12,13 @@ from skyband.arrays import TIME_MAX, TIME_MIN, Array
 from skyband.columns import compact_frames, keyed_frames, record_batch_bytes
 from skyband.columns.arrow_normalization import columns_as
 from skyband.groups.execution import execution_of
+from skyband.groups.partitioning import Partitioning, by_hash
+from skyband.operator.bad_rows import Unreadable, unreadable_rows
 from skyband.operator.operator import Operator
+from skyband.operator.row_accounting import check_sum
+from skyband.operator.row_encoding import Encoded, encode, hashed_columns
 from skyband.operator.shard import Shard
-from skyband.queries.bad_rows import Unreadable, unreadable_rows
-from skyband.queries.partitioning import Partitioning, by_hash
-from skyband.queries.query import BAD, Encoded, Query
-from skyband.queries.row_encoding import encode, hashed_columns
-from skyband.queries.row_sums import check_sum
+from skyband.queries.query import BAD, Query
 from skyband.registry import Binding
 from skyband.watermark import EventTimeProgress, Ticking
 

@@ -10,9 +10,9 @@ from skyband.job.local.sink import open_writer
 from skyband.job.local.sink_writer import Writer
 from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals
+from skyband.operator.bad_rows import bad_rows_schema
+from skyband.operator.row_accounting import check_sum
 from skyband.queries import query as reasons
-from skyband.queries.bad_rows import bad_rows_schema
-from skyband.queries.row_sums import check_sum
 
 
 def with_rows_aside(

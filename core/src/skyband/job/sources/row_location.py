@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from skyband.arrays import Int64
-    from skyband.queries.bad_rows import RefuseUnreadable
+    from skyband.operator.bad_rows import RefuseUnreadable
 
 
 _BUFFER = 1 << 25

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skyband.job.sources.columnar_files import Layout
     from skyband.job.sources.table_source import Table
     from skyband.job.sources.where_and_select import Shape
-    from skyband.queries.bad_rows import RefuseUnreadable
+    from skyband.operator.bad_rows import RefuseUnreadable
 
 READABLE = ("parquet", "csv", "json", "arrow")
 """The formats of files that are read here; those of plugins are, too."""

@@ -17,7 +17,7 @@ from skyband.job.model import AVAILABLE_NOW, Job
 from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.source import text_options
 from skyband.job.table_sink import check_columns, is_free, sink_of, told_of_sink
-from skyband.queries.row_sums import check_sum
+from skyband.operator.row_accounting import check_sum
 
 CHECKPOINT = "skyband-bad-rows"
 MICRO_BATCH = "micro_batch"

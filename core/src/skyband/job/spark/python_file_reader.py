@@ -25,7 +25,7 @@ from skyband.job.sources.table_source import Table
 from skyband.job.sources.text_files import FILE_OPTIONS, OPTIONS, beyond_readers
 from skyband.job.sources.text_files import ranges as text_ranges
 from skyband.job.sources.where_and_select import Shape
-from skyband.queries.bad_rows import RefuseUnreadable
+from skyband.operator.bad_rows import RefuseUnreadable
 
 _NAMES = "path string, modificationTime timestamp, length long, content binary"
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")

@@ -9,8 +9,9 @@ from attrs import evolve, frozen
 from skyband.arrays import Int64
 from skyband.columns import keyed_frames
 from skyband.errors import ConfigError, Problem
-from skyband.queries.query import ALL, Query
-from skyband.queries.row_encoding import encode
+from skyband.operator.row_encoding import encode
+from skyband.queries.output_modes import ALL
+from skyband.queries.query import Query
 
 MOST = 1000
 """Steps; where there are more moments, a step holds several."""

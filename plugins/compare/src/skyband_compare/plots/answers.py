@@ -12,7 +12,7 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, suggest
 from skyband.instants import python_values
 from skyband.job.sources.text_values import instants
-from skyband.queries.query import CHANGE
+from skyband.queries.output_modes import CHANGE
 from skyband.text_tables import text
 
 MOMENTS = ("at", "time")

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int64
+from skyband.columns.gaps_in_row_numbers import sessions, without_gaps
 from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns
 from skyband.groups.batched_processor import BatchedProcessor
-from skyband.groups.gaps_in_row_numbers import sessions, without_gaps
 from skyband.queries.composite_ids import several
 from skyband.queries.rank_order import SMALLEST
 from skyband.registry import Binding

@@ -13,6 +13,7 @@ from skyband.columns import keyed_frames
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.rows_behind_answers import Which
+from skyband.columns.state_frame_checks import check_finite, check_named, check_numbers, check_whole, refused_as_damage
 from skyband.config.calendar_lengths import SO_FAR, Length, length
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
@@ -26,6 +27,7 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
+from skyband.queries.column_keys import as_names, check_names, column_name
 from skyband.queries.composite_ids import (
     Columns,
     columns_of,
@@ -37,17 +39,18 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.query import Input, Query, as_names, check_names, column_name
+from skyband.queries.query import Input, Query
 from skyband.queries.rank_order import SMALLEST, order_parameter
-from skyband.queries.row_encoding import at_field, closed_length, too_short
 from skyband.queries.schedule import Schedule
-from skyband.queries.state_frame_checks import check_finite, check_named, check_numbers, check_whole, refused_as_damage
+from skyband.queries.time_columns import at_field
 from skyband.queries.window_parameters import (
     anew_schedule_of,
+    closed_length,
     every_parameter,
     not_anew,
     offset_parameter,
     problems_of,
+    too_short,
 )
 from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Float64, Int64
+from skyband.columns.gaps_in_row_numbers import without_gaps
 from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
 from skyband.groups.batched_processor import BatchedProcessor
-from skyband.groups.gaps_in_row_numbers import without_gaps
 from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
 

@@ -7,19 +7,20 @@ import numpy as np
 import pyarrow as pa
 from attrs import define
 from skyband.columns.numbers import as_float64, is_number
+from skyband.columns.state_frame_checks import check_numbers
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
-from skyband.queries import emitted_states
+from skyband.queries.column_keys import column_name
 from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.query import Input, Query, column_name
-from skyband.queries.row_encoding import at_field
+from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
-from skyband.queries.state_frame_checks import check_numbers
+from skyband.queries.time_columns import at_field
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.roles import Backend
+from skyband.states import emitted_states
 from skyband.states.state import State
 
 from skyband_quantiles.asked_parameters import limits_parameter, quantiles_parameter

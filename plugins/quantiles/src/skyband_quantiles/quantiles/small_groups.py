@@ -11,7 +11,7 @@ from skyband.columns.integer_ids import numbers_column
 from skyband.columns.rows import Rows
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
-from skyband.queries.row_encoding import moments
+from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
 
 from skyband_quantiles.quantiles.small_groups_kernels import walk_numbers

@@ -9,9 +9,9 @@ from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import TIME
 from skyband.columns.rows import Rows
 from skyband.groups.execution import Execution
+from skyband.groups.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups, most_entries
-from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.registry import Binding
 
 from skyband_setjoin.near_duplicates.processor import NearDuplicatesProcessor

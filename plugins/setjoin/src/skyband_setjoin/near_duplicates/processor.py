@@ -6,6 +6,7 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.columns.gaps_in_row_numbers import without_gaps
 from skyband.columns.ids import ValuesByArrival, id_values
 from skyband.columns.integer_ids import numbers_column
 from skyband.columns.keyed_frames import PART
@@ -14,10 +15,9 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried_values
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
-from skyband.groups.gaps_in_row_numbers import without_gaps
+from skyband.groups.partitioning import PLACES, places_of
 from skyband.groups.per_row_processor import PerRowProcessor
 from skyband.queries.composite_ids import identity_names, several
-from skyband.queries.partitioning import PLACES, places_of
 from skyband.registry import Binding
 from skyband.roles.sharding import PROBE
 

@@ -7,11 +7,13 @@ import pyarrow as pa
 from attrs import define
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.sides import is_side, sides_of
+from skyband.columns.state_frame_checks import check_whole
 from skyband.config.durations import Duration, duration
 from skyband.config.parameters import checked, choice, number
 from skyband.errors import ConfigError, Problem
 from skyband.groups.per_row_processor import time_field
 from skyband.queries.carried_columns import TIE, carry_fields, carry_inputs, carry_parameter, name_problems
+from skyband.queries.column_keys import column_name, is_name
 from skyband.queries.composite_ids import (
     Columns,
     identity,
@@ -21,9 +23,8 @@ from skyband.queries.composite_ids import (
     several,
 )
 from skyband.queries.pair_columns import check_pair_columns, encode_pair_columns
-from skyband.queries.query import Input, Query, column_name, is_name
-from skyband.queries.row_encoding import closed_length, too_short
-from skyband.queries.state_frame_checks import check_whole
+from skyband.queries.query import Input, Query
+from skyband.queries.window_parameters import closed_length, too_short
 from skyband.roles.pair_ranker import similarity_parameter
 
 from skyband_setjoin.set_matcher import FIRST, keep_parameter, matches_parameter, threshold_fault

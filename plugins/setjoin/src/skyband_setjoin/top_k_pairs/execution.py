@@ -8,10 +8,10 @@ from skyband.columns.keyed_frames import TIME
 from skyband.columns.rows import Rows
 from skyband.groups import top_k_merging
 from skyband.groups.execution import Execution
+from skyband.groups.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries.composite_ids import several
-from skyband.queries.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.registry import Binding
 
 from skyband_setjoin.top_k_pairs.processor import PairProcessor

@@ -12,9 +12,9 @@ from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns
 from skyband.groups.batched_processor import BatchedProcessor
+from skyband.groups.partitioning import PLACES as PLACE_BYTES
+from skyband.groups.partitioning import places_of
 from skyband.queries.pair_columns import RowsOfPairs
-from skyband.queries.partitioning import PLACES as PLACE_BYTES
-from skyband.queries.partitioning import places_of
 from skyband.registry import Binding
 from skyband.roles import PairRanker
 

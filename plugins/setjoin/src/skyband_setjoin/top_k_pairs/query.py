@@ -7,11 +7,13 @@ import pyarrow as pa
 from attrs import define
 from skyband.columns.sides import WHAT as A_SIDE
 from skyband.columns.sides import is_side, sides_of
+from skyband.columns.state_frame_checks import check_whole
 from skyband.config.calendar_lengths import SO_FAR, Length, length
 from skyband.config.durations import Duration
 from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
+from skyband.queries.column_keys import column_name, is_name
 from skyband.queries.composite_ids import Columns, identity, identity_inputs
 from skyband.queries.pair_columns import (
     carried_fields,
@@ -21,16 +23,17 @@ from skyband.queries.pair_columns import (
     name_problems,
     pair_names,
 )
-from skyband.queries.query import Input, Query, column_name, is_name
-from skyband.queries.row_encoding import at_field, closed_length, too_short
+from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
-from skyband.queries.state_frame_checks import check_whole
+from skyband.queries.time_columns import at_field
 from skyband.queries.window_parameters import (
     anew_schedule_of,
+    closed_length,
     every_parameter,
     not_anew,
     offset_parameter,
     problems_of,
+    too_short,
 )
 from skyband.roles.pair_ranker import similarity_parameter
 

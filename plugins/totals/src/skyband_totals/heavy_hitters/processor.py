@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MIN, Array, Int64
+from skyband.columns.gaps_in_row_numbers import without_gaps
 from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
 from skyband.groups.batched_processor import BatchedProcessor
-from skyband.groups.gaps_in_row_numbers import without_gaps
 from skyband.groups.processor import GroupProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.window_parameters import of_calendar

@@ -16,7 +16,7 @@ from skyband.config.durations import Duration
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.composite_ids import several
-from skyband.queries.row_encoding import moments
+from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
 
 from skyband_totals.heavy_hitters.small_groups_kernels import rank_totals

@@ -7,8 +7,8 @@ from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import TIME
 from skyband.groups import small_groups
 from skyband.groups.execution import Execution
+from skyband.groups.partitioning import Partitioning, by_cell
 from skyband.groups.small_groups import SmallGroups
-from skyband.queries.partitioning import Partitioning, by_cell
 from skyband.registry import Binding
 
 from skyband_uncertain.uncertain_join.processor import JoinProcessor

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 from attrs import define
+from skyband.columns.state_frame_checks import check_named
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, number
@@ -18,8 +19,8 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
-from skyband.queries.query import Input, Query, as_names, column_name
-from skyband.queries.state_frame_checks import check_named
+from skyband.queries.column_keys import as_names, column_name
+from skyband.queries.query import Input, Query
 
 from skyband_uncertain.tuple_windows import (
     delta_parameter,

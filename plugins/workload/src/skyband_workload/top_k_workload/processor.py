@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 from attrs import astuple
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64
+from skyband.columns.gaps_in_row_numbers import without_gaps
 from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows, Which
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
-from skyband.groups.gaps_in_row_numbers import without_gaps
 from skyband.groups.processor import ScheduledProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.rank_order import SMALLEST

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import define
 from skyband.columns.numbers import as_float64, is_number
+from skyband.columns.state_frame_checks import check_named, check_numbers, check_whole
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries.carried_columns import (
@@ -17,6 +18,7 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
+from skyband.queries.column_keys import column_name
 from skyband.queries.composite_ids import (
     Columns,
     columns_of,
@@ -29,11 +31,10 @@ from skyband.queries.composite_ids import (
     to_keys,
 )
 from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.query import Input, Query, column_name
+from skyband.queries.query import Input, Query
 from skyband.queries.rank_order import order_parameter
-from skyband.queries.row_encoding import at_field
 from skyband.queries.schedule import Schedule
-from skyband.queries.state_frame_checks import check_named, check_numbers, check_whole
+from skyband.queries.time_columns import at_field
 from skyband.roles import Backend
 
 from skyband_workload.top_k_workload.workload_file import NamedQuery, named_queries

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from skyband.arrays import TIME_MIN
-from skyband.queries.row_encoding import microseconds
+from skyband.queries.time_columns import microseconds
 
 from skyband_specs.check import expect_equal
 from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered, random_cuts

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 from skyband.columns import record_batch_bytes
 from skyband.errors import InputError
-from skyband.queries.bad_rows import FIELD, REASON
+from skyband.operator.bad_rows import FIELD, REASON
+from skyband.operator.row_encoding import encode
 from skyband.queries.query import BAD
 from skyband.queries.query import COUNT as COUNTED
-from skyband.queries.row_encoding import encode
 
 from skyband_specs.check import expect, expect_equal
 from skyband_specs.queries.case import QueryCase, cut, gathered

@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from skyband.queries.row_encoding import microseconds
+from skyband.queries.time_columns import microseconds
 
 from skyband_specs.check import expect
 from skyband_specs.queries.case import GROUP, QueryCase, cut

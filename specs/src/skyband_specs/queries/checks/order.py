@@ -2,7 +2,8 @@
 
 import numpy as np
 import pyarrow as pa
-from skyband.queries.row_encoding import encode, microseconds
+from skyband.operator.row_encoding import encode
+from skyband.queries.time_columns import microseconds
 
 from skyband_specs.check import expect, expect_equal
 from skyband_specs.queries.case import QueryCase, cut, gathered, random_cuts

@@ -14,11 +14,12 @@ from skyband.engines.spark.shard_keys import keys_of
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.engines.spark.state_store import StateStore
 from skyband.errors import EngineError
+from skyband.groups.partitioning import Partitioning
+from skyband.operator import row_encoding
+from skyband.operator.bad_rows import late_rows
 from skyband.operator.bind_backends import bind
 from skyband.operator.waiting_rows import WaitingRows
-from skyband.queries import make_query, row_encoding
-from skyband.queries.bad_rows import late_rows
-from skyband.queries.partitioning import Partitioning
+from skyband.queries import make_query
 from task_stores import Store
 
 SECOND = 1_000_000

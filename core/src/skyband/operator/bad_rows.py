@@ -1,7 +1,7 @@
 """Rows that a query cannot take, put aside so that the others are answered as if these had not come."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,9 @@ import pyarrow as pa
 from skyband.arrays import Array
 from skyband.errors import InputError
 from skyband.instants import python_values
-from skyband.queries.query import Encoded, Query
+from skyband.queries.query import Query
+
+T = TypeVar("T")
 
 Unreadable: TypeAlias = Sequence[tuple[InputError, str | None]]
 """Rows or files that cannot be read: of each what is wrong, its `argument` the place; of a row also its text."""
@@ -49,8 +51,8 @@ def late_rows(query: Query, rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def without_bad_rows(
-    query: Query, batch: pa.RecordBatch, encode: Callable[[Query, pa.RecordBatch], Encoded]
-) -> tuple[Encoded, pa.RecordBatch | None]:
+    query: Query, batch: pa.RecordBatch, encode: Callable[[Query, pa.RecordBatch], T]
+) -> tuple[T, pa.RecordBatch | None]:
     """What `encode` makes of the rows that it does not refuse, and the others with what is wrong; None where none is.
 
     It is called once more for each thing that is wrong, of all rows in which that is (`InputError.rows`).

@@ -1,27 +1,44 @@
-"""From a source's rows to frames: what every query shares of reading times, groups and ids."""
+"""From a source's rows to frames, the same of every query: times, groups and, as the query says, its columns."""
+
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve
+from attrs import evolve, frozen
 
-from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.arrays import Array, Int64
 from skyband.columns.dictionaries import compact, is_dictionary_of_text
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import GROUP, NAME, TIME, by_column, decoded, with_one_zero
-from skyband.config.calendar_lengths import UTC, Length, zone_of
-from skyband.config.durations import MOST
+from skyband.config.calendar_lengths import UTC, zone_of
 from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
-from skyband.errors import InputError, Problem, suggest
+from skyband.errors import InputError, suggest
 from skyband.instants import instant
-from skyband.queries.bad_rows import without_bad_rows
+from skyband.operator.bad_rows import without_bad_rows
+from skyband.operator.row_accounting import check_sum
 from skyband.queries.error_attribution import attributed
-from skyband.queries.query import BAD, FAIL, NULL_SOURCE, NULL_TIME, Encoded, Query
-from skyband.queries.row_sums import check_sum
+from skyband.queries.query import BAD, FAIL, NULL_SOURCE, NULL_TIME, Query
+from skyband.queries.time_columns import is_null, microseconds
 from skyband.watermark import EventTimeProgress
 
-_DAY = 86_400_000_000
-_UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+
+@frozen
+class Encoded:
+    """A batch made ready for the operator, the rows it had to leave out by reason, and how far time came in it."""
+
+    frame: pa.RecordBatch
+    dropped: Mapping[str, int]
+    progress: EventTimeProgress
+    bad: pa.RecordBatch | None = None
+    """The rows counted as bad, as they came, with what is wrong with each: see `skyband.operator.bad_rows`."""
+    _source: pa.RecordBatch | None = None
+    _valid: Array | None = None
+
+    def as_they_came(self) -> pa.RecordBatch:
+        """The rows of the frame, each as the source gave it."""
+        assert self._source is not None
+        return self._source if self._valid is None else self._source.filter(pa.array(self._valid))
 
 
 def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
@@ -124,81 +141,6 @@ def _numbered(query: Query, column: pa.Array) -> Int64:
         raise InputError(str(query.source), message, row, rows=np.flatnonzero(unknown), reason="is not in sources")
     numbers: Int64 = found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers
-
-
-def microseconds(name: str, column: pa.Array) -> Int64:
-    """int64[n]: microseconds since the epoch (floored), days as their midnight, integers as they are, null as 0.
-
-    Raises InputError where one is more than 73,000 years from the epoch: windows around it would leave 64 bits.
-    """
-    kind = column.type
-    values = _integers(name, column)
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return values // 1_000
-    unit, most = 1, TIME_MAX - 1
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        unit = _DAY if pa.types.is_date(kind) else _UNITS[kind.unit]
-        most = MOST // unit
-    if len(values) and (values.max() > most or values.min() < -most):
-        outside = (values > most) | (values < -most)
-        row = int(outside.argmax())
-        message = f"is out of range ({-most} to {most} of {kind}): correct such rows or filter them"
-        raise InputError(name, f"{int(values[row])} {message}", row, rows=np.flatnonzero(outside), reason=message)
-    return values if unit == 1 else values * unit
-
-
-def _integers(name: str, column: pa.Array) -> Int64:
-    """int64[n]: what an Arrow column of times holds, null as 0."""
-    if pa.types.is_date(column.type):
-        column = column.cast(pa.date32()).cast(pa.int32())
-    if pa.types.is_uint64(column.type):
-        _check_signed(name, column)
-    column = column.cast(pa.int64())
-    values: Int64 = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
-    return values
-
-
-def _check_signed(name: str, column: pa.Array) -> None:
-    beyond = pc.greater(column, pa.scalar(2**63 - 1, pa.uint64())).fill_null(False).to_numpy(zero_copy_only=False)
-    if beyond.any():
-        row = int(beyond.argmax())
-        message = "must fit into 64 bits with a sign"
-        raise InputError(
-            name, f"{message} (got {column[row].as_py()})", row, rows=np.flatnonzero(beyond), reason=message
-        )
-
-
-def is_null(column: pa.Array) -> Array:
-    """bool[n]: where the column is null."""
-    return column.is_null().to_numpy(zero_copy_only=False)
-
-
-def at_field(query: Query, schema: pa.Schema) -> pa.Field:
-    """The result's `at` column: a moment in the type of the source's time, or a row count."""
-    kind = schema.field(query.time).type
-    if query.rows:
-        return pa.field("at", pa.int64())
-    return pa.field("at", pa.timestamp("us", kind.tz if pa.types.is_timestamp(kind) else None))
-
-
-def moments(at: Int64, kind: pa.DataType) -> pa.Array:
-    """Microseconds (or row counts) as the type of the `at` column."""
-    return pa.array(at, pa.int64()).cast(kind)
-
-
-def closed_length(window: Length) -> int:
-    """The length that a ranker is given for a window.
-
-    In time, windows are half open, [T − W, T), and a ranker's are closed: it is asked one microsecond before T, over
-    one microsecond less. In rows, both hold the last W.
-    """
-    return window.length if window.rows else window.length - 1
-
-
-def too_short(window: Length) -> list[Problem]:
-    """What is wrong with a window that a closed one cannot stand for."""
-    wrong = closed_length(window) < 1
-    return [Problem("window", f"must be at least 2 microseconds (got {window})")] if wrong else []
 
 
 def _compact(column: pa.Array) -> pa.Array:

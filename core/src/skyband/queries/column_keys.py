@@ -1,0 +1,53 @@
+"""Keys of queries that name columns, or values as a column holds them: their fields and checks."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from skyband.config.literals import literal
+from skyband.config.parameters import checked
+from skyband.errors import suggest
+
+
+def column_name(*args: Any, help: str, **options: Any) -> Any:
+    """A field of a query that names a column of the source."""
+    return checked(*args, type="column", check=is_name, help=help, **options)
+
+
+def column_names(*, help: str) -> Any:
+    """A field of a query that names any number of columns, none twice; one may stand without a list."""
+    return checked((), type="columns", check=_check_columns, converter=_as_columns, kw_only=True, help=help)
+
+
+def is_name(value: Any) -> str | None:
+    """The check of a field that names a column."""
+    return None if isinstance(value, str) and value else f"must be a column name (got {literal(value)})"
+
+
+def check_names(value: Any) -> str | None:
+    """The check of a field that lists names as a column holds them: all text or all whole numbers, none twice."""
+    if not isinstance(value, tuple) or not value or not all(isinstance(name, str | int) for name in value):
+        return f'must be a list of names, such as ["clicks", "views"] (got {literal(value)})'
+    if len({type(name) for name in value}) > 1:
+        return f"mixes text, numbers, true and false (got {literal(value)})"
+    return "has a name twice" if len(set(value)) < len(value) else None
+
+
+def as_names(value: Any) -> Any:
+    """A list of names as a tuple, for `check_names`."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def no_column(name: str, schema: pa.Schema) -> str:
+    """What is wrong with a column that is not there, with the closest that is."""
+    return f"the source has no column {name!r}; {suggest(name, schema.names)}"
+
+
+def _check_columns(value: Any) -> str | None:
+    if not isinstance(value, tuple) or not all(isinstance(name, str) and name for name in value):
+        return f"must be a column name or a list of them (got {literal(value)})"
+    return "names a column twice" if len(set(value)) < len(value) else None
+
+
+def _as_columns(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else as_names(value)

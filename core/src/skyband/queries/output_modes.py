@@ -1,0 +1,79 @@
+"""What a query gives at its moments, its keys `answers`, `key` and `changed`: whole answers, a log of what changed in
+them, or in a job a table of the newest."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import pyarrow as pa
+
+from skyband.config.parameters import choice
+from skyband.errors import ConfigError, Problem, suggest
+from skyband.queries.schedule import Schedule
+
+ALL, CHANGES, CURRENT = "all", "changes", "current"
+"""Whole answers, a log of what changed in them, or in a job that log, which its sink applies to a table."""
+CHANGE = pa.field("change", pa.string())
+"""The column of such a log, after `at`: entered, updated, left or emptied."""
+
+
+class HasOutput(Protocol):
+    """A query, as far as what it gives depends on it."""
+
+    kind: ClassVar[str]
+    answers: str
+    key: tuple[str, ...]
+    changed: tuple[str, ...]
+
+    @property
+    def rows(self) -> bool:
+        """Whether its windows are counted in rows."""
+
+    @property
+    def gives_states(self) -> bool:
+        """Whether its answers are states."""
+
+    @property
+    def table_key(self) -> tuple[str, ...]:
+        """The columns that name a row in a table of the newest answers."""
+
+
+AnyQuery = TypeVar("AnyQuery", bound=HasOutput)
+
+
+def answers_parameter() -> Any:
+    """The field `answers`."""
+    return choice(
+        ALL, CHANGES, CURRENT, default=ALL, kw_only=True,
+        help="what is given at each moment: the whole answer, or what changed since the one before; in a job also a "
+        "table that holds the newest answer",
+    )  # fmt: skip
+
+
+def output_problems(query: HasOutput, names: Sequence[str]) -> list[Problem]:
+    """What is wrong with `answers`, `key` and `changed`, of answers with these columns."""
+    if query.answers == ALL:
+        message = f'goes with answers = "{CHANGES}" or "{CURRENT}": add that, or drop this'
+        return [Problem(key, message) for key in ("key", "changed") if getattr(query, key)]
+    if query.gives_states:
+        return [Problem("answers", "no two states are alike: leave this out, or `emit`")]
+    if "at" not in names:
+        return [Problem("answers", f"a {query.kind} answers each row once, which is a log already: leave this out")]
+    if not isinstance(getattr(query, "schedule", None), Schedule):
+        message = f"a {query.kind} has no `schedule`, which says when an answer is due and does not come"
+        return [Problem("answers", f"{message}: leave this out, or let its author add one")]
+    if query.rows:
+        message = "the next answer over windows in rows is due with a row that may never come"
+        return [Problem("answers", f"{message}: take windows in time, or leave this out")]
+    if CHANGE.name in names:
+        return [Problem("answers", f"adds a column {CHANGE.name!r}, and the answers have one: rename it in the source")]
+    unknown = [(key, name) for key in ("key", "changed") for name in getattr(query, key) if name not in names]
+    return [Problem(key, f"the answers have no column {name!r}; {suggest(name, names)}") for key, name in unknown]
+
+
+def for_a_program(query: AnyQuery) -> AnyQuery:
+    """The query, of a program that takes the answers itself. Raises ConfigError where they are a sink's to hold."""
+    if query.answers == CURRENT:
+        message = f'"{CURRENT}" is for a job, whose sink holds the newest answers'
+        remedy = f'take "{CHANGES}", and give them to skyband.tables.open_sink(…, key={[*query.table_key]})'
+        raise ConfigError(Problem("answers", f"{message}: {remedy}"))
+    return query
